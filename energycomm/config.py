@@ -1,0 +1,383 @@
+"""The configuration: `energycomm.toml`, overridden by environment variables ENERGYCOMM_*.
+
+A wrong configuration is refused as a whole, with every mistake: file, field, value, what was expected. Secrets (the
+database's password, decryption keys) are never shown.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from energycomm.errors import UserError
+from energycomm.transport.limits import Limits
+from energycomm.transport.settings import AnyChannel, variables
+
+FILE_NAME = "energycomm.toml"
+PREFIX = "ENERGYCOMM_"
+FILE_VARIABLE = "ENERGYCOMM_CONFIG"
+
+Origin = Literal["default", "file", "environment"]
+
+
+class KeySetting(BaseModel):
+    """One dated decryption key: where it is found, never the key itself (see docs/configuration.md)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str = Field(min_length=1, description="Name that reports use for the key.")
+    scheme: Literal["aes-128-fixed-iv", "aes-256-iv-in-file"] = Field(description="How envelopes are encrypted.")
+    key_file: str | None = Field(default=None, description="File that holds the key in hexadecimal.")
+    key_env: str | None = Field(default=None, description="Environment variable that holds the key in hexadecimal.")
+    iv: SecretStr | None = Field(default=None, description="The fixed initialisation vector in hexadecimal.")
+    iv_file: str | None = Field(default=None, description="File that holds the vector.")
+    iv_env: str | None = Field(default=None, description="Environment variable that holds the vector.")
+    since: date | None = Field(default=None, description="First day of the key's use.")
+    until: date | None = Field(default=None, description="Last day of the key's use.")
+
+
+class LimitSettings(BaseModel):
+    """How much an envelope may unpack to."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    member: int = Field(default=2 << 30, gt=0, description="Largest member, unpacked, in bytes.")
+    envelope: int = Field(default=4 << 30, gt=0, description="Largest sum of all members of an envelope, in bytes.")
+    ratio: int = Field(default=200, gt=0, description="Largest number of unpacked bytes per packed byte.")
+    ratio_floor: int = Field(
+        default=10_000_000, ge=0, description="The ratio is judged above this many unpacked bytes."
+    )
+    members: int = Field(default=10_000, gt=0, description="Largest number of members of an envelope.")
+    depth: int = Field(default=3, gt=0, description="Largest number of zips inside each other.")
+    name: int = Field(default=512, gt=0, description="Longest name of a member, in characters.")
+
+
+class DaemonSettings(BaseModel):
+    """How `energycomm daemon` runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    workers: int = Field(default=2, ge=1, le=64, description="Worker processes; always one on SQLite.")
+    poll_seconds: float = Field(default=10, gt=0, le=3600, description="Pause between two looks at a channel.")
+    send_seconds: float = Field(default=5, gt=0, le=3600, description="Pause between two looks for what is to be sent.")
+    tidy_seconds: float = Field(
+        default=60, gt=0, le=86_400, description="Pause between two looks for time-outs, gaps and what may be removed."
+    )
+    backlog: int = Field(
+        default=500, ge=1, description="Polling pauses while so many envelopes are archived and not processed."
+    )
+    attempts: int = Field(
+        default=10, ge=1, le=1000, description="An envelope that so many workers died of is put aside as failed."
+    )
+    gap_minutes: float = Field(
+        default=60, ge=0, description="Minutes that a numbered series is quiet before its gaps are reported."
+    )
+    host: str = Field(default="127.0.0.1", description="Address that metrics and health are served on.")
+    port: int = Field(default=9464, ge=0, le=65_535, description="Port of metrics and health; 0 takes a free one.")
+    heartbeat: Path | None = Field(
+        default=None, description="File that tells how the daemon is, as JSON, written anew every few seconds."
+    )
+    hang_seconds: float = Field(
+        default=600, gt=0, description="A worker that gives no sign of life for so long is replaced."
+    )
+    stop_seconds: float = Field(default=60, gt=0, description="Time to finish batches when the daemon is stopped.")
+    alarm_seconds: float = Field(
+        default=60, ge=0, description="An alarm ends when its cause has been gone for so long."
+    )
+
+
+class NotifySettings(BaseModel):
+    """Where the back office is told what happened. Nothing is told while neither a URL nor a folder is set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str | None = Field(default=None, description="Address of the webhook, http or https.")
+    folder: Path | None = Field(
+        default=None, description="Instead: folder that each notification is left in as a file."
+    )
+    secret_file: Path | None = Field(
+        default=None, description="File with the secret that notifications are signed with."
+    )
+    secret_env: str | None = Field(default=None, description="Environment variable with that secret.")
+    ca_file: Path | None = Field(default=None, description="Authorities that the webhook's certificate may be of.")
+    timeout: float = Field(default=10, gt=0, description="Seconds that an answer may take.")
+    attempts: int = Field(
+        default=40, ge=1, description="A notification that was refused so often is put aside as dead."
+    )
+    longest_pause: float = Field(default=3600, gt=0, description="Longest pause between two attempts, in seconds.")
+
+    @field_validator("url")
+    @classmethod
+    def _web(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("expected http://... or https://...")
+        return value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> NotifySettings:
+        if self.url is not None and self.folder is not None:
+            raise ValueError("url and folder exclude each other")
+        if self.url is not None and (self.secret_file is None) == (self.secret_env is None):
+            raise ValueError("a webhook needs its secret in one place: secret_file or secret_env")
+        return self
+
+
+class RetentionSettings(BaseModel):
+    """What is removed when it is old. Nothing is, unless a number of days is set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    raw_days: int | None = Field(
+        default=None, ge=1, description="Days after which the bytes of processed envelopes are removed."
+    )
+    notification_days: int | None = Field(
+        default=None, ge=1, description="Days after which notifications that were sent are removed."
+    )
+
+
+class CorrectionSettings(BaseModel):
+    """How refused messages are corrected."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scripts: Path | None = Field(
+        default=None, description="Folder of one's own correction scripts, besides those shipped with EnergyComm."
+    )
+    four_eyes: bool = Field(default=False, description="A campaign runs only when a second person has approved it.")
+
+
+class Config(BaseSettings):
+    """Every setting. Make one with `load`; a value of the environment goes before one that is passed."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, hide_input_in_errors=True
+    )
+
+    database: SecretStr = Field(
+        default=SecretStr("sqlite:///energycomm.db"),
+        description="Address of the Energy Information Store: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
+    )
+    rules: Path | None = Field(
+        None, description="Folder of the rule files; those shipped with EnergyComm when not set."
+    )
+    engine: Literal["parallel", "durable-rules"] = Field(default="parallel", description="Rules engine.")
+    batch_size: int = Field(default=500, ge=1, le=10_000, description="Messages per transaction.")
+    parties: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Identifiers (EIC, GLN) that are us; in the environment separated by commas."
+    )
+    keys: tuple[KeySetting, ...] = Field(
+        default=(), description="Decryption keys, in any order; in the environment as JSON."
+    )
+    limits: LimitSettings = Field(default=LimitSettings(), description="How much an envelope may unpack to.")
+    daemon: DaemonSettings = Field(default=DaemonSettings(), description="How the daemon runs.")
+    notify: NotifySettings = Field(default=NotifySettings(), description="Where the back office is told.")
+    retention: RetentionSettings = Field(default=RetentionSettings(), description="What is removed when it is old.")
+    correction: CorrectionSettings = Field(
+        default=CorrectionSettings(), description="How refused messages are corrected."
+    )
+    channels: tuple[AnyChannel, ...] = Field(
+        default=(), description="Ways by which envelopes come and messages go; in the environment as JSON."
+    )
+    spool: Path = Field(
+        default=Path("spool"), description="Folder in which what comes from afar lies until the store has it."
+    )
+    quarantine_days: int = Field(default=30, ge=0, description="Days after which a waiting message is given up.")
+    language: Literal["en", "fr"] = Field(default="en", description="Language of the rules' comments.")
+    log_format: Literal["text", "json"] = Field(default="text", description="Form of the log on standard error.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="Least level that is logged."
+    )
+
+    _file: Path | None = None
+    _origins: dict[str, Origin] = {}
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment goes before the file, whose values are passed to the constructor."""
+        return env_settings, init_settings
+
+    @field_validator("parties", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("parties")
+    @classmethod
+    def _known_form(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for party in value:
+            if not (len(party) == 16 or (len(party) == 13 and party.isdigit())):
+                raise ValueError(f"{party!r} is neither an EIC (16 characters) nor a GLN (13 digits)")
+        return value
+
+    @field_validator("channels")
+    @classmethod
+    def _one_name_each(cls, value: tuple[AnyChannel, ...]) -> tuple[AnyChannel, ...]:
+        names = [channel.name for channel in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name!r} is the name of two channels")
+        return value
+
+    @field_validator("database")
+    @classmethod
+    def _address(cls, value: SecretStr) -> SecretStr:
+        try:
+            make_url(value.get_secret_value())
+        except ArgumentError:
+            raise ValueError("expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME") from None
+        return value
+
+    @property
+    def file(self) -> Path | None:
+        """The file that was read, None where there was none."""
+        return self._file
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths start from: the file's, else the working directory."""
+        return self._file.parent if self._file else Path.cwd()
+
+    @property
+    def database_url(self) -> str:
+        """Address of the database, with its password; a relative SQLite path of the file is relative to the file."""
+        written = self.database.get_secret_value()
+        url = make_url(written)
+        relative = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_absolute()
+        if relative and self._origins.get("database") == "file":
+            return url.set(database=str(self.folder / str(url.database))).render_as_string(hide_password=False)
+        return written
+
+    @property
+    def database_shown(self) -> str:
+        """Address of the database without its password, to show to people."""
+        return make_url(self.database_url).render_as_string(hide_password=True)
+
+    @property
+    def rules_folder(self) -> Path:
+        """Folder of the rule files."""
+        return Path(str(resources.files("rules"))) if self.rules is None else self.folder / self.rules
+
+    @property
+    def scripts_folder(self) -> Path | None:
+        """Folder of one's own correction scripts."""
+        return None if self.correction.scripts is None else self.folder / self.correction.scripts
+
+    @property
+    def spool_folder(self) -> Path:
+        """Folder of the channels' spools."""
+        return self.folder / self.spool
+
+    @property
+    def key_entries(self) -> tuple[dict[str, Any], ...]:
+        """The keys as `energycomm.transport.keys.read_keys` takes them."""
+        entries = [key.model_dump(exclude_none=True) for key in self.keys]
+        for entry in entries:
+            if "iv" in entry:
+                entry["iv"] = entry["iv"].get_secret_value()
+        return tuple(entries)
+
+    @property
+    def envelope_limits(self) -> Limits:
+        """The limits as transport takes them."""
+        return msgspec.convert(self.limits.model_dump(), Limits)
+
+    def origin(self, field: str) -> Origin:
+        """Where the value of a setting comes from."""
+        return self._origins.get(field, "default")
+
+
+def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """Read the configuration.
+
+    Args:
+      folder: folder whose `energycomm.toml` is read, if it is there; the working directory by default. The environment
+        variable ENERGYCOMM_CONFIG names another file.
+      environ: the environment, to look for ENERGYCOMM_CONFIG and unknown names; the process's own by default.
+
+    Raises:
+      UserError: the file cannot be read, or a value is wrong; every mistake is listed.
+    """
+    environ = os.environ if environ is None else environ
+    file, content = _read_file(folder or Path.cwd(), environ)
+    named = {name for name in environ if name.startswith(PREFIX) and name != FILE_VARIABLE}
+    from_environment = {name.removeprefix(PREFIX).split("__")[0].lower() for name in named}
+    try:
+        config = Config(**content)
+    except ValidationError as error:
+        raise UserError(_explain(error, file, from_environment), "See docs/configuration.md.") from None
+    except ValueError as error:  # a value of the environment that is not JSON where JSON is expected
+        raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/configuration.md.") from None
+    places = {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
+    places |= {config.notify.secret_env} if config.notify.secret_env else set()
+    places |= {place for channel in config.channels for place in variables(channel)}
+    unknown = sorted(
+        n for n in named - places if n.removeprefix(PREFIX).split("__")[0].lower() not in Config.model_fields
+    )
+    if unknown:
+        raise UserError(
+            f"{unknown[0]} is no setting of EnergyComm.",
+            "`energycomm config show` lists the settings; unset it or rename it.",
+        )
+    origins: dict[str, Origin] = dict.fromkeys(content, "file")
+    config._file = file
+    config._origins = origins | dict.fromkeys(from_environment & set(Config.model_fields), "environment")
+    return config
+
+
+def _read_file(folder: Path, environ: Mapping[str, str]) -> tuple[Path | None, dict[str, Any]]:
+    named = environ.get(FILE_VARIABLE)
+    file = Path(named).resolve() if named else (folder / FILE_NAME).resolve()
+    try:
+        return file, tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        if named is None:
+            return None, {}
+        raise UserError(f"The file {file} that {FILE_VARIABLE} names does not exist.", "Correct or unset it.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"The file {file} is not UTF-8 text.", "Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"The file {file} is not TOML: {error}.", "Correct that line.") from None
+    except OSError as error:
+        raise UserError(f"The file {file} cannot be read: {error.strerror}.", "Check its permissions.") from None
+
+
+def _explain(error: ValidationError, file: Path | None, from_environment: set[str]) -> str:
+    lines = []
+    for mistake in error.errors(include_url=False, include_context=False):
+        field = str(mistake["loc"][0]) if mistake["loc"] else ""
+        path = ".".join(str(part + 1) if isinstance(part, int) else part for part in mistake["loc"])
+        place = f"{PREFIX}{field.upper()}" if field in from_environment else str(file)
+        words = mistake["msg"].removeprefix("Value error, ")
+        if mistake["type"] == "extra_forbidden":
+            words = "no such setting"
+        # A password under a name that is no setting is a password all the same.
+        unknown_of_channel = mistake["type"] == "extra_forbidden" and field == "channels"
+        showable = not unknown_of_channel and _showable(mistake["loc"], mistake["input"])
+        value = mistake["input"] if showable else None
+        found = f" (found {value!r})" if value is not None else ""
+        lines.append(f"{place}: {path}: {words}{found}")
+    return "The configuration is wrong.\n  " + "\n  ".join(lines) + "\n"
+
+
+def _showable(place: tuple[int | str, ...], value: object) -> bool:
+    """Whether a wrong value may be repeated: nothing that could be a secret, and nothing long."""
+    secret = place[:1] in (("database",), ("keys",))
+    return isinstance(value, str | int | float) and not secret and len(str(value)) <= 60

@@ -1,0 +1,175 @@
+"""The bytes of envelopes, kept as they arrived, once per content.
+
+Bytes are stored in pieces of 1 MiB: an envelope of 1 GB needs as little memory as one of 1 kB, to keep and to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from typing import IO, NamedTuple
+
+from sqlalchemy import Engine
+
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.effects import Writing
+
+CHUNK = 1 << 20
+"""Bytes in one piece."""
+
+
+class Archived(NamedTuple):
+    """How an envelope was kept.
+
+    Attributes:
+      envelope_id: its row.
+      sha256: SHA-256 of its bytes.
+      size: number of its bytes.
+      duplicate_of: the envelope that brought the same bytes first; None when these are new.
+      resumes: the same envelope was archived before and its processing did not come to an end: `envelope_id` is that
+        first row, no other was made, and its processing has to go on.
+      first_state: state of the envelope that brought the bytes first; None when these are new.
+    """
+
+    envelope_id: int
+    sha256: bytes
+    size: int
+    duplicate_of: int | None = None
+    resumes: bool = False
+    first_state: str | None = None
+
+
+def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int) -> Archived:
+    """Keep an envelope's bytes and make its row, in state `archived`.
+
+    The same bytes again make a row in state `duplicate` that is linked to the first. The exception: the first has the
+    same name and was never finished (the process died): then it is taken up again, as if it had arrived only now.
+
+    Args:
+      tx: the transaction.
+      name: file name of the envelope, at most 400 characters are kept.
+      content: its bytes, seekable; read twice, from the start.
+      channel: how it came: directory, sftp, web.
+      now: when it came, microseconds since the epoch.
+    """
+    name = name[-400:]
+    sha256, size = _digest(content)
+    new = tx.driver.run("INSERT INTO raw (sha256, size) VALUES (?, ?) ON CONFLICT DO NOTHING", (sha256, size)) == 1
+    first: tuple[int, str] | None = None
+    if new:
+        content.seek(0)
+        for number, piece in enumerate(_pieces(content)):
+            tx.driver.run('INSERT INTO raw_chunk (sha256, "number", bytes) VALUES (?, ?, ?)', (sha256, number, piece))
+    else:
+        rows = tx.driver.rows(_FIRST, (sha256,))
+        if rows:
+            first_id, first_name, first_state = rows[0]
+            if first_name == name and first_state in ("archived", "processing"):
+                return Archived(first_id, sha256, size, None, True, first_state)
+            first = (first_id, first_state)
+    (envelope_id,) = tx.reserve(tables.envelope, 1)
+    duplicate_of, first_state = first or (None, None)
+    state = "archived" if first is None else "duplicate"
+    tx.driver.run(_ENVELOPE, (envelope_id, name, sha256, now, channel, state, duplicate_of))
+    return Archived(envelope_id, sha256, size, duplicate_of, False, first_state)
+
+
+def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
+    """The kept bytes as a seekable stream that can only be read; at most a few pieces of it are in memory.
+
+    Raises:
+      FileNotFoundError: nothing with this SHA-256 is kept.
+    """
+    with reading(engine) as connection:
+        rows = driver_of(connection).rows(_CONTENT, (sha256,))
+    if not rows:
+        raise FileNotFoundError(f"no raw bytes with SHA-256 {sha256.hex()}")
+    return io.BufferedReader(RawContent(engine, sha256, *rows[0]), 1 << 16)
+
+
+class RawContent(io.RawIOBase):
+    """A stream over the pieces of one content.
+
+    Each piece is read in a transaction of its own, so that a long reading does not keep the database from tidying up.
+    """
+
+    def __init__(self, engine: Engine, sha256: bytes, size: int, first: bytes | None = None) -> None:
+        super().__init__()
+        self._engine = engine
+        self._sha256 = sha256
+        self._size = size
+        self._position = 0
+        # Most envelopes are a single piece, read together with the size.
+        self._number = -1 if first is None else 0
+        self._piece = first or b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """Where the next byte is read."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to another byte."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        if base + offset < 0:
+            raise ValueError("negative position")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Read up to the end of the piece at hand."""
+        number, start = divmod(self._position, CHUNK)
+        if self._position >= self._size:
+            return 0
+        if number != self._number:
+            with reading(self._engine) as connection:
+                self._piece = driver_of(connection).rows(_PIECE, (self._sha256, number))[0][0]
+            self._number = number
+        found = self._piece[start : start + len(buffer)]
+        buffer[: len(found)] = found
+        self._position += len(found)
+        return len(found)
+
+
+def _digest(content: IO[bytes]) -> tuple[bytes, int]:
+    digest, size = hashlib.sha256(), 0
+    content.seek(0)
+    for piece in _pieces(content):
+        digest.update(piece)
+        size += len(piece)
+    return digest.digest(), size
+
+
+def _pieces(content: IO[bytes]) -> Iterator[bytes]:
+    """Full pieces, whatever the stream gives at a time: a piece's number tells which bytes it holds."""
+    while True:
+        piece = content.read(CHUNK)
+        while piece and len(piece) < CHUNK:
+            more = content.read(CHUNK - len(piece))
+            if not more:
+                break
+            piece += more
+        if not piece:
+            return
+        yield piece
+
+
+_FIRST = "SELECT id, name, state FROM envelope WHERE sha256 = ? AND duplicate_of IS NULL ORDER BY id LIMIT 1"
+_CONTENT = (
+    "SELECT r.size, c.bytes FROM raw r "
+    'LEFT JOIN raw_chunk c ON c.sha256 = r.sha256 AND c."number" = 0 WHERE r.sha256 = ?'
+)
+_PIECE = 'SELECT bytes FROM raw_chunk WHERE sha256 = ? AND "number" = ?'
+_ENVELOPE = (
+    "INSERT INTO envelope (id, name, sha256, received_at, channel, state, duplicate_of) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)

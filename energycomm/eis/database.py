@@ -1,0 +1,272 @@
+"""Opening the Energy Information Store: SQLite as the embedded default, PostgreSQL for production."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from energycomm.errors import UserError
+
+EXIT_DATABASE = 4
+"""Exit code of the command line when the database is the trouble."""
+
+BUSY_SECONDS = 30
+"""How long a SQLite connection waits for another writer."""
+
+_WRITES = "energycomm_writes"
+
+
+class Conflict(Exception):
+    """Another worker stored the same thing at the same time: nothing of the transaction is stored, do it again."""
+
+
+def connect(url: str, *, check_references: bool = False) -> Engine:
+    """Open a database; nothing is created in it but, for SQLite, its file.
+
+    Args:
+      url: ``sqlite:///path/to/file`` or ``postgresql://user:password@host:5432/name``.
+      check_references: let SQLite check foreign keys too (PostgreSQL always does); tests ask for it.
+
+    Raises:
+      UserError: the URL is of no such database, or the database cannot be reached.
+    """
+    address = _address(url)
+    if address.get_backend_name() == "sqlite":
+        engine = _sqlite(address, check_references)
+    else:
+        engine = create_engine(address, pool_pre_ping=True)
+    with reporting(engine), engine.connect():
+        pass
+    return engine
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Engine]:
+    """A database that is open for the length of a block; see `connect`."""
+    engine = connect(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def is_sqlite(engine: Engine) -> bool:
+    """Whether the store is a SQLite file."""
+    return engine.dialect.name == "sqlite"
+
+
+def shown(engine: Engine) -> str:
+    """The address of a database without its password, to show to people."""
+    return engine.url.render_as_string(hide_password=True)
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """One writing transaction: committed at the end, undone on an exception.
+
+    SQLite takes its write lock at once (BEGIN IMMEDIATE): a transaction that reads first and writes later could else be
+    refused in the middle because another one wrote in between.
+
+    Raises:
+      Conflict: the database refused it because of what another worker did meanwhile.
+      UserError: the database was lost, is full or stays locked.
+    """
+    held = _rehearsed.get(engine)
+    if held is not None:
+        with reporting(engine), held.begin_nested():
+            yield held
+        return
+    with reporting(engine), engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """One transaction that only reads.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    held = _rehearsed.get(engine)
+    if held is not None:
+        with reporting(engine):
+            yield held
+        return
+    with reporting(engine), engine.connect() as connection:
+        yield connection
+
+
+_rehearsed: dict[Engine, Connection] = {}
+
+
+@contextmanager
+def rehearsal(engine: Engine) -> Iterator[None]:
+    """Whatever is written within is seen within, and undone at the end: for dry runs.
+
+    One thread at a time; the database stays locked for other writers meanwhile (SQLite), or the access points do
+    (PostgreSQL).
+    """
+    with writing(engine) as connection:
+        _rehearsed[engine] = connection
+        try:
+            yield
+        finally:
+            del _rehearsed[engine]
+            connection.get_transaction().rollback()  # type: ignore[union-attr]
+
+
+@contextmanager
+def reporting(engine: Engine) -> Iterator[None]:
+    """Turn the errors of the database that a user or a second try can put right into `UserError` and `Conflict`.
+
+    Errors of a statement (a column that does not exist, a value too long) are ours and stay what they are.
+    """
+    try:
+        yield
+    except (sqlite3.Error, psycopg.Error) as error:
+        raise _translated(engine, error) from error
+    except DBAPIError as error:
+        cause = error.orig
+        if isinstance(cause, sqlite3.Error | psycopg.Error):
+            raise _translated(engine, cause) from error
+        raise
+
+
+def _translated(engine: Engine, error: sqlite3.Error | psycopg.Error) -> Exception:
+    if isinstance(
+        error, psycopg.errors.UniqueViolation | psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure
+    ):
+        return Conflict(str(error))
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name in ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"):
+        return Conflict(str(error))
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if isinstance(error, psycopg.errors.UndefinedTable) or text.startswith("no such table"):
+        return not_upgraded(engine)
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        advice = "Check that the server runs and that the address, user and password of `database` are right."
+        return UserError(f"The database {shown(engine)} cannot be used: {text}.", advice, EXIT_DATABASE)
+    if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError) and name.startswith(_SQLITE_TROUBLE):
+        return UserError(f"The database {shown(engine)} cannot be used: {text}.", _sqlite_advice(name), EXIT_DATABASE)
+    return error
+
+
+_SQLITE_TROUBLE = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_READONLY",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_NOTADB",
+    "SQLITE_CORRUPT",
+    "SQLITE_PERM",
+)
+
+
+def _sqlite_advice(name: str) -> str:
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "Another process is writing to it: wait for it, or use PostgreSQL for several writers."
+    if name.startswith("SQLITE_FULL"):
+        return "The disk is full: make room and start again, nothing is lost."
+    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return "The file is no SQLite database or is damaged: check the path of `database`, or restore a backup."
+    return "Check that the folder exists and that you may write to the file and its folder."
+
+
+def not_upgraded(engine: Engine) -> UserError:
+    """The error for a database without the tables of this version."""
+    return UserError(
+        f"The database {shown(engine)} is not ready for this version of EnergyComm.",
+        "Run `energycomm eis upgrade`.",
+        EXIT_DATABASE,
+    )
+
+
+def _address(url: str) -> URL:
+    advice = "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name."
+    try:
+        address = make_url(url)
+        backend = address.get_backend_name()
+    except (ArgumentError, NoSuchModuleError):
+        raise UserError("The address of the database cannot be read.", advice, EXIT_DATABASE) from None
+    if backend in ("postgresql", "postgres"):
+        return address.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise UserError(f"EnergyComm stores in SQLite or PostgreSQL, not in {backend}.", advice, EXIT_DATABASE)
+    if address.database in (None, "", ":memory:"):
+        raise UserError("The SQLite database needs a file.", advice, EXIT_DATABASE)
+    return address.set(drivername="sqlite+pysqlite")
+
+
+def _sqlite(address: URL, check_references: bool) -> Engine:
+    assert address.database is not None
+    folder = Path(address.database).parent
+    if not folder.is_dir():
+        raise UserError(
+            f"The folder of the database, {folder}, does not exist.", "Create it or change `database`.", EXIT_DATABASE
+        )
+    engine = create_engine(address, connect_args={"timeout": BUSY_SECONDS, "cached_statements": 512})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: sqlite3.Connection, _record: Any) -> None:
+        # The driver would begin transactions by its own ideas (before INSERT only): we begin them ourselves, below.
+        connection.isolation_level = None
+        # WAL with NORMAL: what is committed survives the death of the process, and a reader never waits for a writer.
+        # A loss of power may take the last commits with it, never more.
+        connection.execute("PRAGMA page_size = 8192")  # of a new file
+        _use_wal(connection)
+        for pragma in (
+            "synchronous = NORMAL",
+            f"foreign_keys = {'ON' if check_references else 'OFF'}",
+            "cache_size = -65536",
+            "temp_store = MEMORY",
+            "wal_autocheckpoint = 4000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES, False)
+        # Straight to the driver: SQLAlchemy's statement costs more than the transaction it begins.
+        connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on. SQLite does not wait by itself when two processes do so to a new file at once."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+__all__ = [
+    "BUSY_SECONDS",
+    "EXIT_DATABASE",
+    "Conflict",
+    "connect",
+    "is_sqlite",
+    "not_upgraded",
+    "opened",
+    "reading",
+    "rehearsal",
+    "reporting",
+    "shown",
+    "writing",
+]

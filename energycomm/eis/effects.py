@@ -1,0 +1,103 @@
+"""Changing and withdrawing what accepted messages did, never without keeping the row as it was."""
+
+# ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+from sqlalchemy import Table
+
+from energycomm.eis import tables
+from energycomm.eis.bulk import Driver, PostgresDriver, Row, column_names, quoted
+
+
+class Writing(Protocol):
+    """The transaction that the change belongs to."""
+
+    driver: Driver
+
+    def reserve(self, table: Table, n: int) -> range:
+        """The next ids of a table."""
+
+    def insert(self, table: Table, rows: Sequence[Row]) -> None:
+        """Store rows."""
+
+
+def keep_images(tx: Writing, table: Table, rows: Sequence[Row], why: str, now: int) -> None:
+    """Keep rows as they are now.
+
+    Args:
+      tx: the transaction.
+      table: the table of the rows.
+      rows: all columns of each row, in the order of the table.
+      why: what happens to them.
+      now: when, microseconds since the epoch.
+    """
+    if not rows:
+        return
+    names = column_names(table)
+    whose = names.index("access_point_id") if "access_point_id" in names else None
+    images = [
+        (
+            image_id,
+            table.name,
+            row[0],
+            row[whose] if whose is not None else None,
+            now,
+            why,
+            msgspec.json.encode(dict(zip(names, row, strict=True))).decode(),
+        )
+        for image_id, row in zip(tx.reserve(tables.before_image, len(rows)), rows, strict=True)
+    ]
+    tx.insert(tables.before_image, images)
+
+
+def change_rows(tx: Writing, table: Table, columns: tuple[str, ...], rows: Sequence[Row], why: str, now: int) -> None:
+    """Change columns of rows by id, each row being (id, value of the first column, ...), and keep before-images."""
+    if not rows:
+        return
+    keep_images(tx, table, tx.driver.matching(_all(table), [row[0] for row in rows], "id"), why, now)
+    tx.driver.update(table, columns, rows)
+
+
+def drop_rows(tx: Writing, table: Table, condition: str, column: str, values: Sequence[int], why: str, now: int) -> int:
+    """Delete the rows that meet a condition and whose column is one of the values; how many. Before-images are kept."""
+    # Whoever changes such a row at this moment (the back office is told of it) is waited for, and counts.
+    tail = "FOR UPDATE" if isinstance(tx.driver, PostgresDriver) else ""
+    rows = tx.driver.matching(f"{_all(table)} AND {condition}", values, column, tail)
+    keep_images(tx, table, rows, why, now)
+    tx.driver.delete(table, [row[0] for row in rows])
+    return len(rows)
+
+
+def withdraw(tx: Writing, access_point_id: int, at: int, why: str, now: int) -> int:
+    """Take back what messages effective at or after `at` did to an access point; how many rows that touched."""
+    touched = 0
+    for table, statement in _WITHDRAWALS:
+        rows = tx.driver.rows(statement, (access_point_id, at))
+        keep_images(tx, table, rows, why, now)
+        tx.driver.delete(table, [row[0] for row in rows])
+        touched += len(rows)
+    ended = tx.driver.rows(_ENDED, (access_point_id, at))
+    change_rows(
+        tx,
+        tables.supply_period,
+        ("ended_at", "end_reason", "end_message_id"),
+        [(row[0], None, None, None) for row in ended],
+        why,
+        now,
+    )
+    return touched + len(ended)
+
+
+def _all(table: Table) -> str:
+    return f"SELECT {quoted(column_names(table))} FROM {table.name} WHERE true"
+
+
+_WITHDRAWALS = tuple(
+    (table, f"{_all(table)} AND access_point_id = ? AND at >= ? ORDER BY at, id") for table in tables.EFFECTS
+)
+_ENDED = "SELECT id FROM supply_period WHERE access_point_id = ? AND ended_at >= ? ORDER BY id"

@@ -1,0 +1,251 @@
+"""Reading envelopes: lists, one with its members and what became of its messages, numbers of series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, RowMapping, Select, func, select
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.message_parts import IncidentRecord
+from energycomm.eis.messages import incidents, moment
+
+
+class EnvelopeSummary(Struct, frozen=True, kw_only=True):
+    """One line of a list of envelopes."""
+
+    id: int
+    name: str
+    sha256: str
+    size: int
+    received_at: datetime
+    channel: str
+    market: str | None
+    state: str
+    duplicate_of: int | None
+    key_label: str | None
+    series_key: str | None
+    series_number: int | None
+    series_stamp: str | None
+    finished_at: datetime | None
+
+
+class EnvelopePage(Struct, frozen=True, kw_only=True):
+    """A page of envelopes, the newest first; `next` is the cursor of the page after it, None on the last."""
+
+    envelopes: tuple[EnvelopeSummary, ...]
+    next: str | None = None
+
+
+class MemberRecord(Struct, frozen=True, kw_only=True):
+    """A member of an envelope; `transactions` is known at its end, `committed` counts those that are stored."""
+
+    id: int
+    path: str
+    sha256: str
+    size: int
+    type: str | None
+    declared_version: str | None
+    version: str | None
+    sender: str | None
+    receiver: str | None
+    state: str
+    duplicate_of: int | None
+    committed: int
+    transactions: int | None
+
+
+class EnvelopeDetail(Struct, frozen=True, kw_only=True):
+    """An envelope with what was in it.
+
+    Attributes:
+      summary: the envelope.
+      members: its members, in their order.
+      outcomes: number of CH messages by outcome: digested, refused, duplicate.
+      states: number of Kernel messages by state.
+      incidents: refusals and notes, at most 1000.
+      duplicates: ids of envelopes that brought the same bytes later.
+    """
+
+    summary: EnvelopeSummary
+    members: tuple[MemberRecord, ...]
+    outcomes: dict[str, int]
+    states: dict[str, int]
+    incidents: tuple[IncidentRecord, ...]
+    duplicates: tuple[int, ...]
+
+
+class ReceivedNumber(Struct, frozen=True, kw_only=True):
+    """A received file of a numbered series."""
+
+    envelope_id: int
+    name: str
+    number: int
+    stamp: str | None
+    received_at: datetime
+
+
+def list_envelopes(
+    engine: Engine,
+    *,
+    state: str | None = None,
+    series_key: str | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> EnvelopePage:
+    """Envelopes, the newest first, one page at a time.
+
+    Args:
+      engine: the store.
+      state: archived, processing, done, failed, duplicate; all when None.
+      series_key: only those of a numbered series.
+      limit: how many on a page.
+      cursor: `next` of the page before.
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    query = envelopes_query(state, series_key, limit, cursor)
+    with reading(engine) as connection:
+        rows = connection.execute(query).mappings().all()
+    shown = rows[:limit]
+    return EnvelopePage(
+        envelopes=tuple(_summary(row) for row in shown), next=str(shown[-1]["id"]) if len(rows) > limit else None
+    )
+
+
+def envelopes_query(state: str | None, series_key: str | None, limit: int, cursor: str | None) -> Select[Any]:
+    """The query of one page, with one row more than the page to tell whether another follows."""
+    e = tables.envelope.c
+    query = _envelopes().order_by(e.id.desc()).limit(limit + 1)
+    if state is not None:
+        query = query.where(e.state == state)
+    if series_key is not None:
+        query = query.where(e.series_key == series_key)
+    if cursor is not None:
+        if not cursor.isdecimal():
+            raise ValueError(f"{cursor!r} is no cursor of a page")
+        query = query.where(e.id < int(cursor))
+    return query
+
+
+def show_envelope(engine: Engine, envelope_id: int) -> EnvelopeDetail | None:
+    """One envelope with what was in it; None when there is none with this id."""
+    e, m = tables.envelope.c, tables.member
+    with reading(engine) as connection:
+        row = connection.execute(_envelopes().where(e.id == envelope_id)).mappings().first()
+        if row is None:
+            return None
+        members = connection.execute(select(m).where(m.c.envelope_id == envelope_id).order_by(m.c.id)).mappings().all()
+        later = select(e.id).where(e.sha256 == row["sha256"], e.duplicate_of == envelope_id).order_by(e.id)
+        return EnvelopeDetail(
+            summary=_summary(row),
+            members=_members(members),
+            outcomes=_outcomes(connection, envelope_id),
+            states=_states(connection, envelope_id),
+            incidents=incidents(connection, "envelope_id", envelope_id),
+            duplicates=tuple(connection.execute(later).scalars()),
+        )
+
+
+def refused_ch_messages(engine: Engine, envelope_id: int, limit: int = 1000) -> tuple[tuple[int, str, str], ...]:
+    """The CH messages of an envelope that were refused: (id, type, reference), in their order."""
+    table = tables.ch_message
+    query = (
+        select(table.c.id, table.c.type, table.c.reference)
+        .where(table.c.envelope_id == envelope_id, table.c.outcome == "refused")
+        .order_by(table.c.id)
+        .limit(limit)
+    )
+    with reading(engine) as connection:
+        return tuple((row[0], row[1], row[2]) for row in connection.execute(query))
+
+
+def series_keys(engine: Engine) -> tuple[str, ...]:
+    """The numbered series of which files were received."""
+    e = tables.envelope.c
+    with reading(engine) as connection:
+        query = select(e.series_key).where(e.series_key.is_not(None)).distinct().order_by(e.series_key)
+        return tuple(connection.execute(query).scalars())
+
+
+def received_numbers(engine: Engine, series_key: str) -> tuple[ReceivedNumber, ...]:
+    """The received files of a numbered series in the order of their arrival; duplicates of bytes are left out."""
+    e = tables.envelope.c
+    query = select(e.id, e.name, e.series_number, e.series_stamp, e.received_at)
+    query = query.where(e.series_key == series_key, e.series_number.is_not(None), e.duplicate_of.is_(None))
+    with reading(engine) as connection:
+        rows = connection.execute(query.order_by(e.received_at, e.id)).all()
+    return tuple(
+        ReceivedNumber(envelope_id=row[0], name=row[1], number=row[2], stamp=row[3], received_at=moment(row[4]))
+        for row in rows
+    )
+
+
+def _envelopes() -> Select[Any]:
+    e, raw = tables.envelope, tables.raw
+    return select(e, raw.c.size).select_from(e.join(raw, raw.c.sha256 == e.c.sha256))
+
+
+def _summary(row: RowMapping) -> EnvelopeSummary:
+    return EnvelopeSummary(
+        id=row["id"],
+        name=row["name"],
+        sha256=row["sha256"].hex(),
+        size=row["size"],
+        received_at=moment(row["received_at"]),
+        channel=row["channel"],
+        market=row["market"],
+        state=row["state"],
+        duplicate_of=row["duplicate_of"],
+        key_label=row["key_label"],
+        series_key=row["series_key"],
+        series_number=row["series_number"],
+        series_stamp=row["series_stamp"],
+        finished_at=None if row["finished_at"] is None else moment(row["finished_at"]),
+    )
+
+
+def _members(rows: Sequence[RowMapping]) -> tuple[MemberRecord, ...]:
+    return tuple(
+        MemberRecord(
+            id=row["id"],
+            path=row["path"],
+            sha256=row["sha256"].hex(),
+            size=row["size"],
+            type=row["type"],
+            declared_version=row["declared_version"],
+            version=row["version"],
+            sender=row["sender"],
+            receiver=row["receiver"],
+            state=row["state"],
+            duplicate_of=row["duplicate_of"],
+            committed=row["committed"],
+            transactions=row["transactions"],
+        )
+        for row in rows
+    )
+
+
+def _outcomes(connection: Connection, envelope_id: int) -> dict[str, int]:
+    ch, duplicate, member = tables.ch_message.c, tables.ch_duplicate.c, tables.member.c
+    by_outcome = select(ch.outcome, func.count()).where(ch.envelope_id == envelope_id).group_by(ch.outcome)
+    found = _numbers(connection, by_outcome.order_by(ch.outcome))
+    members = select(member.id).where(member.envelope_id == envelope_id)
+    duplicates = connection.execute(select(func.count()).where(duplicate.member_id.in_(members))).scalar_one()
+    return found | ({"duplicate": duplicates} if duplicates else {})
+
+
+def _states(connection: Connection, envelope_id: int) -> dict[str, int]:
+    k, ch = tables.kernel_message.c, tables.ch_message.c
+    of_envelope = select(ch.id).where(ch.envelope_id == envelope_id)
+    query = select(k.state, func.count()).where(k.ch_message_id.in_(of_envelope)).group_by(k.state).order_by(k.state)
+    return _numbers(connection, query)
+
+
+def _numbers(connection: Connection, query: Select[Any]) -> dict[str, int]:
+    return {row[0]: row[1] for row in connection.execute(query)}

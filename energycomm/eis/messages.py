@@ -1,0 +1,385 @@
+"""Reading Kernel messages: lists by filter, page by page, and one message with everything that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, or_, select, tuple_
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.message_parts import (
+    Effect,
+    FindingRecord,
+    IncidentRecord,
+    Notification,
+    Origin,
+    StateRecord,
+)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+JSON_COLUMNS = frozenset(("content", "registers", "volumes", "positions", "lines"))
+"""Columns of domain tables that hold JSON."""
+
+
+class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which Kernel messages to list; what is None does not restrict.
+
+    Attributes:
+      access_point: identifier of the access point, of any market.
+      code: error code of a finding of the verdict that holds now.
+      state: accepted, rejected, quarantined, ...
+      kind: kind of the Kernel message.
+      type: the market's message type, C15.
+      market: FR, ...
+      envelope: id of the envelope the message came with.
+      since: received at or after this instant.
+      until: received before this instant.
+    """
+
+    access_point: str | None = None
+    code: str | None = None
+    state: str | None = None
+    kind: str | None = None
+    type: str | None = None
+    market: str | None = None
+    envelope: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class MessageSummary(Struct, frozen=True, kw_only=True):
+    """One line of a list of Kernel messages; `codes` are the error codes that hold now."""
+
+    id: int
+    market: str
+    type: str
+    kind: str
+    access_point: str | None
+    effective: datetime
+    state: str
+    waits_for: str | None
+    received_at: datetime
+    version: int
+    codes: tuple[str, ...] = ()
+
+
+class MessagePage(Struct, frozen=True, kw_only=True):
+    """A page of Kernel messages, the newest first; `next` is the cursor of the page after it, None on the last."""
+
+    messages: tuple[MessageSummary, ...]
+    next: str | None = None
+
+
+class MessageDetail(Struct, frozen=True, kw_only=True):
+    """A Kernel message with everything that is known of it."""
+
+    summary: MessageSummary
+    position: int
+    xml: str
+    waits_until: datetime | None
+    corrects: int | None
+    injected_by: str | None
+    origin: Origin | None
+    siblings: tuple[MessageSummary, ...]
+    """All Kernel messages of the same CH message, this one too, in their order."""
+    changes: tuple[StateRecord, ...]
+    findings: tuple[FindingRecord, ...]
+    effects: tuple[Effect, ...]
+    notifications: tuple[Notification, ...]
+    incidents: tuple[IncidentRecord, ...]
+
+
+def moment(micros: int) -> datetime:
+    """The instant, in UTC, of microseconds since the epoch."""
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def micros_of(instant: datetime) -> int:
+    """Microseconds since the epoch of an aware datetime."""
+    return (instant - EPOCH) // timedelta(microseconds=1)
+
+
+def list_messages(
+    engine: Engine, wanted: MessageFilter | None = None, *, limit: int = 50, cursor: str | None = None
+) -> MessagePage:
+    """Kernel messages, the newest first, one page at a time.
+
+    Args:
+      engine: the store.
+      wanted: which messages; all when None.
+      limit: how many on a page.
+      cursor: `next` of the page before.
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    with reading(engine) as connection:
+        rows = connection.execute(page_query(wanted or MessageFilter(), limit, cursor)).mappings().all()
+        shown = rows[:limit]
+        messages = _with_codes(connection, shown)
+    more = len(rows) > limit
+    return MessagePage(messages=messages, next=f"{shown[-1]['received_at']}-{shown[-1]['id']}" if more else None)
+
+
+def page_query(wanted: MessageFilter, limit: int, cursor: str | None) -> Select[Any]:
+    """The query of one page, with one row more than the page to tell whether another follows.
+
+    Pages go by id, the order of storing, so that every filter can walk an index backwards; with a period they go by the
+    time of arrival, for the same reason.
+    """
+    k, point, ch = tables.kernel_message.c, tables.access_point.c, tables.ch_message.c
+    query = _summaries()
+    if wanted.access_point is not None:
+        ids = select(point.id).where(point.identifier == wanted.access_point)
+        query = query.where(k.access_point_id.in_(ids))
+    if wanted.code is not None:
+        f = tables.finding.c
+        query = query.where(k.id.in_(select(f.message_id).where(f.error_code == wanted.code, f.current)))
+    if wanted.envelope is not None:
+        query = query.where(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == wanted.envelope)))
+    for column, value in ((k.state, wanted.state), (k.kind, wanted.kind), (k.market_type, wanted.type)):
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.market is not None:
+        query = query.where(k.market == wanted.market)
+    if wanted.since is not None:
+        query = query.where(k.received_at >= micros_of(wanted.since))
+    if wanted.until is not None:
+        query = query.where(k.received_at < micros_of(wanted.until))
+    by_time = wanted.since is not None or wanted.until is not None
+    if cursor is not None:
+        received_at, last = _read_cursor(cursor)
+        if by_time:
+            query = query.where(tuple_(k.received_at, k.id) < tuple_(received_at, last))
+        else:
+            query = query.where(k.id < last)
+    order = (k.received_at.desc(), k.id.desc()) if by_time else (k.id.desc(),)
+    return query.order_by(*order).limit(limit + 1)
+
+
+def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
+    """One Kernel message with everything that is known of it; None when there is none with this id."""
+    k = tables.kernel_message
+    with reading(engine) as connection:
+        row = connection.execute(select(k).where(k.c.id == message_id)).mappings().first()
+        if row is None:
+            return None
+        ch_message_id = row["ch_message_id"]
+        (summary,) = _with_codes(connection, _all(connection, _summaries().where(k.c.id == message_id)))
+        siblings: tuple[MessageSummary, ...] = (summary,)
+        if ch_message_id is not None:
+            query = _summaries().where(k.c.ch_message_id == ch_message_id).order_by(k.c.position, k.c.id)
+            siblings = _with_codes(connection, _all(connection, query))
+        return MessageDetail(
+            summary=summary,
+            position=row["position"],
+            xml=row["xml"],
+            waits_until=None if row["waits_until"] is None else moment(row["waits_until"]),
+            corrects=row["corrects"],
+            injected_by=row["injected_by"],
+            origin=None if ch_message_id is None else _origin(connection, ch_message_id),
+            siblings=siblings,
+            changes=_changes(connection, message_id),
+            findings=_findings(connection, message_id),
+            effects=_effects(connection, message_id, row["access_point_id"], row["effective"]),
+            notifications=_notifications(connection, message_id),
+            incidents=() if ch_message_id is None else incidents(connection, "ch_message_id", ch_message_id),
+        )
+
+
+def incidents(connection: Connection, column: str, value: int, limit: int = 1000) -> tuple[IncidentRecord, ...]:
+    """The incidents of an envelope (`envelope_id`) or a CH message (`ch_message_id`), in their order."""
+    t = tables.incident
+    rows = _all(connection, select(t).where(t.c[column] == value).order_by(t.c.id).limit(limit))
+    return tuple(
+        IncidentRecord(
+            id=row["id"],
+            code=row["code"],
+            severity=row["severity"],
+            path=row["path"],
+            value=row["value"],
+            expected=row["expected"],
+            advice=row["advice"],
+            at=moment(row["at"]),
+            member_id=row["member_id"],
+            ch_message_id=row["ch_message_id"],
+        )
+        for row in rows
+    )
+
+
+def current_codes(connection: Connection, message_ids: Sequence[int]) -> dict[int, list[str]]:
+    """Error codes of the findings that hold now, warnings too, by message; messages without any are left out."""
+    f = tables.finding.c
+    codes: dict[int, list[str]] = {}
+    for start in range(0, len(message_ids), 500):
+        some = message_ids[start : start + 500]
+        query = select(f.message_id, f.error_code).where(f.message_id.in_(some), f.current).order_by(f.id)
+        for message_id, code in connection.execute(query):
+            found = codes.setdefault(message_id, [])
+            if code not in found:
+                found.append(code)
+    return codes
+
+
+def effect_of(table: Table, row: RowMapping) -> Effect:
+    """A row of a domain table, its JSON decoded; the values of a series are only counted."""
+    content: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in ("id", "access_point_id", "at") or value is None:
+            continue
+        if name == "positions":
+            content[name] = len(msgspec.json.decode(value))
+        elif name in JSON_COLUMNS:
+            content[str(name)] = msgspec.json.decode(value)
+        else:
+            content[str(name)] = moment(value) if str(name).endswith("_at") else value
+    return Effect(table=table.name, id=row["id"], at=moment(row["at"]), content=content)
+
+
+def _summaries() -> Select[Any]:
+    k, point = tables.kernel_message, tables.access_point
+    return select(
+        k.c.id,
+        k.c.market,
+        k.c.market_type,
+        k.c.kind,
+        point.c.identifier,
+        k.c.effective,
+        k.c.state,
+        k.c.waits_for,
+        k.c.received_at,
+        k.c.version,
+    ).select_from(k.outerjoin(point, point.c.id == k.c.access_point_id))
+
+
+def _all(connection: Connection, query: Select[Any]) -> Sequence[RowMapping]:
+    return connection.execute(query).mappings().all()
+
+
+def _with_codes(connection: Connection, rows: Sequence[RowMapping]) -> tuple[MessageSummary, ...]:
+    codes = current_codes(connection, [row["id"] for row in rows])
+    return tuple(
+        MessageSummary(
+            id=row["id"],
+            market=row["market"],
+            type=row["market_type"],
+            kind=row["kind"],
+            access_point=row["identifier"],
+            effective=moment(row["effective"]),
+            state=row["state"],
+            waits_for=row["waits_for"],
+            received_at=moment(row["received_at"]),
+            version=row["version"],
+            codes=tuple(codes.get(row["id"], ())),
+        )
+        for row in rows
+    )
+
+
+def _read_cursor(cursor: str) -> tuple[int, int]:
+    received_at, _, last = cursor.rpartition("-")
+    try:
+        return int(received_at), int(last)
+    except ValueError:
+        raise ValueError(f"{cursor!r} is no cursor of a page") from None
+
+
+def _origin(connection: Connection, ch_message_id: int) -> Origin:
+    ch, member, envelope = tables.ch_message, tables.member, tables.envelope
+    joined = ch.join(member, member.c.id == ch.c.member_id).join(envelope, envelope.c.id == ch.c.envelope_id)
+    query = select(
+        ch,
+        member.c.path,
+        envelope.c.name,
+        envelope.c.sha256,
+        envelope.c.received_at,
+        envelope.c.channel,
+    ).select_from(joined)
+    row = connection.execute(query.where(ch.c.id == ch_message_id)).mappings().one()
+    return Origin(
+        ch_message_id=row["id"],
+        position=row["position"],
+        type=row["type"],
+        version=row["version"],
+        sender=row["sender"],
+        reference=row["reference"],
+        identity=row["identity"].hex(),
+        outcome=row["outcome"],
+        member_id=row["member_id"],
+        member=row["path"],
+        envelope_id=row["envelope_id"],
+        envelope=row["name"],
+        sha256=row["sha256"].hex(),
+        received_at=moment(row["received_at"]),
+        channel=row["channel"],
+    )
+
+
+def _changes(connection: Connection, message_id: int) -> tuple[StateRecord, ...]:
+    t, rules = tables.state_change, tables.rules_version
+    query = select(t, rules.c.hash).select_from(t.outerjoin(rules, rules.c.id == t.c.rules_version_id))
+    rows = _all(connection, query.where(t.c.message_id == message_id).order_by(t.c.id))
+    return tuple(
+        StateRecord(
+            id=row["id"],
+            before=row["before"],
+            after=row["after"],
+            at=moment(row["at"]),
+            by=row["by"],
+            rules=row["hash"],
+            why=row["why"],
+        )
+        for row in rows
+    )
+
+
+def _findings(connection: Connection, message_id: int) -> tuple[FindingRecord, ...]:
+    t = tables.finding
+    rows = _all(connection, select(t).where(t.c.message_id == message_id).order_by(t.c.id))
+    return tuple(
+        FindingRecord(
+            change_id=row["change_id"],
+            current=row["current"],
+            error_code=row["error_code"],
+            rule=row["rule"],
+            severity=row["severity"],
+            error_class=row["error_class"],
+            field=row["field"],
+            value=row["value"],
+            comment=row["comment"],
+            comment_fr=row["comment_fr"],
+        )
+        for row in rows
+    )
+
+
+def _effects(connection: Connection, message_id: int, point_id: int | None, at: int) -> tuple[Effect, ...]:
+    """What a message did: rows of its access point at its instant, and the supply period that it ended."""
+    if point_id is None:
+        return ()
+    found: list[Effect] = []
+    for table in tables.EFFECTS:
+        cause = and_(table.c.at == at, table.c.message_id == message_id)
+        if table is tables.supply_period:
+            cause = or_(cause, table.c.end_message_id == message_id)
+        query = select(table).where(table.c.access_point_id == point_id, cause).order_by(table.c.id)
+        found += [effect_of(table, row) for row in _all(connection, query)]
+    return tuple(found)
+
+
+def _notifications(connection: Connection, message_id: int) -> tuple[Notification, ...]:
+    t = tables.outbox
+    rows = _all(connection, select(t).where(t.c.message_id == message_id).order_by(t.c.id))
+    return tuple(
+        Notification(
+            id=row["id"], event=row["event"], at=moment(row["at"]), state=row["state"], attempts=row["attempts"]
+        )
+        for row in rows
+    )

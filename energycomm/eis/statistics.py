@@ -1,0 +1,145 @@
+"""Counts over the whole store: how many messages of what, which errors, how large, how old the quarantine."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+from sqlalchemy import Column, Connection, Engine, func, select, text
+
+from energycomm.eis import tables
+from energycomm.eis.database import is_sqlite, reading
+from energycomm.eis.messages import moment
+
+
+class MessageCount(Struct, frozen=True, kw_only=True):
+    """Number of Kernel messages of one market, type and state."""
+
+    market: str
+    type: str
+    state: str
+    messages: int
+
+
+class CodeCount(Struct, frozen=True, kw_only=True):
+    """Number of Kernel messages that an error code holds for now; `comment` is one of the findings' as an example."""
+
+    code: str
+    messages: int
+    comment: str
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """The quarantined message that has waited longest."""
+
+    message_id: int
+    received_at: datetime
+    waits_for: str | None
+    waits_until: datetime | None
+
+
+class TableSize(Struct, frozen=True, kw_only=True):
+    """Rows of a table, and its bytes with its indexes; bytes are None where the database does not tell."""
+
+    table: str
+    rows: int
+    bytes: int | None
+
+
+class Statistics(Struct, frozen=True, kw_only=True):
+    """Counts over the whole store.
+
+    Attributes:
+      messages: by market, type and state.
+      codes: the most frequent error codes that hold now, the most frequent first.
+      envelopes: by state.
+      incidents: by code.
+      notifications: by state.
+      oldest_waiting: of the quarantine; None when it is empty.
+      tables: sizes, in the order of their names.
+      bytes: the database as a whole.
+    """
+
+    messages: tuple[MessageCount, ...]
+    codes: tuple[CodeCount, ...]
+    envelopes: dict[str, int]
+    incidents: dict[str, int]
+    notifications: dict[str, int]
+    oldest_waiting: Waiting | None
+    tables: tuple[TableSize, ...]
+    bytes: int
+
+
+def statistics(engine: Engine, *, top: int = 10) -> Statistics:
+    """Count everything; `top` is how many error codes to give."""
+    e, i, o = tables.envelope.c, tables.incident.c, tables.outbox.c
+    with reading(engine) as connection:
+        return Statistics(
+            messages=message_counts(connection),
+            codes=code_counts(connection, top),
+            envelopes=_counts(connection, e.state),
+            incidents=_counts(connection, i.code),
+            notifications=_counts(connection, o.state),
+            oldest_waiting=_oldest(connection),
+            tables=_sizes(connection, sqlite=is_sqlite(engine)),
+            bytes=_bytes(connection, sqlite=is_sqlite(engine)),
+        )
+
+
+def message_counts(connection: Connection) -> tuple[MessageCount, ...]:
+    """Kernel messages by market, type and state."""
+    k = tables.kernel_message.c
+    keys = (k.market, k.market_type, k.state)
+    rows = connection.execute(select(*keys, func.count()).group_by(*keys).order_by(*keys))
+    return tuple(MessageCount(market=row[0], type=row[1], state=row[2], messages=row[3]) for row in rows)
+
+
+def code_counts(connection: Connection, top: int) -> tuple[CodeCount, ...]:
+    """The most frequent error codes that hold now, with the number of messages each holds for."""
+    f = tables.finding.c
+    number = func.count(f.message_id.distinct())
+    query = select(f.error_code, number, func.min(f.id)).where(f.current).group_by(f.error_code)
+    rows = connection.execute(query.order_by(number.desc(), f.error_code).limit(top)).all()
+    comments = select(f.id, f.comment).where(f.id.in_([row[2] for row in rows]))
+    words = {row[0]: row[1] for row in connection.execute(comments)}
+    return tuple(CodeCount(code=row[0], messages=row[1], comment=words[row[2]]) for row in rows)
+
+
+def _counts(connection: Connection, column: Column[str]) -> dict[str, int]:
+    rows = connection.execute(select(column, func.count()).group_by(column).order_by(column))
+    return {row[0]: row[1] for row in rows}
+
+
+def _oldest(connection: Connection) -> Waiting | None:
+    k = tables.kernel_message.c
+    query = select(k.id, k.received_at, k.waits_for, k.waits_until).where(k.state == "quarantined")
+    row = connection.execute(query.order_by(k.received_at, k.id).limit(1)).first()
+    if row is None:
+        return None
+    return Waiting(
+        message_id=row[0],
+        received_at=moment(row[1]),
+        waits_for=row[2],
+        waits_until=None if row[3] is None else moment(row[3]),
+    )
+
+
+def _sizes(connection: Connection, *, sqlite: bool) -> tuple[TableSize, ...]:
+    found = []
+    for name in sorted(tables.metadata.tables):
+        rows = connection.execute(select(func.count()).select_from(tables.metadata.tables[name])).scalar_one()
+        # SQLite tells the size of a table only when it was built with the module `dbstat`; Python's mostly is not.
+        size = None if sqlite else connection.execute(_TABLE_BYTES, {"name": name}).scalar_one()
+        found.append(TableSize(table=name, rows=rows, bytes=size))
+    return tuple(found)
+
+
+def _bytes(connection: Connection, *, sqlite: bool) -> int:
+    if not sqlite:
+        return int(connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one())
+    pages: int = connection.execute(text("PRAGMA page_count")).scalar_one()
+    size: int = connection.execute(text("PRAGMA page_size")).scalar_one()
+    return pages * size
+
+
+_TABLE_BYTES = text("SELECT pg_total_relation_size(cast(:name AS regclass))")

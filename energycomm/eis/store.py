@@ -1,0 +1,292 @@
+"""Writing to the Energy Information Store: what one batch does commits together or not at all.
+
+    store = Store(engine)
+    with store.transaction() as tx:
+        ids = tx.reserve(tables.ch_message, len(batch))
+        tx.insert(tables.ch_message, rows)
+
+A transaction is used by one thread. `access_points` is called once in a transaction, with all access points that it
+will touch: they are locked in one order, so that two workers never judge one access point at once, and never wait for
+each other in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, NamedTuple
+
+from sqlalchemy import Connection, Engine, Table
+
+from energycomm.eis import tables
+from energycomm.eis.archive import Archived, archive
+from energycomm.eis.bulk import Driver, Row, driver_of
+from energycomm.eis.database import is_sqlite, writing
+from energycomm.eis.effects import change_rows, drop_rows, withdraw
+from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
+
+NEVER = -(1 << 62)
+"""`last_at` of an access point before its first message: earlier than every instant."""
+
+
+class AccessPointRow(NamedTuple):
+    """What is stored of an access point for the next message.
+
+    Attributes:
+      id: row id.
+      identifier: the market's identifier.
+      last_at: effective instant of the last message judged, microseconds; `NEVER` before the first.
+      state: what the pipeline remembers; empty before the first message.
+      messages: messages judged since the last checkpoint.
+    """
+
+    id: int
+    identifier: str
+    last_at: int
+    state: bytes
+    messages: int
+
+
+class MessageRow(NamedTuple):
+    """A stored Kernel message, with what a fold over its access point needs."""
+
+    id: int
+    identity: bytes | None
+    position: int
+    kind: str
+    effective: int
+    state: str
+    waits_for: str | None
+    waits_until: int | None
+    received_at: int
+    xml: str
+    version: int
+    corrects: int | None
+    ch_message_id: int | None
+    injected_by: str | None
+
+
+class Store:
+    """The Energy Information Store, to write to."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._blocks = BlockPool()
+
+    @contextmanager
+    def transaction(self) -> Iterator[StoreTransaction]:
+        """One transaction: committed at the end of the block, undone when the block raises.
+
+        Raises:
+          Conflict: another worker stored the same meanwhile; nothing is stored, the block may be run again.
+          UserError: the database was lost, is full or stays locked.
+        """
+        with writing(self.engine) as connection:
+            driver = driver_of(connection)
+            sqlite = is_sqlite(self.engine)
+            ids: Identifiers = CountedIdentifiers(driver) if sqlite else BlockIdentifiers(driver, self._blocks)
+            yield StoreTransaction(connection, driver, ids, locks=not sqlite)
+            ids.close()
+
+
+class StoreTransaction:
+    """What can be done in one transaction. Instants are microseconds since the epoch.
+
+    Attributes:
+      connection: SQLAlchemy's connection, for statements that are not on the hot path; the same transaction.
+      driver: the database's own driver below it.
+    """
+
+    def __init__(self, connection: Connection, driver: Driver, ids: Identifiers, *, locks: bool) -> None:
+        self.connection = connection
+        self.driver = driver
+        self._ids = ids
+        self._locks = locks
+
+    # --- rows ---
+
+    def reserve(self, table: Table, n: int) -> range:
+        """The next `n` ids of a table, one after the other."""
+        return self._ids.reserve(table.name, n)
+
+    def insert(self, table: Table, rows: Sequence[Row]) -> None:
+        """Store rows, each with a value for every column in the order of the table's columns."""
+        self.driver.insert(table, rows)
+
+    # --- what arrived ---
+
+    def archive(self, name: str, content: IO[bytes], channel: str, now: int) -> Archived:
+        """Keep an envelope's bytes; see `energycomm.eis.archive.archive`."""
+        return archive(self, name, content, channel, now)
+
+    def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, int]:
+        """Which identities of CH messages are stored already, with the ids of these."""
+        sql = "SELECT identity, id FROM ch_message WHERE true"
+        return {bytes(row[0]): row[1] for row in self.driver.matching(sql, identities, "identity")}
+
+    # --- access points and their states ---
+
+    def access_points(self, market: str, identifiers: Iterable[str]) -> dict[str, AccessPointRow]:
+        """The rows of access points, by identifier; those that are not stored yet are stored now.
+
+        On PostgreSQL the rows stay locked until the transaction ends. Missing ones are stored before any is locked, and
+        both are done in one order everywhere: so no two transactions ever wait for each other in a circle.
+        """
+        wanted = sorted(set(identifiers))
+        found = {row.identifier: row for row in self._access_points(market, wanted)}
+        missing = [identifier for identifier in wanted if identifier not in found]
+        if missing:
+            ids = self.reserve(tables.access_point, len(missing))
+            rows = [(i, market, identifier, NEVER, b"", 0) for i, identifier in zip(ids, missing, strict=True)]
+            self.driver.many(_NEW_ACCESS_POINT, rows)
+        if self._locks:
+            found = {row.identifier: row for row in self._access_points(market, wanted, _LOCK)}
+        elif missing:
+            found |= {row.identifier: row for row in self._access_points(market, missing)}
+        return found
+
+    def _access_points(self, market: str, identifiers: Sequence[str], tail: str = "") -> list[AccessPointRow]:
+        rows = self.driver.matching(_ACCESS_POINTS, identifiers, "identifier", tail, (market,))
+        return [AccessPointRow._make(row) for row in rows]
+
+    def save_access_points(self, rows: Sequence[tuple[int, int, bytes, int]]) -> None:
+        """Store states: rows of (id, last_at, state, messages)."""
+        self.driver.update(tables.access_point, ("last_at", "state", "messages"), rows)
+
+    def checkpoint_before(self, access_point_id: int, at: int) -> tuple[int, bytes] | None:
+        """The latest checkpoint without any message effective at or after an instant: (upto, state), upto <= at."""
+        rows = self.driver.rows(_CHECKPOINT, (access_point_id, at))
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def save_checkpoints(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
+        """Store checkpoints: rows of (access_point_id, upto, state); one at the same instant is replaced."""
+        self.driver.many(_SAVE_CHECKPOINT, rows)
+
+    def drop_checkpoints_after(self, access_point_id: int, at: int) -> int:
+        """Forget the checkpoints that a message effective at this instant makes wrong (upto > at); how many."""
+        return self.driver.run("DELETE FROM checkpoint WHERE access_point_id = ? AND upto > ?", (access_point_id, at))
+
+    # --- Kernel messages ---
+
+    def messages_from(self, access_point_id: int, at: int) -> list[MessageRow]:
+        """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
+        return [MessageRow._make(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
+
+    def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
+        """Quarantined messages whose time is over: (message id, access point id, waits_until), the oldest first."""
+        return [(row[0], row[1], row[2]) for row in self.driver.rows(_OVERDUE, (now, limit))]
+
+    def superseded(self, message_ids: Sequence[int]) -> set[int]:
+        """Those of the messages that a corrected version has taken the place of."""
+        sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
+        return {row[0] for row in self.driver.matching(sql, message_ids, "corrects")}
+
+    def set_states(self, rows: Sequence[tuple[int, str, str | None, int | None]]) -> None:
+        """Change states of Kernel messages: rows of (id, state, waits_for, waits_until).
+
+        The caller stores the `state_change` rows that say why.
+        """
+        self.driver.update(tables.kernel_message, ("state", "waits_for", "waits_until"), rows)
+
+    def retire_findings(self, message_ids: Sequence[int]) -> None:
+        """Mark the findings of messages as those of a verdict that holds no more."""
+        rows = self.driver.matching('SELECT id FROM finding WHERE "current"', message_ids, "message_id")
+        self.driver.update(tables.finding, ("current",), [(row[0], False) for row in rows])
+
+    # --- what accepted messages did ---
+
+    def withdraw_effects(self, access_point_id: int, at: int, why: str, now: int) -> int:
+        """Take back all that messages effective at or after an instant did to an access point; how many rows changed.
+
+        Every row is kept as it was in `before_image`. A supply period that began earlier but ended since runs again.
+        """
+        return withdraw(self, access_point_id, at, why, now)
+
+    def change_effects(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], why: str, now: int) -> None:
+        """Change columns of domain rows, keeping them as they were in `before_image`.
+
+        Args:
+          table: one of `tables.EFFECTS`.
+          columns: names of the columns to change.
+          rows: (id, value of the first column, ...) for each row.
+          why: words for the audit.
+          now: when it is done.
+        """
+        change_rows(self, table, columns, rows, why, now)
+
+    def drop_effects(self, table: Table, ids: Sequence[int], why: str, now: int) -> int:
+        """Take back single domain rows, keeping them as they were in `before_image`; how many."""
+        return drop_rows(self, table, "true", "id", ids, why, now)
+
+    def current_codes(self, message_ids: Sequence[int]) -> dict[int, list[str]]:
+        """Error codes, warnings apart, of the verdicts that hold now, by message id."""
+        sql = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error'"
+        codes: dict[int, list[str]] = {}
+        for message_id, code in self.driver.matching(sql, message_ids, "message_id", "ORDER BY id"):
+            found = codes.setdefault(message_id, [])
+            if code not in found:
+                found.append(code)
+        return codes
+
+    def current_findings(self, message_ids: Sequence[int]) -> dict[int, list[tuple[str, str, str | None]]]:
+        """The findings, warnings too, of the verdicts that hold now: message id -> (code, field, value), sorted."""
+        sql = 'SELECT message_id, error_code, field, value FROM finding WHERE "current"'
+        found: dict[int, list[tuple[str, str, str | None]]] = {}
+        for message_id, code, field, value in self.driver.matching(sql, message_ids, "message_id"):
+            found.setdefault(message_id, []).append((code, field, value))
+        for rows in found.values():
+            rows.sort(key=lambda row: (row[0], row[1], row[2] or ""))
+        return found
+
+    def withdraw_notifications(
+        self, message_ids: Sequence[int], now: int, why: str = "the message is no longer accepted"
+    ) -> int:
+        """Take back what the back office was not told yet of messages that lost their acceptance; how many."""
+        return drop_rows(self, tables.outbox, "state = 'pending'", "message_id", message_ids, why, now)
+
+    # --- versions of the rules ---
+
+    def rules_version(self, digest: str, engine: str, catalogue: str, now: int) -> int:
+        """The id of a version of the rules, stored at its first use.
+
+        Args:
+          digest: hash of the catalogue, hexadecimal.
+          engine: the engine that judges with it.
+          catalogue: the rule files, JSON.
+          now: when it is used.
+        """
+        found = self.driver.rows(_RULES_VERSION, (digest,))
+        if not found:
+            (i,) = self.reserve(tables.rules_version, 1)
+            self.driver.run(_NEW_RULES_VERSION, (i, digest, engine, now, catalogue))
+            found = self.driver.rows(_RULES_VERSION, (digest,))
+        return int(found[0][0])
+
+
+_ACCESS_POINTS = "SELECT id, identifier, last_at, state, messages FROM access_point WHERE market = ?"
+# NO KEY: rows that refer to the access point may still be stored by others, but nobody else judges it.
+_LOCK = "ORDER BY identifier FOR NO KEY UPDATE"
+_NEW_ACCESS_POINT = (
+    "INSERT INTO access_point (id, market, identifier, last_at, state, messages) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)
+_CHECKPOINT = "SELECT upto, state FROM checkpoint WHERE access_point_id = ? AND upto <= ? ORDER BY upto DESC LIMIT 1"
+_SAVE_CHECKPOINT = (
+    "INSERT INTO checkpoint (access_point_id, upto, state) VALUES (?, ?, ?) "
+    "ON CONFLICT (access_point_id, upto) DO UPDATE SET state = excluded.state"
+)
+_MESSAGES = (
+    "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.waits_for, k.waits_until, k.received_at, "
+    "k.xml, k.version, k.corrects, k.ch_message_id, k.injected_by "
+    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id "
+    "WHERE k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
+)
+_OVERDUE = (
+    "SELECT id, access_point_id, waits_until FROM kernel_message "
+    "WHERE state = 'quarantined' AND waits_until <= ? ORDER BY waits_until, id LIMIT ?"
+)
+_RULES_VERSION = "SELECT id FROM rules_version WHERE hash = ?"
+_NEW_RULES_VERSION = (
+    "INSERT INTO rules_version (id, hash, engine, first_used_at, catalogue) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT DO NOTHING"
+)

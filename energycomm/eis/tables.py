@@ -1,0 +1,607 @@
+"""The tables of the Energy Information Store, the same for SQLite and PostgreSQL.
+
+Chain of custody: `envelope` (raw bytes in `raw`/`raw_chunk`) -> `member` -> `ch_message` -> `kernel_message` ->
+`state_change` -> `finding`. Domain tables hold what the accepted messages say of an access point; every row names the
+Kernel message that caused it. All business instants are integers: microseconds since 1970-01-01T00:00:00Z, so that both
+databases sort and compare them alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Sequence,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+Id = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite makes an alias of its row id only of INTEGER."""
+
+
+def _id() -> Column[int]:
+    return Column("id", Id, primary_key=True, autoincrement=False)
+
+
+def _to(table: str, name: str, *, nullable: bool = False) -> Column[int]:
+    return Column(name, Id, ForeignKey(f"{table}.id"), nullable=nullable)
+
+
+ID_BLOCK = 1000
+"""Ids that a process takes from a PostgreSQL sequence at a time."""
+
+
+def sequence_name(table: str) -> str:
+    """Name of the PostgreSQL sequence that a table's ids come from."""
+    return f"{table}_ids"
+
+
+id_counter = Table(
+    "id_counter",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("next", BigInteger, nullable=False),
+    comment="Next id of each table on SQLite; PostgreSQL has sequences.",
+)
+
+
+# --- what arrived ------------------------------------------------------------------------------------------------
+
+raw = Table(
+    "raw",
+    metadata,
+    Column("sha256", LargeBinary(32), primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    comment="Content of an envelope, once per content.",
+)
+
+raw_chunk = Table(
+    "raw_chunk",
+    metadata,
+    Column("sha256", LargeBinary(32), ForeignKey("raw.sha256"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("bytes", LargeBinary, nullable=False),
+    comment="The bytes as they arrived, in pieces of at most 1 MiB.",
+)
+
+envelope = Table(
+    "envelope",
+    metadata,
+    _id(),
+    Column("name", String(400), nullable=False),
+    Column("sha256", LargeBinary(32), ForeignKey("raw.sha256"), nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Column("channel", String(40), nullable=False),
+    Column("market", String(2)),
+    Column("state", String(12), nullable=False, comment="archived, processing, done, failed, duplicate"),
+    _to("envelope", "duplicate_of", nullable=True),
+    Column("key_label", String(80), comment="Label of the key that opened it."),
+    Column("series_key", String(200)),
+    Column("series_number", Integer),
+    Column("series_stamp", String(20)),
+    Column("finished_at", BigInteger),
+    Column("attempts", SmallInteger, comment="How often a worker began and did not come to an end."),
+    Index(None, "sha256"),
+    Index(None, "series_key", "received_at"),
+    Index(None, "state"),
+    Index(None, "received_at"),
+)
+
+member = Table(
+    "member",
+    metadata,
+    _id(),
+    _to("envelope", "envelope_id"),
+    Column("path", String(600), nullable=False, comment="Path inside the envelope: a.zip/b.xml."),
+    Column("sha256", LargeBinary(32), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("type", String(40)),
+    Column("declared_version", String(40)),
+    Column("version", String(40)),
+    Column("sender", String(40)),
+    Column("receiver", String(40)),
+    Column("state", String(12), nullable=False, comment="processing, done, refused, duplicate"),
+    _to("member", "duplicate_of", nullable=True),
+    Column("committed", Integer, nullable=False, default=0, comment="Transactions that are stored."),
+    Column("transactions", Integer, comment="Transactions it held, known at its end."),
+    UniqueConstraint("envelope_id", "path"),
+    Index(None, "sha256"),
+)
+
+incident = Table(
+    "incident",
+    metadata,
+    _id(),
+    _to("envelope", "envelope_id", nullable=True),
+    _to("member", "member_id", nullable=True),
+    _to("ch_message", "ch_message_id", nullable=True),
+    Column("code", String(40), nullable=False),
+    Column("severity", String(8), nullable=False, comment="error, note"),
+    Column("path", String(600), nullable=False, default=""),
+    Column("value", Text),
+    Column("expected", Text, nullable=False, default=""),
+    Column("advice", Text, nullable=False, default=""),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "envelope_id"),
+    Index(None, "ch_message_id"),
+    Index(None, "code", "at"),
+    comment="Refusals, gaps, and what was noticed and did no harm.",
+)
+
+ch_message = Table(
+    "ch_message",
+    metadata,
+    _id(),
+    _to("envelope", "envelope_id"),
+    _to("member", "member_id"),
+    Column("position", Integer, nullable=False),
+    Column("market", String(2), nullable=False),
+    Column("type", String(40), nullable=False),
+    Column("version", String(40)),
+    Column("sender", String(40)),
+    Column("reference", String(400), nullable=False),
+    Column("access_point", String(40)),
+    Column(
+        "identity", LargeBinary(16), nullable=False, comment="Equal for equal market, sender, reference and content."
+    ),
+    Column("outcome", String(10), nullable=False, comment="digested, refused"),
+    UniqueConstraint("identity"),
+    Index(None, "envelope_id"),
+    Index(None, "access_point"),
+)
+
+ch_duplicate = Table(
+    "ch_duplicate",
+    metadata,
+    _id(),
+    _to("envelope", "envelope_id"),
+    _to("member", "member_id"),
+    Column("position", Integer, nullable=False),
+    _to("ch_message", "first_id"),
+    UniqueConstraint("member_id", "position"),
+    Index(None, "first_id"),
+    comment="A CH message that had arrived before; nothing else happened.",
+)
+
+# --- what the Kernel made of it ----------------------------------------------------------------------------------
+
+access_point = Table(
+    "access_point",
+    metadata,
+    _id(),
+    Column("market", String(2), nullable=False),
+    Column("identifier", String(40), nullable=False),
+    Column("last_at", BigInteger, nullable=False, comment="Effective instant of the last message that was judged."),
+    Column("state", LargeBinary, nullable=False, comment="What the next message is judged against."),
+    Column("messages", Integer, nullable=False, default=0, comment="Messages judged since the last checkpoint."),
+    UniqueConstraint("identifier", "market"),
+)
+
+checkpoint = Table(
+    "checkpoint",
+    metadata,
+    Column("access_point_id", Id, ForeignKey("access_point.id"), primary_key=True),
+    Column("upto", BigInteger, primary_key=True, comment="All messages effective before this instant are in it."),
+    Column("state", LargeBinary, nullable=False),
+    comment="States to judge late messages from.",
+)
+
+kernel_message = Table(
+    "kernel_message",
+    metadata,
+    _id(),
+    _to("ch_message", "ch_message_id", nullable=True),
+    Column("position", SmallInteger, nullable=False),
+    _to("access_point", "access_point_id", nullable=True),
+    Column("market", String(2), nullable=False),
+    Column("market_type", String(40), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("effective", BigInteger, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("waits_for", String(200)),
+    Column("waits_until", BigInteger, comment="When a quarantined message is given up."),
+    Column("received_at", BigInteger, nullable=False),
+    Column("xml", Text, nullable=False),
+    Column("version", SmallInteger, nullable=False, default=1, comment="1, and one more for each correction."),
+    _to("kernel_message", "corrects", nullable=True),
+    Column("injected_by", String(120)),
+    Index(None, "ch_message_id"),
+    Index(None, "access_point_id", "effective"),
+    Index(None, "state", "id"),
+    Index(None, "received_at", "id"),
+    # Lists of a type walk it backwards by id; counts by market, type and state need nothing but the index.
+    Index("ix_kernel_message_market_type", "market_type", "id", "state", "market"),
+)
+
+rules_version = Table(
+    "rules_version",
+    metadata,
+    _id(),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("engine", String(20), nullable=False),
+    Column("first_used_at", BigInteger, nullable=False),
+    Column("catalogue", Text, nullable=False, comment="The rule files of the version, as JSON: path -> text."),
+)
+
+state_change = Table(
+    "state_change",
+    metadata,
+    _id(),
+    _to("kernel_message", "message_id"),
+    Column("before", String(12)),
+    Column("after", String(12), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("by", String(120), nullable=False),
+    _to("rules_version", "rules_version_id", nullable=True),
+    Column("why", String(400)),
+    Index(None, "message_id"),
+    comment="Every change of state, never overwritten.",
+)
+
+finding = Table(
+    "finding",
+    metadata,
+    _id(),
+    _to("kernel_message", "message_id"),
+    _to("state_change", "change_id"),
+    Column("current", Boolean, nullable=False, comment="Belongs to the verdict that holds now."),
+    Column("error_code", String(20), nullable=False),
+    Column("rule", String(120), nullable=False),
+    Column("severity", String(8), nullable=False),
+    Column("error_class", String(10), nullable=False),
+    Column("field", String(120), nullable=False),
+    Column("value", Text),
+    Column("comment", Text, nullable=False),
+    Column("comment_fr", Text, nullable=False),
+    Index(None, "message_id"),
+    Index(None, "error_code", "current", "message_id"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _id(),
+    _to("kernel_message", "message_id"),
+    Column("event", String(80), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("state", String(8), nullable=False, comment="pending, sending, sent, dead"),
+    Column("attempts", SmallInteger, nullable=False, default=0),
+    Column("next_at", BigInteger),
+    Column("last_error", Text),
+    Index("ix_outbox_state", "state", "id"),
+    Index(None, "message_id"),
+    comment="What the back office is told, written in the transaction of its cause.",
+)
+
+before_image = Table(
+    "before_image",
+    metadata,
+    _id(),
+    Column("table_name", String(40), nullable=False),
+    Column("row_id", BigInteger, nullable=False),
+    _to("access_point", "access_point_id", nullable=True),
+    Column("at", BigInteger, nullable=False),
+    Column("why", String(400), nullable=False),
+    Column("image", Text, nullable=False, comment="The row as it was, JSON."),
+    Index(None, "access_point_id"),
+    comment="Every domain row before it was changed or withdrawn.",
+)
+
+purge = Table(
+    "purge",
+    metadata,
+    _id(),
+    Column("at", BigInteger, nullable=False),
+    Column("what", String(40), nullable=False, comment="raw, notifications"),
+    Column("before", BigInteger, nullable=False, comment="What is older was removed."),
+    Column("days", Integer, nullable=False, comment="The policy."),
+    Column("rows", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("by", String(120), nullable=False),
+    Column("first_id", BigInteger, nullable=False, comment="The oldest row that was touched."),
+    Column("last_id", BigInteger, nullable=False),
+    comment="What retention removed, never removed itself.",
+)
+
+# --- what we ask of the market -----------------------------------------------------------------------------------
+
+outgoing = Table(
+    "outgoing",
+    metadata,
+    _id(),
+    _to("kernel_message", "message_id"),
+    _to("access_point", "access_point_id", nullable=True),
+    Column("market", String(2), nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("type", String(120), nullable=False, comment="The market's message type or service."),
+    Column("reference", String(120), nullable=False, comment="Our reference, which the market repeats."),
+    Column("market_reference", String(120), comment="The market's own reference of the request."),
+    Column("content", LargeBinary, nullable=False, comment="Built once: the same bytes on every attempt."),
+    Column("content_type", String(80), nullable=False),
+    Column("state", String(14), nullable=False, comment="built, sent, acknowledged, in-course, done, refused, dead"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("sent_at", BigInteger),
+    Column("answer_by", BigInteger, nullable=False, comment="When an answer is overdue."),
+    Column("settled_at", BigInteger, comment="When it was done, refused or given up."),
+    Column("answer_code", String(64)),
+    Column("attempts", SmallInteger, nullable=False, default=0),
+    Column("next_at", BigInteger),
+    Column("channel", String(80)),
+    Column("receipt", String(400)),
+    Column("last_error", Text),
+    Column("idempotency_key", String(120), unique=True),
+    Column("submitted_by", String(120), nullable=False),
+    UniqueConstraint("reference"),
+    Index("ix_outgoing_state", "state", "id"),
+    Index(None, "market_reference"),
+    Index(None, "access_point_id"),
+    Index(None, "message_id"),
+    comment="Requests to the market and what became of them.",
+)
+
+outgoing_event = Table(
+    "outgoing_event",
+    metadata,
+    _id(),
+    _to("outgoing", "outgoing_id"),
+    Column("at", BigInteger, nullable=False),
+    Column("state", String(14), nullable=False),
+    Column("code", String(64)),
+    Column("text", Text),
+    _to("kernel_message", "message_id", nullable=True),
+    Index(None, "outgoing_id"),
+    comment="Every step of a request's life: attempts, answers, milestones.",
+)
+
+# --- what people do about refused messages ----------------------------------------------------------------------------
+
+campaign = Table(
+    "campaign",
+    metadata,
+    _id(),
+    Column("script", String(80), nullable=False, comment="Name of the correction script; edit for one by hand."),
+    Column("digest", String(64), nullable=False, comment="Hash of the script as it was run."),
+    Column("parameters", Text, nullable=False, comment="JSON."),
+    Column("state", String(12), nullable=False, comment="planned, running, cancelled, done, undone"),
+    Column("by", String(120), nullable=False),
+    Column("why", String(400), nullable=False),
+    Column("approved_by", String(120), comment="The second pair of eyes."),
+    Column("key", String(120), unique=True, comment="Idempotency key: a second click finds the first campaign."),
+    Column("created_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+    Column("selected", Integer, nullable=False),
+    Column("freed", Integer, nullable=False, default=0, comment="Messages that came to be accepted, neighbours too."),
+    Index(None, "state"),
+    comment="One run of a correction script: who, why, on what, with what result.",
+)
+
+campaign_item = Table(
+    "campaign_item",
+    metadata,
+    _id(),
+    _to("campaign", "campaign_id"),
+    _to("kernel_message", "message_id"),
+    _to("access_point", "access_point_id", nullable=True),
+    Column("action", String(12), nullable=False, comment="modify, reorder, create, replay"),
+    Column("state", String(12), nullable=False, comment="planned, acted, done, undone, skipped"),
+    Column("content", Text, nullable=False, comment="Kernel XML of the new version or the new message; else empty."),
+    Column("note", String(400), nullable=False),
+    Column("before", String(12), nullable=False, comment="State of the message when the campaign was planned."),
+    Column("after", String(12), comment="State of the message when the campaign had replayed it."),
+    _to("kernel_message", "result_id", nullable=True),
+    UniqueConstraint("campaign_id", "message_id"),
+    Index(None, "message_id"),
+    comment="What a campaign does to one message; nothing is done twice.",
+)
+
+ticket = Table(
+    "ticket",
+    metadata,
+    _id(),
+    Column("title", String(200), nullable=False),
+    Column("error_class", String(10), nullable=False),
+    Column("codes", String(200), nullable=False),
+    Column("market", String(2), nullable=False),
+    Column("grid_operator", String(40)),
+    Column("evidence", Text, nullable=False, comment="JSON."),
+    Column("state", String(12), nullable=False, comment="open, waiting, closed"),
+    Column("owner", String(120)),
+    Column("due_at", BigInteger),
+    Column("by", String(120), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("link", String(400), comment="The ticket in the tracker it was exported to."),
+    Index(None, "state"),
+    comment="What no correction frees, for somebody to take up.",
+)
+
+ticket_message = Table(
+    "ticket_message",
+    metadata,
+    Column("ticket_id", Id, ForeignKey("ticket.id"), primary_key=True),
+    Column("message_id", Id, ForeignKey("kernel_message.id"), primary_key=True),
+    Index(None, "message_id"),
+)
+
+note = Table(
+    "note",
+    metadata,
+    _id(),
+    _to("kernel_message", "message_id", nullable=True),
+    _to("ticket", "ticket_id", nullable=True),
+    _to("campaign", "campaign_id", nullable=True),
+    Column("at", BigInteger, nullable=False),
+    Column("by", String(120), nullable=False),
+    Column("assignee", String(120), comment="Colleague that the message was delegated to."),
+    Column("text", Text, nullable=False),
+    Index(None, "message_id"),
+    Index(None, "ticket_id"),
+)
+
+# --- the domain: what is known of an access point -------------------------------------------------------------------
+# Every row: id, access_point_id, at (effective instant of its cause), message_id (its cause).
+
+
+def _effect(name: str, *columns: Column[Any]) -> Table:
+    return Table(
+        name,
+        metadata,
+        _id(),
+        _to("access_point", "access_point_id"),
+        Column("at", BigInteger, nullable=False),
+        _to("kernel_message", "message_id"),
+        *columns,
+        Index(f"ix_{name}_access_point_id_at", "access_point_id", "at"),
+    )
+
+
+supply_period = _effect(
+    "supply_period",
+    Column("reference", String(64)),
+    Column("supplier", String(40)),
+    Column("reason", String(40)),
+    Column("ended_at", BigInteger),
+    Column("end_reason", String(40)),
+    _to("kernel_message", "end_message_id", nullable=True),
+)
+
+contract = _effect(
+    "contract",
+    Column("reference", String(64)),
+    Column("status", String(12)),
+    Column("sequence", Integer),
+    Column("tariff", String(64)),
+    Column("subscribed_power", String(24)),
+    Column("power_unit", String(8)),
+    Column("calendar", String(64)),
+)
+
+point_data = _effect(
+    "point_data",
+    Column("segment", String(40)),
+    Column("connection_status", String(16)),
+    Column("service_level", String(8)),
+    Column("content", Text, nullable=False, comment="All fields of the message, JSON."),
+)
+
+customer = _effect(
+    "customer",
+    Column("category", String(16)),
+    Column("name", String(400)),
+    Column("content", Text, nullable=False, comment="All fields of the message, JSON."),
+)
+
+meter = _effect(
+    "meter",
+    Column("serial", String(64)),
+    Column("action", String(16), nullable=False),
+    Column("type", String(64)),
+)
+
+reading = _effect(
+    "reading",
+    Column("reference", String(400)),
+    Column("source", String(40), nullable=False),
+    Column("qualification", String(16), nullable=False),
+    Column("nature", String(12), nullable=False),
+    Column("status", String(10), nullable=False, comment="current, replaced, cancelled"),
+    Column("calendar", String(64)),
+    Column("maximum_power", Integer),
+    Column("registers", Text, nullable=False, comment="The indexes, JSON."),
+)
+
+volume = _effect(
+    "volume",
+    Column("start_at", BigInteger),
+    Column("source", String(40), nullable=False),
+    Column("nature", String(12), nullable=False),
+    Column("status", String(10), nullable=False, comment="current, replaced, cancelled"),
+    Column("volumes", Text, nullable=False, comment="The energies, JSON."),
+)
+
+series = _effect(
+    "series",
+    Column("end_at", BigInteger, nullable=False),
+    Column("source", String(40), nullable=False),
+    Column("resolution", Integer, nullable=False),
+    Column("unit", String(16), nullable=False),
+    Column("direction", String(12)),
+    Column("positions", Text, nullable=False, comment="The values, JSON."),
+)
+
+grid_charge = _effect(
+    "grid_charge",
+    Column("invoice", String(64), nullable=False),
+    Column("reference", String(64), nullable=False),
+    Column("billing_type", String(64)),
+    Column("currency", String(3), nullable=False),
+    Column("total", String(24), nullable=False),
+    Column("lines", Text, nullable=False, comment="The lines, JSON."),
+)
+
+request = _effect(
+    "request",
+    Column("reference", String(64), nullable=False),
+    Column("milestone", Integer),
+    Column("state", String(14), nullable=False),
+    Column("state_code", String(64)),
+    Column("object_code", String(64)),
+    Column("initiated_by_us", Boolean),
+)
+
+grid_invoice = Table(
+    "grid_invoice",
+    metadata,
+    _id(),
+    Column("market", String(2), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    _to("kernel_message", "message_id"),
+    Column("invoice", String(64), nullable=False),
+    Column("type", String(64)),
+    Column("currency", String(3), nullable=False),
+    Column("total", String(24)),
+    Column("charges", Integer),
+    Index(None, "invoice"),
+)
+
+EFFECTS: tuple[Table, ...] = (
+    supply_period,
+    contract,
+    point_data,
+    customer,
+    meter,
+    reading,
+    volume,
+    series,
+    grid_charge,
+    request,
+)
+"""The domain tables that are withdrawn and written again when a late message makes later ones be judged again."""
+
+SEQUENCES: tuple[Sequence, ...] = tuple(
+    Sequence(sequence_name(table.name), increment=ID_BLOCK, metadata=metadata)
+    for table in metadata.sorted_tables
+    if "id" in table.columns
+)
+"""Where ids come from on PostgreSQL."""

@@ -1,0 +1,309 @@
+"""Python code for the terms of rules, written so that an absent value never raises.
+
+A condition is emitted in two forms: code that is true exactly when the condition is *definitely* true, and code that is
+true exactly when it is *definitely* false. Neither is true for an unknown one. That keeps the generated code a plain
+boolean expression, without any bookkeeping of unknowns at run time.
+
+Rules of one kind ask the same things again and again: what several of them contain (`repeated`) is worked out once, in
+a variable of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+from energycomm.engine.codes import CodeEntry, CodeLists
+from energycomm.engine.terms import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Count,
+    HasError,
+    InList,
+    Membership,
+    Not,
+    Or,
+    Presence,
+    Read,
+    Truth,
+    Value,
+    children,
+)
+
+_CONTRARY = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+Guards = list[str]
+Term: TypeAlias = Value | Condition
+
+
+def repeated(conditions: Iterable[Condition]) -> frozenset[Term]:
+    """The comparisons and calls that stand in several places of some conditions."""
+    counts: Counter[Term] = Counter()
+    stack: list[Term] = list(conditions)
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Call | Comparison | Membership | InList):
+            counts[term] += 1
+        stack.extend(children(term))
+    return frozenset(term for term, count in counts.items() if count > 1)
+
+
+class Shared(NamedTuple):
+    """What is worked out once.
+
+    Attributes:
+      name: variable that holds it.
+      code: what fills the variable.
+      item: it depends on the item of an ``each`` rule.
+    """
+
+    name: str
+    code: str
+    item: bool
+
+
+class Emitter:
+    """Writes the code of conditions and values for one market, and collects what that code needs.
+
+    Args:
+      market: the market, upper case.
+      codes: code lists.
+      once: terms to work out once, before the conditions; code of a shared term must be run even where no condition
+        would have come to it, so it may raise where the conditions alone would not.
+
+    Attributes:
+      locals: local variable -> code that fills it, for fields of the message and facts.
+      item_locals: the same for the item of an ``each`` rule and its register's facts.
+      shared: what is worked out once, in the order in which it must be.
+      names: global name -> object that the code refers to.
+    """
+
+    def __init__(self, market: str, codes: CodeLists, once: frozenset[Term] = frozenset()) -> None:
+        self.market = market
+        self.codes = codes
+        self.locals: dict[str, str] = {}
+        self.item_locals: dict[str, str] = {}
+        self.names: dict[str, Any] = {}
+        self._once = once
+        self._held: dict[tuple[Term, bool], Shared] = {}
+        self._temporaries = 0
+
+    @property
+    def shared(self) -> list[Shared]:
+        """What is worked out once, in the order in which it must be."""
+        return list(self._held.values())
+
+    # --- conditions ----------------------------------------------------------------------------------------------
+
+    def true(self, condition: Condition) -> str:
+        """Code that is true when the condition is definitely true."""
+        match condition:
+            case And(operands=parts):
+                return _join("and", [self.true(part) for part in parts], "True")
+            case Or(operands=parts):
+                return _join("or", [self.true(part) for part in parts], "False")
+            case Not(operand=inner):
+                return self.false(inner)
+            case Presence(operand=value):
+                return _join("and", self.presence(value), "True")
+            case HasError(error_code=code):
+                return f"{code!r} in errors"
+        return self.atom(condition, positive=True)
+
+    def false(self, condition: Condition) -> str:
+        """Code that is true when the condition is definitely false."""
+        match condition:
+            case And(operands=parts):
+                return _join("or", [self.false(part) for part in parts], "False")
+            case Or(operands=parts):
+                return _join("and", [self.false(part) for part in parts], "True")
+            case Not(operand=inner):
+                return self.true(inner)
+            case Presence(operand=value):
+                guards = self.presence(value)
+                return f"not ({' and '.join(guards)})" if guards else "False"
+            case HasError(error_code=code):
+                return f"{code!r} not in errors"
+        return self.atom(condition, positive=False)
+
+    def atom(self, condition: Condition, *, positive: bool) -> str:
+        """A condition on values, guarded against absent ones."""
+        if condition in self._once:
+            held = self._held.get((condition, positive))
+            return (held or self._hold(condition, positive, self._atom(condition, positive=positive))).name
+        return self._atom(condition, positive=positive)
+
+    def _atom(self, condition: Condition, *, positive: bool) -> str:
+        guards: Guards = []
+        match condition:
+            case Truth(operand=value):
+                code = self.value(value, guards)
+                test = code if positive else f"not {code}"
+            case Comparison(operator=operator, left=left, right=right):
+                left_code, right_code = self.value(left, guards), self.value(right, guards)
+                test = f"{left_code} {operator if positive else _CONTRARY[operator]} {right_code}"
+            case Membership(operand=value, constants=constants):
+                code = self.value(value, guards)
+                test = f"{code} {'in' if positive else 'not in'} {self.constant(frozenset(constants))}"
+            case InList(list=name, operand=value, day=day):
+                code = self.value(value, guards)
+                test = self.looked_up(name, code, day, guards)
+                test = test if positive else f"not {test}"
+            case _:
+                raise AssertionError(condition)
+        return _join("and", [*guards, test], "True")
+
+    def _hold(self, term: Term, positive: bool, code: str) -> Shared:
+        """A variable for a term that several conditions contain."""
+        words = set(_NAME.findall(code))
+        item = not words.isdisjoint(self.item_locals) or any(
+            held.item and held.name in words for held in self._held.values()
+        )
+        held = self._held[term, positive] = Shared(f"s{len(self._held)}", code, item)
+        return held
+
+    def looked_up(self, name: str, code: str, day: Value | None, guards: Guards) -> str:
+        """Code that looks a code up in a list of the market."""
+        entries = self.codes.codes(self.market, name)
+        if all(entry.since is None and entry.until is None for periods in entries.values() for entry in periods):
+            return f"({code} in {self.constant(frozenset(entries))})"
+        when = self.value(day, guards) if day is not None else self.local("day", "message.effective.date()")
+        self.names[f"L_{name}"] = _DatedList(dict(entries))
+        return f"L_{name}.has({code}, {when})"
+
+    def presence(self, value: Value) -> Guards:
+        """Conditions under which a value is there."""
+        guards: Guards = []
+        code = self.value(value, guards)
+        if not guards and code != "None":
+            return []
+        return guards
+
+    # --- values --------------------------------------------------------------------------------------------------
+
+    def value(self, value: Value, guards: Guards) -> str:
+        """Code of a value; what must hold before it may be evaluated is appended to `guards`, in order."""
+        match value:
+            case Constant(value=constant):
+                return self.constant(constant)
+            case Read():
+                return self.read(value, guards)
+            case Count(operand=operand):
+                return f"len({self.read(operand, guards)})"
+            case Arithmetic(operator=operator, left=left, right=right):
+                return f"({self.value(left, guards)} {operator} {self.value(right, guards)})"
+            case Call():
+                return self.call(value, guards)
+
+    def call(self, call: Call, guards: Guards) -> str:
+        """Code that calls a predicate."""
+        if call in self._once:
+            held = self._held.get((call, True))
+            if held is None:
+                inner: Guards = []
+                code = self._call(call, inner)
+                held = self._hold(call, True, f"{code} if {' and '.join(inner)} else None" if inner else code)
+            if call.type.optional:
+                guards.append(f"{held.name} is not None")
+            return held.name
+        return self._call(call, guards)
+
+    def _call(self, call: Call, guards: Guards) -> str:
+        predicate = call.predicate
+        arguments = ["message"] if predicate.needs_message else []
+        for argument, (_, wanted) in zip(call.arguments, predicate.parameters, strict=False):
+            if wanted.optional:
+                arguments.append(self.optional(argument))
+            else:
+                arguments.append(self.value(argument, guards))
+        self.names[f"P_{predicate.name}"] = predicate.function
+        code = f"P_{predicate.name}({', '.join(arguments)})"
+        return self.kept(code, guards) if predicate.returns.optional else code
+
+    def optional(self, value: Value) -> str:
+        """Code of a value that may be None, for parameters that take it."""
+        if isinstance(value, Read) and len(value.path) == 1:
+            return self.read(value, [])
+        guards: Guards = []
+        code = self.value(value, guards)
+        return f"({code} if {' and '.join(guards)} else None)" if guards else code
+
+    def read(self, read: Read, guards: Guards) -> str:
+        """Code that reads a field or fact through a local variable."""
+        path = read.path
+        match path:
+            case ("history", fact):
+                name = self.local(f"h_{fact}", f"history.{fact}")
+            case ("item", field):
+                name = f"i_{field}"
+                self.item_locals[name] = f"item.{field}"
+            case ("previous", fact):
+                name = f"p_{fact}"
+                self.item_locals[name] = f"previous.{fact}"
+            case (owner, field):
+                whole = self.local(f"m_{owner}", f"message.{owner}")
+                guards.append(f"{whole} is not None")
+                code = f"{whole}.{field}"
+                return self.kept(code, guards) if read.type.optional else code
+            case _:
+                name = self.local(f"m_{path[0]}", f"message.{path[0]}")
+        if read.type.optional:
+            guards.append(f"{name} is not None")
+        return name
+
+    def kept(self, code: str, guards: Guards) -> str:
+        """A temporary that holds a result that may be None, guarded."""
+        self._temporaries += 1
+        name = f"t{self._temporaries}"
+        guards.append(f"({name} := {code}) is not None")
+        return name
+
+    def local(self, name: str, code: str) -> str:
+        """A local variable of the generated function, filled once a message."""
+        self.locals[name] = code
+        return name
+
+    def constant(self, constant: Any) -> str:
+        """Code of a constant."""
+        if isinstance(constant, bool | int | str):
+            return repr(constant)
+        if isinstance(constant, frozenset) and constant and all(isinstance(member, str | int) for member in constant):
+            # A set display of constants is folded by the compiler into one frozenset.
+            return "{" + ", ".join(sorted(repr(member) for member in constant)) + "}"
+        kind = "D" if isinstance(constant, Decimal) else "C"
+        for name, known in self.names.items():
+            if name.startswith(kind + "_") and type(known) is type(constant) and known == constant:
+                return name
+        name = f"{kind}_{len(self.names)}"
+        self.names[name] = constant
+        return name
+
+
+class _DatedList:
+    """A code list whose codes are valid on some days only."""
+
+    def __init__(self, entries: dict[str, tuple[CodeEntry, ...]]) -> None:
+        self.entries = entries
+
+    def has(self, code: str, day: Any) -> bool:
+        """Whether the code is valid on the day."""
+        return any(entry.valid_on(day) for entry in self.entries.get(code, ()))
+
+
+def _join(word: str, parts: list[str], empty: str) -> str:
+    absorbing = "False" if word == "and" else "True"
+    if absorbing in parts:
+        return absorbing
+    kept = list(dict.fromkeys(part for part in parts if part != empty))
+    if not kept:
+        return empty
+    return kept[0] if len(kept) == 1 else "(" + f" {word} ".join(kept) + ")"

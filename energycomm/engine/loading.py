@@ -1,0 +1,437 @@
+"""Reading rule files: YAML entries into rules, with every mistake told by file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, cast, get_args
+
+from energycomm.engine.codes import COMMON, CodeLists
+from energycomm.engine.examples import ExampleError, example_history, example_message
+from energycomm.engine.expressions import SINGULARS, ExpressionError, Scope, parse_condition, parse_value
+from energycomm.engine.predicates import Predicate
+from energycomm.engine.problems import Problem
+from energycomm.engine.rule import LANGUAGES, RULE_SETS, Example, Language, Rule, RuleSet, Template
+from energycomm.engine.terms import ALWAYS, And, Condition, Not, Value
+from energycomm.engine.valuetypes import fields_of
+from energycomm.engine.yamlfile import Cell, YamlError, read_yaml
+from energycomm.kernel.family import KINDS, is_incoming
+from energycomm.kernel.verdicts import VERBS, ErrorClass, Severity
+
+T = TypeVar("T")
+
+_SHARED_KEYS = frozenset(
+    ["code", "title", "sentence", "applies_to", "markets", "each", "when", "since", "until", "source", "examples"]
+)
+_VALIDATION_KEYS = _SHARED_KEYS | frozenset(
+    ["error_code", "holds", "violated_when", "field", "comment", "severity", "error_class", "ebix"]
+)
+_ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
+_FILE_KEYS = frozenset({"rule_set", "market", "rules"})
+
+_CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+_ERROR_CODE = re.compile(r"[A-Z][A-Z0-9]*-[A-Z][0-9]{2}")
+_PLACE = re.compile(r"\{([^{}]*)\}")
+
+
+class RuleFile:
+    """Reads one rule file; problems are collected, a broken rule is left out and the others are read.
+
+    Args:
+      path: the file.
+      shown: its name in problems.
+      predicates: declared predicates.
+      codes: code lists of every market.
+      known_markets: the markets there are, upper case.
+
+    Attributes:
+      rules: the rules without problems.
+      claimed: every rule, for its codes and days, also where it has problems.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        shown: str,
+        predicates: Mapping[str, Predicate],
+        codes: CodeLists,
+        known_markets: frozenset[str],
+    ) -> None:
+        self.path = path
+        self.shown = shown
+        self.predicates = predicates
+        self.codes = codes
+        self.known_markets = known_markets
+        self.problems: list[Problem] = []
+        self.rules: list[Rule] = []
+        self.claimed: list[Rule] = []
+        self._rule = ""
+        self._set: RuleSet = "validation_in"
+        self._market = COMMON
+
+    def report(self, line: int, reason: str, advice: str) -> None:
+        """Note a problem of the rule that is being read."""
+        self.problems.append(Problem(self.shown, line, self._rule, reason, advice))
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """What `read` returns; a mistake is noted and None returned."""
+        try:
+            return read()
+        except YamlError as error:
+            self.report(error.line, error.reason, error.advice)
+        return None
+
+    def read(self) -> None:
+        """Read the whole file into `rules` and `problems`."""
+        try:
+            text = self.path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            return self.report(1, f"the file is not UTF-8: byte {error.start}", "Save it as UTF-8.")
+        entries = self.attempt(lambda: read_yaml(text).entries())
+        if entries is None:
+            return None
+        for name, cell in entries.items():
+            if name not in _FILE_KEYS:
+                self.report(cell.line, f"unknown key {name!r}", "A rule file has rule_set, market and rules.")
+        missing = [name for name in ("rule_set", "market", "rules") if name not in entries]
+        if missing:
+            return self.report(
+                1, f"{', '.join(missing)} is missing", "Begin the file with rule_set:, market: and rules:."
+            )
+        rule_set = self.attempt(lambda: entries["rule_set"].text())
+        if rule_set not in RULE_SETS:
+            return self.report(
+                entries["rule_set"].line, f"unknown rule set {rule_set!r}", f"Use one of {', '.join(RULE_SETS)}."
+            )
+        market = self.attempt(lambda: entries["market"].text()) or ""
+        folder = self.path.parent.name
+        self._set, self._market = rule_set, market if market == COMMON else market.upper()
+        if self._market.lower() != folder.lower():
+            advice = f"Write market: {folder if folder == COMMON else folder.upper()}, or move the file."
+            self.report(entries["market"].line, f"market {market!r} stands in the folder {folder}", advice)
+        for cell in self.attempt(lambda: entries["rules"].items()) or ():
+            self._rule = ""
+            rule = self.attempt(lambda cell=cell: _RuleReader(self, cell).rule())  # type: ignore[misc]
+            if rule is not None:
+                self.rules.append(rule)
+        return None
+
+
+class _RuleReader:
+    """Reads one rule of a file."""
+
+    def __init__(self, file: RuleFile, cell: Cell) -> None:
+        self.file = file
+        self.cell = cell
+        self.entries = cell.entries()
+        if "code" in self.entries:
+            file._rule = self.entries["code"].text()
+        self.rule_set = file._set
+        self.judges = self.rule_set.startswith("validation")
+        self.before = len(file.problems)
+        self.told: set[tuple[int, str]] = set()
+
+    def rule(self) -> Rule | None:
+        """The rule, None where it has problems. Every part is read, so that all its problems are told at once."""
+        self.check_keys()
+        rule = self.scalars()
+        rule = self.expressions(rule)
+        rule = replace(rule, examples=self.examples(rule))
+        self.file.claimed.append(rule)
+        return rule if len(self.file.problems) == self.before else None
+
+    def report(self, line: int, reason: str, advice: str) -> None:
+        self.file.report(line, reason, advice)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A single text of the rule, with the white space of folded lines made single."""
+        cell = self.entries.get(name)
+        if cell is None:
+            return default
+        found = self.file.attempt(cell.text)
+        return " ".join(found.split()) if found else default
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """A list of texts of the rule."""
+        cell = self.entries.get(name)
+        if cell is None:
+            return ()
+        return tuple(self.file.attempt(lambda: [item.text().strip() for item in cell.items()]) or ())
+
+    def line(self, name: str) -> int:
+        """The line of a key's value, or of the rule."""
+        cell = self.entries.get(name)
+        return cell.line if cell else self.cell.line
+
+    def check_keys(self) -> None:
+        """Unknown and missing keys."""
+        known = _VALIDATION_KEYS if self.judges else _ACTION_KEYS
+        for name, cell in self.entries.items():
+            if name not in known:
+                what = "a validation" if self.judges else "an action"
+                self.report(
+                    cell.line, f"unknown key {name!r}", f"The keys of {what} rule are {', '.join(sorted(known))}."
+                )
+        needed = ["code", "title", "sentence", "applies_to", "source"]
+        needed += ["error_code", "field", "comment", "examples"] if self.judges else []
+        for name in needed:
+            if name not in self.entries or self.entries[name].is_null:
+                self.report(self.cell.line, f"{name} is missing", f"Add `{name}:` to the rule.")
+        if self.judges and ("holds" in self.entries) == ("violated_when" in self.entries):
+            self.report(self.cell.line, "a rule has either holds or violated_when", "Write exactly one of them.")
+        if not self.judges and not {"do", "notify", "wait"} & set(self.entries):
+            self.report(self.cell.line, "the rule asks for nothing", "Write do:, notify: or wait:.")
+        if "wait" in self.entries and not self.rule_set.startswith("qualification"):
+            self.report(
+                self.line("wait"), "wait stands outside a qualification set", "Move the rule to qualification_in."
+            )
+
+    def scalars(self) -> Rule:
+        """Everything but expressions and examples."""
+        rule = Rule(
+            code=self.text("code"),
+            rule_set=self.rule_set,
+            market=self.file._market,
+            title=self.text("title"),
+            sentence=self.text("sentence"),
+            source=self.text("source"),
+            applies_to=self.kinds(),
+            markets=self.markets(),
+            error_code=self.text("error_code"),
+            each=self.text("each") or None,
+            when=self.text("when") or None,
+            holds=self.text("holds") or None,
+            violated_when=self.text("violated_when") or None,
+            field=self.text("field"),
+            severity=cast(Severity, self.chosen("severity", get_args(Severity), "error")),
+            error_class=cast(ErrorClass, self.chosen("error_class", get_args(ErrorClass), "dno")),
+            ebix=self.text("ebix") or None,
+            since=self.file.attempt(self.entries["since"].day) if "since" in self.entries else None,
+            until=self.file.attempt(self.entries["until"].day) if "until" in self.entries else None,
+            do=self.verbs(),
+            notify=self.text("notify") or None,
+            wait=self.text("wait") or None,
+            file=self.file.shown,
+            line=self.cell.line,
+        )
+        if rule.code and not _CODE.fullmatch(rule.code):
+            self.report(self.line("code"), f"code {rule.code!r} is not kebab case", "Write it like fr-index-goes-back.")
+        if rule.code and _CODE.fullmatch(rule.code) and not rule.code.startswith(f"{rule.market.lower()}-"):
+            self.report(
+                self.line("code"), f"code {rule.code!r} lacks its market", f"Begin it with {rule.market.lower()}-."
+            )
+        if rule.error_code and not _ERROR_CODE.fullmatch(rule.error_code):
+            advice = "Write market, hyphen, letter and two digits: FR-R03."
+            self.report(self.line("error_code"), f"error code {rule.error_code!r} has another form", advice)
+        if rule.since and rule.until and rule.until < rule.since:
+            self.report(self.line("until"), f"until {rule.until} is before since {rule.since}", "Exchange them.")
+        return rule
+
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds the rule applies to, each known and of the set's direction."""
+        incoming = self.rule_set.endswith("_in")
+        found = []
+        for kind in self.words("applies_to"):
+            if kind not in KINDS:
+                import difflib
+
+                close = difflib.get_close_matches(kind, KINDS, n=2)
+                advice = f"Did you mean {' or '.join(close)}?" if close else f"Kinds are {', '.join(KINDS)}."
+                self.report(self.line("applies_to"), f"unknown kind {kind!r}", advice)
+            elif is_incoming(kind) != incoming:
+                side = "outgoing" if incoming else "incoming"
+                self.report(
+                    self.line("applies_to"), f"{kind} is {side}, the set is {self.rule_set}", "Move it to another set."
+                )
+            elif kind in found:
+                self.report(self.line("applies_to"), f"{kind} stands twice", "Remove one.")
+            else:
+                found.append(kind)
+        if "applies_to" in self.entries and not self.words("applies_to"):
+            self.report(self.line("applies_to"), "applies_to is empty", "Name at least one kind.")
+        return tuple(found)
+
+    def markets(self) -> tuple[str, ...]:
+        """The markets the rule judges; empty: all."""
+        own = () if self.file._market == COMMON else (self.file._market,)
+        stated = tuple(market.upper() for market in self.words("markets"))
+        for market in stated:
+            if len(market) != 2 or not market.isalpha():
+                self.report(self.line("markets"), f"{market!r} is no market", "Write two letters: FR, NL, BE.")
+            elif own and market not in own:
+                self.report(
+                    self.line("markets"), f"market {market} in a file of {own[0]}", "Move the rule to rules/common."
+                )
+        return stated or own
+
+    def chosen(self, name: str, words: tuple[str, ...], default: str) -> str:
+        """One of some words."""
+        found = self.text(name, default)
+        if found not in words:
+            self.report(self.line(name), f"{name} {found!r} is unknown", f"Use one of {', '.join(words)}.")
+        return found
+
+    def verbs(self) -> tuple[str, ...]:
+        """What the rule does."""
+        found = self.words("do")
+        for verb in found:
+            if verb in ("notify", "wait"):
+                self.report(self.line("do"), f"{verb} needs words", f"Write `{verb}: ...` beside do.")
+            elif verb not in VERBS:
+                advice = f"Verbs are {', '.join(VERBS[:-2])}."
+                self.report(self.line("do"), f"unknown verb {verb!r}", advice)
+        return found
+
+    def expressions(self, rule: Rule) -> Rule:
+        """Read conditions, field and comments for every kind."""
+        templates = self.templates(rule)
+        conditions: dict[str, tuple[Condition, Condition]] = {}
+        pointed: dict[str, Value] = {}
+        shown: dict[Language, dict[str, tuple[Value, ...]]] = {language: {} for language in LANGUAGES}
+        for kind in rule.applies_to:
+            if not self.each_fits(rule, kind):
+                continue
+            scope = self.scope(rule, kind)
+            when = self.condition("when", rule.when, scope)
+            violation: Condition | None
+            if rule.holds:
+                holds = self.condition("holds", rule.holds, scope)
+                violation = Not(holds) if holds is not None else None
+            else:
+                violation = self.condition("violated_when", rule.violated_when, scope)
+            if when is not None and violation is not None:
+                conditions[kind] = (when, violation)
+            if rule.field:
+                value = self.parsed(partial(parse_value, rule.field, scope), "field", self.line("field"))
+                if value is not None:
+                    pointed[kind] = value
+            for language, (_, places) in templates.items():
+                line = self.entries["comment"].entries()[language].line
+                values = [self.parsed(partial(parse_value, place, scope), "comment", line) for place in places]
+                shown[language][kind] = tuple(value for value in values if value is not None)
+        comment: dict[Language, Template] = {
+            language: Template(self.comment(language), pieces, shown[language])
+            for language, (pieces, _) in templates.items()
+        }
+        triggers = {
+            kind: violation if when == ALWAYS else And((when, violation))
+            for kind, (when, violation) in conditions.items()
+        }
+        return replace(rule, triggers=triggers, conditions=conditions, pointed=pointed, comment=comment)
+
+    def condition(self, name: str, text: str | None, scope: Scope) -> Condition | None:
+        """A condition of the rule; the one that always holds where none is written; None where it is wrong."""
+        return self.parsed(lambda: parse_condition(text, scope), name, self.line(name)) if text else ALWAYS
+
+    def parsed(self, read: Callable[[], T], name: str, line: int) -> T | None:
+        """What is read; None, and a problem, where it is wrong."""
+        try:
+            return read()
+        except ExpressionError as error:
+            if (line, error.reason) not in self.told:  # several kinds may share one mistake
+                self.told.add((line, error.reason))
+                self.report(line, f"{name}: {error.reason}", error.advice)
+        return None
+
+    def each_fits(self, rule: Rule, kind: str) -> bool:
+        """Whether the kind has the list whose items the rule judges."""
+        if rule.each is None:
+            return True
+        fields = fields_of(KINDS[kind])
+        if rule.each not in SINGULARS or rule.each not in fields or fields[rule.each].bases != {"list"}:
+            lists = [name for name, found in fields.items() if found.bases == {"list"} and name in SINGULARS]
+            advice = f"{kind} has {', '.join(lists) or 'no list'}."
+            self.report(self.line("each"), f"{kind} has no list {rule.each!r}", advice)
+            return False
+        return True
+
+    def scope(self, rule: Rule, kind: str) -> Scope:
+        """What the rule's expressions may name."""
+        markets = rule.markets or tuple(sorted(self.file.known_markets)) or (COMMON,)
+        names = {entry.list for entry in self.file.codes.entries}
+        lists = frozenset(name for name in names if all(self.file.codes.has(market, name) for market in markets))
+        errors = self.rule_set.startswith("rejection")
+        return Scope(kind, self.file.predicates, rule.each, lists, errors)
+
+    def comment(self, language: str) -> str:
+        """The comment template of a language as written."""
+        cells = self.file.attempt(self.entries["comment"].entries) or {}
+        return " ".join(cells[language].text().split()) if language in cells else ""
+
+    def templates(self, rule: Rule) -> dict[Language, tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Language -> (literal pieces, expressions between them) of the comments."""
+        cells = (
+            self.file.attempt(self.entries["comment"].entries) if self.judges and "comment" in self.entries else None
+        )
+        if cells is None:
+            return {}
+        found: dict[Language, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        for name, cell in cells.items():
+            if name not in LANGUAGES:
+                self.report(cell.line, f"comment language {name!r} is unknown", "Write comments in en and fr.")
+        for language in LANGUAGES:
+            text = self.comment(language) if language in cells else ""
+            if not text:
+                self.report(
+                    self.line("comment"), f"the comment in {language} is missing", f"Add `{language}:` under comment."
+                )
+                continue
+            parts = _PLACE.split(text)
+            if any("{" in part or "}" in part for part in parts):
+                self.report(
+                    cells[language].line, "a brace of the comment is not closed", "Write {name} around each value."
+                )
+                continue
+            found[language] = (tuple(parts[0::2]), tuple(parts[1::2]))
+        return found
+
+    def examples(self, rule: Rule) -> tuple[Example, ...]:
+        """The examples, as whole messages."""
+        cell = self.entries.get("examples")
+        found: list[Example] = []
+        for item in (self.file.attempt(cell.items) or ()) if cell and rule.applies_to else ():
+            entries = self.file.attempt(item.entries) or {}
+            for judged, content in entries.items():
+                if judged not in ("passes", "fails"):
+                    self.report(content.line, f"an example {judged!r}", "Write `- passes: {...}` or `- fails: {...}`.")
+                    continue
+                example = self.example(rule, judged, content)
+                if example is not None:
+                    found.append(example)
+        if self.judges and cell is not None:
+            for judged in ("passes", "fails"):
+                if not any(judged in item.entries() for item in cell.items()):
+                    self.report(self.line("examples"), f"no example that {judged}", f"Add `- {judged}: {{...}}`.")
+        return tuple(found)
+
+    def example(self, rule: Rule, judged: str, cell: Cell) -> Example | None:
+        """One example."""
+        try:
+            content = cell.plain()
+        except YamlError as error:
+            self.report(error.line, error.reason, error.advice)
+            return None
+        if not isinstance(content, dict):
+            self.report(cell.line, "an example is a mapping of fields", "Write `passes: {field: value}`.")
+            return None
+        stated = dict(content)
+        kind = stated.pop("kind", rule.applies_to[0])
+        history = stated.pop("history", None) or {}
+        errors = stated.pop("errors", None) or []
+        market = rule.markets[0] if rule.markets else (sorted(self.file.known_markets) or ["FR"])[0]
+        if kind not in rule.applies_to:
+            self.report(
+                cell.line, f"the example is of kind {kind!r}", f"The rule applies to {', '.join(rule.applies_to)}."
+            )
+            return None
+        try:
+            message = example_message(stated, kind, market, rule.since, rule.until)
+            facts = example_history(history)
+        except ExampleError as error:
+            self.report(cell.line, error.reason, error.advice)
+            return None
+        named = frozenset([errors] if isinstance(errors, str) else errors)
+        return Example(cast(Any, judged), content, message, facts, named, cell.line)

@@ -1,0 +1,116 @@
+"""What a rules engine is, whichever one judges: `RuleEngine`, and what both engines do in the same way."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from energycomm.engine.rule import Rule
+from energycomm.kernel.history import History
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import VERBS, Action, Finding, Verdict
+
+
+class Judgement(NamedTuple):
+    """What validation says of a message.
+
+    Attributes:
+      findings: every violated rule, sorted by error code, field and item.
+      fault: which rules broke and how; None when none did.
+    """
+
+    findings: tuple[Finding, ...]
+    fault: str | None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing of the severity error was found and no rule broke."""
+        return self.fault is None and not any(finding.severity == "error" for finding in self.findings)
+
+
+class EngineFault(Exception):
+    """A rule that decides on actions broke; nothing may be done with the message."""
+
+
+class RuleEngine(Protocol):
+    """Judges Kernel messages. Incoming kinds meet the ``*_in`` rule sets, outgoing kinds the ``*_out`` sets."""
+
+    name: str
+    """``parallel`` or ``durable-rules``."""
+    version: str
+    """Content version of the rules; verdicts name it."""
+
+    @abstractmethod
+    def validate(self, message: KernelMessage, history: History) -> Judgement:
+        """Run all validation rules in force for the message (`Validate_in`, `Validate_out`)."""
+
+    @abstractmethod
+    def qualify(self, message: KernelMessage, history: History) -> tuple[Action, ...]:
+        """The actions of the qualification rules, in the order of `VERBS`.
+
+        Raises:
+          EngineFault: a rule broke.
+        """
+
+    @abstractmethod
+    def reject(self, message: KernelMessage, history: History, errors: Sequence[Finding]) -> tuple[Action, ...]:
+        """The actions of the rejection rules for a message with these findings.
+
+        Raises:
+          EngineFault: a rule broke.
+        """
+
+    def judge(self, message: KernelMessage, history: History) -> Verdict:
+        """The Kernel's whole judgement (`Kernel_in`): validate, then qualify or reject.
+
+        A ``wait`` action quarantines the message and nothing else is done with it. A rule that breaks gives
+        ``engine_error``: neither accepted nor rejected.
+        """
+        findings, fault = self.validate(message, history)
+        if fault is not None:
+            return Verdict(label="engine_error", findings=findings, fault=fault)
+        errors = [finding for finding in findings if finding.severity == "error"] if findings else ()
+        try:
+            if errors:
+                return Verdict(label="rejected", findings=findings, actions=self.reject(message, history, errors))
+            actions = self.qualify(message, history)
+        except EngineFault as error:
+            return Verdict(label="engine_error", findings=findings, fault=str(error))
+        if actions and actions[-1].verb == "wait":
+            waits = tuple(action for action in actions if action.verb == "wait")
+            return Verdict(label="quarantined", findings=findings, actions=waits, waits_for=waits[0].argument)
+        return Verdict(label="accepted", findings=findings, actions=actions)
+
+
+_VERB_RANK = {verb: rank for rank, verb in enumerate(VERBS)}
+
+
+def actions_of(rules: Iterable[Rule]) -> tuple[Action, ...]:
+    """The actions that rules ask for, each once, in the order of `VERBS`; the first rule to ask is named."""
+    asked: dict[tuple[str, str | None], Action] = {}
+    for rule in rules:
+        for verb in rule.do:
+            asked.setdefault((verb, None), Action(verb=verb, rule=rule.code))
+        if rule.notify:
+            asked.setdefault(("notify", rule.notify), Action(verb="notify", argument=rule.notify, rule=rule.code))
+        if rule.wait:
+            asked.setdefault(("wait", rule.wait), Action(verb="wait", argument=rule.wait, rule=rule.code))
+    return tuple(sorted(asked.values(), key=lambda action: (_VERB_RANK[action.verb], action.argument or "")))
+
+
+def sorted_findings(found: list[tuple[int, Finding]]) -> tuple[Finding, ...]:
+    """Findings in the order of their error codes, then by field and item.
+
+    Args:
+      found: (index of the item, finding) pairs.
+    """
+    if len(found) > 1:
+        found.sort(key=lambda pair: (pair[1].error_code, pair[0], pair[1].field, pair[1].rule))
+    return tuple(finding for _, finding in found)
+
+
+def fault_of(faults: Iterable[tuple[str, Exception]]) -> str | None:
+    """One line that names every rule that broke, and how."""
+    lines = dict.fromkeys(f"rule {code} raised {type(error).__name__}: {error}" for code, error in faults)
+    return "; ".join(sorted(lines)) if lines else None

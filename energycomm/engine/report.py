@@ -1,0 +1,106 @@
+"""Findings: what a violated rule says, with the values it read, in English and in French."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from energycomm.engine.codes import CodeLists
+from energycomm.engine.emission import Emitter
+from energycomm.engine.rule import Language, Rule
+from energycomm.engine.terms import Value
+from energycomm.kernel.history import History, RegisterFacts
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Finding
+
+_WORDS: dict[Language, dict[Any, str]] = {
+    "en": {None: "(absent)", True: "yes", False: "no"},
+    "fr": {None: "(absent)", True: "oui", False: "non"},
+}
+
+Reading = Callable[[KernelMessage, History, Any, RegisterFacts], tuple[Any, ...]]
+
+
+class Reporter:
+    """Builds the findings of one rule for one kind."""
+
+    def __init__(self, rule: Rule, kind: str, market: str, codes: CodeLists) -> None:
+        self.rule = rule
+        self._context = (kind, market, codes)
+        self._read: dict[str, Reading] = {}
+
+    def __call__(self, message: KernelMessage, history: History, index: int | None) -> Finding:
+        """The finding of a message, or of one item of it."""
+        rule = self.rule
+        item: Any = None
+        previous = NO_FACTS
+        where = rule.field
+        if rule.each is not None and index is not None:
+            item = getattr(message, rule.each)[index]
+            if index < len(history.registers):
+                previous = history.registers[index]
+            if "." in where:
+                where = f"{rule.each}[{index + 1}].{where.partition('.')[2]}"
+        kind = self._context[0]
+        read = self._reading("field", (rule.pointed[kind],))(message, history, item, previous)[0]
+        comments = {}
+        for language, template in rule.comment.items():
+            values = self._reading(language, template.values[kind])(message, history, item, previous)
+            shown = [template.pieces[0]]
+            for value, piece in zip(values, template.pieces[1:], strict=True):
+                shown.append(show(value, language))
+                shown.append(piece)
+            comments[language] = "".join(shown)
+        return Finding(
+            error_code=rule.error_code,
+            rule=rule.code,
+            field=where,
+            value=None if read is None else show(read, "en"),
+            comment=comments["en"],
+            comment_fr=comments["fr"],
+            severity=rule.severity,
+            error_class=rule.error_class,
+        )
+
+    def _reading(self, name: str, values: tuple[Value, ...]) -> Reading:
+        """A function that reads values for a comment, absent ones as None. Compiled on first use."""
+        found = self._read.get(name)
+        if found is None:
+            _, market, codes = self._context
+            found = self._read[name] = compile_reading(values, market, codes)
+        return found
+
+
+NO_FACTS = RegisterFacts()
+
+
+def compile_reading(values: tuple[Value, ...], market: str, codes: CodeLists) -> Reading:
+    """A function (message, history, item, previous) -> the values, absent ones as None."""
+    emitter = Emitter(market, codes)
+    shown = "".join(f"{emitter.optional(value)}, " for value in values)
+    lines = ["def read(message, history, item, previous):"]
+    lines += [f"    {name} = {code}" for name, code in {**emitter.locals, **emitter.item_locals}.items()]
+    lines.append(f"    return ({shown})")
+    namespace: dict[str, Any] = dict(emitter.names)
+    exec(compile("\n".join(lines), "<comment>", "exec"), namespace)  # noqa: S102 - generated from checked terms only
+    reading: Reading = namespace["read"]
+    return reading
+
+
+def show(value: Any, language: Language = "en") -> str:
+    """A value as comments show it."""
+    if value is None or isinstance(value, bool):
+        return _WORDS[language][value]
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, float):
+        return format(round(value, 3), "g") if abs(value) < 1e6 else format(value, "f")
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, tuple):
+        return ("{} items" if language == "en" else "{} éléments").format(len(value))
+    return str(value)

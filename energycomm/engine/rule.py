@@ -1,0 +1,168 @@
+"""A rule as the engine knows it, after its file was read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as kept
+from datetime import date
+from typing import Any, Literal, get_args
+
+from energycomm.engine.terms import Condition, Value, children, reads
+from energycomm.kernel.history import History
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import ErrorClass, Severity
+
+RuleSet = Literal[
+    "validation_in", "qualification_in", "rejection_in", "validation_out", "qualification_out", "rejection_out"
+]
+RULE_SETS: tuple[RuleSet, ...] = get_args(RuleSet)
+
+Language = Literal["en", "fr"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A comment with values in it.
+
+    Attributes:
+      text: the template as written.
+      pieces: literal texts, one more than the values.
+      values: what stands between them, per message kind.
+    """
+
+    text: str
+    pieces: tuple[str, ...]
+    values: Mapping[str, tuple[Value, ...]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A message and its history that a rule must judge as it says.
+
+    Attributes:
+      judged: what the rule says of it: ``passes`` or ``fails`` (for an action rule: it does not apply, it applies).
+      content: the fields that the example states, as written.
+      message: the whole message, other required fields filled neutrally.
+      history: the facts.
+      errors: error codes the message was rejected with, for rejection rules.
+      line: line in the file.
+    """
+
+    judged: Literal["passes", "fails"]
+    content: Mapping[str, Any]
+    message: KernelMessage
+    history: History
+    errors: frozenset[str]
+    line: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of one rule set, in force between two days.
+
+    Attributes:
+      code: identifier of the rule, kebab case with the market in front.
+      error_code: stable code that operators and the market see; empty for action rules.
+      title, sentence: the rule in a few words and in one sentence.
+      rule_set: the set it belongs to.
+      market: market of its file, ``FR``, or ``common``.
+      markets: markets it judges; empty: all.
+      applies_to: message kinds it judges.
+      each: list field whose items it judges one by one.
+      when, holds, violated_when: the expressions as written.
+      field: what a finding points at.
+      comment: templates by language.
+      severity, error_class, ebix: as findings carry them.
+      since, until: first and last day (inclusive) on which it is in force, by the message's effective day.
+      source: where the market says so.
+      do, notify, wait: what an action rule asks for.
+      triggers: kind -> the condition that makes the rule speak: in scope and violated, or for an action rule in scope.
+      conditions: kind -> (scope, violation) of that condition, for those who explain.
+      pointed: kind -> the value at `field`.
+      examples: its examples.
+      file, line: where it stands.
+    """
+
+    code: str
+    rule_set: RuleSet
+    market: str
+    title: str
+    sentence: str
+    source: str
+    applies_to: tuple[str, ...]
+    markets: tuple[str, ...] = ()
+    error_code: str = ""
+    each: str | None = None
+    when: str | None = None
+    holds: str | None = None
+    violated_when: str | None = None
+    field: str = ""
+    comment: Mapping[Language, Template] = kept(default_factory=dict)
+    severity: Severity = "error"
+    error_class: ErrorClass = "dno"
+    ebix: str | None = None
+    since: date | None = None
+    until: date | None = None
+    do: tuple[str, ...] = ()
+    notify: str | None = None
+    wait: str | None = None
+    triggers: Mapping[str, Condition] = kept(default_factory=dict)
+    conditions: Mapping[str, tuple[Condition, Condition]] = kept(default_factory=dict)
+    pointed: Mapping[str, Value] = kept(default_factory=dict)
+    examples: tuple[Example, ...] = ()
+    file: str = ""
+    line: int = 0
+
+    @property
+    def judges(self) -> bool:
+        """Whether it is a validation rule, not one that asks for actions."""
+        return self.rule_set.startswith("validation")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the fields and facts that its conditions read, as rules write them."""
+        found: dict[str, None] = {}
+        for condition in self.triggers.values():
+            found.update(dict.fromkeys(reads(condition)))
+        return tuple(found)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts of history among what it reads: ``history.known``, ``previous.index_wh``."""
+        return tuple(name for name in self.reads if name.startswith(("history.", "previous.")))
+
+    def calls(self) -> tuple[str, ...]:
+        """Names of the declared predicates that its conditions call."""
+        from energycomm.engine.terms import Call
+
+        found: dict[str, None] = {}
+        stack: list[Any] = list(self.triggers.values())
+        while stack:
+            term = stack.pop()
+            if isinstance(term, Call):
+                found[term.predicate.name] = None
+            stack.extend(children(term))
+        return tuple(sorted(found))
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything needed to judge was read: a rule of a broken file may lack parts."""
+        kinds = set(self.applies_to)
+        if not kinds or kinds != set(self.triggers):
+            return False
+        told = len(self.comment) == len(LANGUAGES) and all(
+            len(values) == len(template.pieces) - 1
+            for template in self.comment.values()
+            for values in template.values.values()
+        )
+        return not self.judges or (told and kinds == set(self.pointed))
+
+    def in_force(self, day: date) -> bool:
+        """Whether the rule is in force on the day."""
+        return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
+
+    def judges_market(self, market: str) -> bool:
+        """Whether the rule judges messages of the market."""
+        return not self.markets or market in self.markets

@@ -1,0 +1,126 @@
+"""Conditions in English words, for people who do not read expressions."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from energycomm.engine.rule import Rule
+from energycomm.engine.terms import (
+    ALWAYS,
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Count,
+    HasError,
+    InList,
+    Membership,
+    Not,
+    Or,
+    Presence,
+    Read,
+    Truth,
+    Value,
+)
+
+_COMPARED = {
+    "==": "is",
+    "!=": "is not",
+    "<": "is below",
+    "<=": "is at most",
+    ">": "is above",
+    ">=": "is at least",
+}
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_CALCULATED = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
+
+
+def condition_in_words(rule: Rule) -> str:
+    """What a rule demands (or when an action rule applies), as one English sentence.
+
+    The words are those of the first kind it applies to.
+    """
+    kind = rule.applies_to[0]
+    scope, violation = rule.conditions[kind]
+    begin = f"For each {singular(rule.each)}: " if rule.each else ""
+    when = "" if scope == ALWAYS else words(scope)
+    if not rule.judges:
+        text = when or "always"
+    else:
+        demanded = words(Not(violation))
+        text = f"when {when}, then {demanded}" if when else demanded
+    sentence = f"{begin}{text}."
+    return sentence[0].upper() + sentence[1:]
+
+
+def singular(each: str) -> str:
+    """The name of a list's item in words."""
+    return {"found": "found point"}.get(each, each.removesuffix("s"))
+
+
+def words(condition: Condition, wanted: bool = True, inside: bool = False) -> str:
+    """A condition, or its contrary, in words."""
+    match condition:
+        case Not(operand=inner):
+            return words(inner, not wanted, inside)
+        case And(operands=parts) | Or(operands=parts):
+            if not parts:
+                return "always" if isinstance(condition, And) == wanted else "never"
+            joint = " and " if isinstance(condition, And) == wanted else " or "
+            text = joint.join(words(part, wanted, True) for part in parts)
+            return f"({text})" if inside and len(parts) > 1 else text
+        case Presence(operand=value):
+            return f"{named(value)} is {'given' if wanted else 'absent'}"
+        case HasError(error_code=code):
+            return f"the message {'has' if wanted else 'does not have'} the error {code}"
+        case Truth(operand=Call() as call):
+            return f"{named(call)} {'holds' if wanted else 'does not hold'}"
+        case Truth(operand=value):
+            return f"{named(value)} is {'yes' if wanted else 'no'}"
+        case Comparison(operator=sign, left=left, right=right):
+            return f"{named(left)} {_COMPARED[sign if wanted else _OPPOSITE[sign]]} {named(right)}"
+        case Membership(operand=value, constants=constants):
+            shown = ", ".join(_constant(constant) for constant in constants)
+            return f"{named(value)} is {'one' if wanted else 'none'} of {shown}"
+        case InList(list=name, operand=value, day=day):
+            when = f" on {named(day)}" if day is not None else ""
+            return f"{named(value)} {'stands' if wanted else 'does not stand'} in the code list `{name}`{when}"
+    raise AssertionError(condition)
+
+
+def named(value: Value) -> str:
+    """A value in words."""
+    match value:
+        case Constant(value=constant):
+            return _constant(constant)
+        case Read(path=("history", fact)):
+            return f"{_plain(fact)} (history)"
+        case Read(path=("previous", fact)):
+            return f"{_plain(fact)} (previous reading)"
+        case Read(path=("item", field), name=name):
+            return f"the {name.partition('.')[0]}'s {_plain(field)}"
+        case Read(path=(owner, field)):
+            return f"{_plain(field)} of the {_plain(owner)}"
+        case Read(path=path):
+            return _plain(path[0])
+        case Count(operand=operand):
+            return f"the number of {_plain(operand.path[0])}"
+        case Arithmetic(operator=sign, left=left, right=right):
+            return f"{named(left)} {_CALCULATED[sign]} {named(right)}"
+        case Call(predicate=predicate, arguments=arguments):
+            return f"`{predicate.name}`({'; '.join(named(argument) for argument in arguments)})"
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").removesuffix(" wh") + (" in Wh" if name.endswith("_wh") else "")
+
+
+def _constant(constant: Any) -> str:
+    if isinstance(constant, bool):
+        return "yes" if constant else "no"
+    if isinstance(constant, Decimal):
+        return format(constant, "f")
+    return f"“{constant}”" if isinstance(constant, str) else str(constant)

@@ -1,0 +1,41 @@
+"""Errors that a user can do something about, and the exit codes of the command line."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the exit code of a command says."""
+
+    OK = 0
+    """Everything was done; every message was accepted."""
+    REJECTED = 1
+    """Everything was read; some messages were rejected or wait in quarantine."""
+    UNREADABLE = 2
+    """Some envelopes, members or messages could not be read, or a channel does not work."""
+    USAGE = 3
+    """The command or the configuration is wrong; nothing was done."""
+    DATABASE = 4
+    """The database cannot be reached, or `energycomm eis upgrade` has not been run."""
+    INTERNAL = 5
+    """EnergyComm itself failed; what was committed before stays."""
+
+
+class UserError(Exception):
+    """Something a user can put right: shown as words and advice, never as a traceback.
+
+    Attributes:
+      message: what is wrong, one sentence.
+      advice: what to do about it.
+      exit_code: exit code of the command line, one of `ExitCode`.
+    """
+
+    def __init__(self, message: str, advice: str = "", exit_code: int = ExitCode.USAGE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+        self.exit_code = int(exit_code)
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".rstrip()

@@ -1,0 +1,101 @@
+"""The codec of Kernel messages: Kernel XML, which is stored and what the rules see, and JSON for programs.
+
+An object written and read again is equal; Kernel XML that was written here, read and written again is the same text.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from functools import cache, reduce
+from typing import Any
+
+import msgspec
+
+from energycomm.kernel.decoder import decode_element, decode_xml
+from energycomm.kernel.encoder import Encoder, encoder_of, fault_of
+from energycomm.kernel.family import KINDS
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.safexml import shorten
+from energycomm.kernel.verdicts import Refusal
+
+__all__ = ["decode", "decode_element", "decode_json", "encode", "encode_json"]
+
+
+class _Encoders(dict[type, Encoder]):
+    """Kind -> its encoder, generated when first asked for: most runs meet few kinds."""
+
+    def __missing__(self, cls: type) -> Encoder:
+        encoder = self[cls] = encoder_of(cls, _NAMES[cls], root=True)
+        return encoder
+
+
+_NAMES: dict[type, str] = {cls: kind for kind, cls in KINDS.items()}
+_ENCODERS = _Encoders()
+
+
+def encode(message: KernelMessage) -> str:
+    """A message as Kernel XML, on one line, without XML declaration.
+
+    Raises:
+      ValueError: a field holds what it must not or what XML cannot hold; says which field, what and what was expected.
+        Lengths, patterns and bounds are the schema's work (`energycomm.kernel.check`).
+    """
+    try:
+        return _ENCODERS[type(message)](message)
+    except (KeyError, AttributeError, TypeError, ValueError) as error:
+        kind = type(message).__name__
+        if type(message) not in _NAMES:
+            raise ValueError(f"{kind} is not a kind of Kernel message") from error
+        raise ValueError(fault_of(message, kind) or f"{kind} cannot be written: {error}") from error
+
+
+def decode(xml: str | bytes) -> KernelMessage | Refusal:
+    """The message that a Kernel XML document holds.
+
+    Arguments:
+      xml: the document; bytes in the encoding they declare (UTF-8 without declaration).
+
+    Returns:
+      The message, or a refusal: XML_* where it is no XML, KERNEL_XML_NAMESPACE, _KIND, _ELEMENT, _ATTRIBUTE, _VALUE,
+      _MISSING, _TEXT where it is no Kernel XML, with path, value and what was expected.
+    """
+    return decode_xml(xml)
+
+
+_JSON_ENCODER = msgspec.json.Encoder()
+
+
+@cache
+def _json_decoder() -> msgspec.json.Decoder[Any]:
+    """Made when first asked for: it takes as long as starting a command."""
+    return msgspec.json.Decoder(reduce(operator.or_, KINDS.values()))
+
+
+_JSON_PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
+
+
+def encode_json(message: KernelMessage) -> bytes:
+    """A message as JSON (UTF-8): its fields by name, and `kind`.
+
+    Raises:
+      ValueError: a text holds what UTF-8 cannot hold.
+    """
+    return _JSON_ENCODER.encode(message)
+
+
+def decode_json(content: str | bytes) -> KernelMessage | Refusal:
+    """The message that a JSON text holds, or a refusal: KERNEL_JSON_SYNTAX, KERNEL_JSON_VALUE."""
+    try:
+        message: KernelMessage = _json_decoder().decode(content)
+    except msgspec.ValidationError as error:
+        words = str(error)
+        where = _JSON_PATH.search(words)
+        return Refusal(
+            code="KERNEL_JSON_VALUE",
+            path=where["path"] if where else "",
+            expected=shorten(words[: where.start()] if where else words) or "",
+        )
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return Refusal(code="KERNEL_JSON_SYNTAX", expected=f"one JSON object with `kind`: {shorten(str(error))}")
+    return message

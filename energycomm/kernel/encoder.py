@@ -1,0 +1,221 @@
+"""Writes Kernel XML: one function per kind and part, generated from the Struct definitions when first needed.
+
+Every message passes here, so the generated code does the least that is correct: one f-string per run of attributes
+that are always there, a table from each word to its whole attribute, and an escape that costs one method call for a
+plain code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from energycomm.kernel.shape import DECIMAL_PATTERN, INSTANT_PATTERN, NAMESPACE, Attribute, Scalar, shape_of
+
+_SPECIAL = re.compile('[&<>"\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]')
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_REFERENCES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+)
+_INSTANT = re.compile(INSTANT_PATTERN).fullmatch
+_DECIMAL = re.compile(DECIMAL_PATTERN).fullmatch
+_PLAIN_INSTANT = len("2024-01-31T00:00:00+01:00")
+_DAY_LENGTH = len("2024-01-31")
+
+
+def escape(text: str) -> str:
+    """Text as the value of an XML attribute in double quotes.
+
+    Control white space becomes character references, since a parser would turn it into blanks.
+
+    Raises:
+      ValueError: a character that no XML document can hold.
+    """
+    if _SPECIAL.search(text) is None:
+        return text
+    if forbidden := _FORBIDDEN.search(text):
+        raise ValueError(f"character U+{ord(forbidden.group()):04X} cannot be written in XML: {text[:80]!r}")
+    return text.translate(_REFERENCES)
+
+
+def decimal_text(value: Decimal) -> str:
+    """A decimal number without exponent, with the digits it was given.
+
+    Raises:
+      ValueError: not finite, or more digits than Kernel XML allows.
+    """
+    text = str(value)
+    if "E" in text or "N" in text or "n" in text or len(text) > 24:
+        if not value.is_finite() or abs(value.adjusted()) > 24:
+            raise ValueError(f"{text[:40]} is not a decimal number of at most 24 digits before and 18 after the point")
+        text = format(value, "f")
+        if not _DECIMAL(text):
+            raise ValueError(f"{text[:40]} is not a decimal number of at most 24 digits before and 18 after the point")
+    return text
+
+
+_INSTANTS: dict[int, tuple[datetime, str]] = {}
+_MOST_INSTANTS = 512
+
+
+def instant_text(value: datetime) -> str:
+    """An instant with its offset, ISO 8601.
+
+    Messages of one envelope share their instants, and writing one costs as much as ten attributes: the last ones are
+    remembered by identity (equal instants may have different offsets).
+
+    Raises:
+      ValueError: no offset, or one that XML cannot hold.
+    """
+    known = _INSTANTS.get(id(value))
+    if known is not None and known[0] is value:
+        return known[1]
+    text = value.isoformat()
+    if len(text) != _PLAIN_INSTANT and not _INSTANT(text):
+        raise ValueError(f"{text} is not an instant with an offset in whole minutes")
+    if len(_INSTANTS) >= _MOST_INSTANTS:
+        _INSTANTS.clear()
+    _INSTANTS[id(value)] = (value, text)
+    return text
+
+
+def day_text(value: date) -> str:
+    """A civil day, ISO 8601.
+
+    Raises:
+      ValueError: an instant, not a day.
+    """
+    text = value.isoformat()
+    if len(text) != _DAY_LENGTH:
+        raise ValueError(f"{text} is not a civil day")
+    return text
+
+
+Encoder = Callable[[Any], str]
+_TRUTH = {True: "true", False: "false"}
+
+
+def encoder_of(cls: type[Struct], element: str, *, root: bool = False) -> Encoder:
+    """The generated function that writes a value of a kind or part as an element.
+
+    Arguments:
+      cls: the kind or part.
+      element: name of the element.
+      root: the element is a document's root and declares the namespace.
+    """
+    source, names = _source(cls, element, root)
+    # The source is made of nothing but field names and words of our own definitions: no input reaches it.
+    exec(compile(source, f"<encoder of {cls.__name__}>", "exec"), names)  # noqa: S102
+    encoder: Encoder = names["encode"]
+    return encoder
+
+
+def _source(cls: type[Struct], element: str, root: bool) -> tuple[str, dict[str, Any]]:
+    shape = shape_of(cls)
+    names: dict[str, Any] = {
+        "astuple": astuple,
+        "escape": escape,
+        "decimal_text": decimal_text,
+        "instant_text": instant_text,
+        "day_text": day_text,
+        "truth": _TRUTH,
+    }
+    fields = ", ".join(f"_{name}" for name in cls.__struct_fields__)
+    lines = ["def encode(message):", f"    {fields}{',' * (len(cls.__struct_fields__) == 1)} = astuple(message)"]
+    always: list[str] = [f'<{element} xmlns="{NAMESPACE}"' if root else f"<{element}"]
+    sign = "="
+    for attribute in shape.attributes:
+        variable = f"_{attribute.field}"
+        if attribute.scalar.words:
+            names[f"words_{attribute.field}"] = _word_table(attribute)
+            always.append(f"{{words_{attribute.field}[{variable}]}}")
+        elif attribute.required:
+            always.append(f' {attribute.name}="{{{_expression(attribute.scalar, variable)}}}"')
+        else:
+            if always:
+                lines.append(f"    text {sign} f'{''.join(always)}'")
+                always, sign = [], "+="
+            lines.append(f"    if {variable} is not None:")
+            lines.append(f"        text += f' {attribute.name}=\"{{{_expression(attribute.scalar, variable)}}}\"'")
+    if always:
+        lines.append(f"    text {sign} f'{''.join(always)}'")
+    if not shape.children:
+        lines.append("    return text + '/>'")
+        return "\n".join(lines), names
+    lines.append("    inside = ''")
+    for child in shape.children:
+        names[f"encode_{child.field}"] = encoder_of(child.part, child.name)
+        lines.append(f"    if _{child.field}:" if child.many else f"    if _{child.field} is not None:")
+        value = (
+            f"''.join(map(encode_{child.field}, _{child.field}))"
+            if child.many
+            else f"encode_{child.field}(_{child.field})"
+        )
+        lines.append(f"        inside += {value}")
+    lines.append(f"    return f'{{text}}>{{inside}}</{element}>' if inside else text + '/>'")
+    return "\n".join(lines), names
+
+
+def _expression(scalar: Scalar, variable: str) -> str:
+    return {
+        "text": f"{variable} if {variable}.isalnum() else escape({variable})",
+        "integer": variable,
+        "decimal": f"decimal_text({variable})",
+        "truth": f"truth[{variable}]",
+        "instant": f"instant_text({variable})",
+        "day": f"day_text({variable})",
+    }[scalar.name]
+
+
+def _word_table(attribute: Attribute) -> dict[str | None, str]:
+    """Word -> the attribute as written; nothing for the default."""
+    table: dict[str | None, str] = {word: f' {attribute.name}="{word}"' for word in attribute.scalar.words}
+    if not attribute.required:
+        table[attribute.default] = ""
+    return table
+
+
+_WRITERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
+    "text": (str, escape),
+    "word": (str, str),
+    "integer": (int, str),
+    "decimal": (Decimal, decimal_text),
+    "truth": (bool, str),
+    "instant": (datetime, instant_text),
+    "day": (date, day_text),
+}
+
+
+def fault_of(message: Struct, path: str) -> str:
+    """Why a message cannot be written: the first field whose value is not what it is declared to be, or nothing."""
+    shape = shape_of(type(message))
+    for attribute in shape.attributes:
+        value = getattr(message, attribute.field)
+        if value is None and not attribute.required:
+            continue
+        scalar = attribute.scalar
+        wanted, write = _WRITERS[scalar.name]
+        if not isinstance(value, wanted) or (scalar.words and value not in scalar.words):
+            return f"{path}.{attribute.field}: found {value!r}, expected {scalar.expected()}"
+        try:
+            write(value)
+        except ValueError as error:
+            return f"{path}.{attribute.field}: {error}"
+    for child in shape.children:
+        held = getattr(message, child.field)
+        parts = held if child.many else () if held is None else (held,)
+        if not isinstance(parts, (tuple, list)):
+            return f"{path}.{child.field}: found {parts!r}, expected a tuple of {child.part.__name__}"
+        for number, part in enumerate(parts):
+            where = f"{path}.{child.field}[{number}]" if child.many else f"{path}.{child.field}"
+            if not isinstance(part, child.part):
+                return f"{where}: found {part!r}, expected {child.part.__name__}"
+            if fault := fault_of(part, where):
+                return fault
+    return ""

@@ -1,0 +1,49 @@
+"""The closed family of Kernel messages, and what can be asked of a kind."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from energycomm.kernel.messages import INCOMING, KernelMessage
+from energycomm.kernel.requests import OUTGOING
+
+KINDS: dict[str, type[KernelMessage]] = {cls.__name__: cls for cls in (*INCOMING, *OUTGOING)}
+"""Name of the kind -> its class, in the order of the documentation."""
+
+KIND_NAMES: tuple[str, ...] = tuple(KINDS)
+
+Kind: TypeAlias = str
+
+RANK: dict[Kind, int] = {
+    name: rank
+    for rank, name in enumerate(
+        (
+            "EndOfSupply",
+            "StartOfSupply",
+            "AccessPointData",
+            "ContractTerms",
+            "CustomerData",
+            "MeterData",
+            "MeterReading",
+            "MeteredVolume",
+            "MeasureSeries",
+            "GridCharge",
+            "GridInvoice",
+            "RequestStatus",
+        )
+    )
+}
+"""Order of messages of one access point at the same instant: the end of a supply frees the point for the next start,
+and master data comes before the readings that are judged by it. Kinds that are not listed come last."""
+
+FUNCTION_RANK: dict[str, int] = {"original": 0, "replace": 1, "cancel": 2}
+
+
+def kind_of(message: KernelMessage) -> Kind:
+    """The name of a message's kind."""
+    return type(message).__name__
+
+
+def is_incoming(kind: Kind) -> bool:
+    """Whether the market sends messages of this kind to us."""
+    return KINDS[kind] in INCOMING

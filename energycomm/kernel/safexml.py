@@ -1,0 +1,134 @@
+"""Safe reading of XML that others wrote: no entities, no DTD, no network, bounded depth and memory.
+
+Every document with a DOCTYPE is refused at its first event: with entities switched off, a reference to one would
+silently shorten the text it stands in.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import IO, Final, TypedDict
+
+from lxml import etree
+
+from energycomm.kernel.prescan import EMPTY, Sniffed, Unreadable, prescan, refusal_of, refuse, shorten
+from energycomm.kernel.verdicts import Refusal
+
+__all__ = ["SAFE", "Sniffed", "Unreadable", "iterate", "parse_bytes", "parser", "prescan", "shorten"]
+
+
+class _Settings(TypedDict):
+    resolve_entities: bool
+    no_network: bool
+    load_dtd: bool
+    dtd_validation: bool
+    huge_tree: bool
+    remove_comments: bool
+    remove_pis: bool
+
+
+SAFE: Final[_Settings] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "dtd_validation": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""Settings of every parser that builds a tree. `huge_tree=False` bounds the depth (256) and one text or tag (10 MB)."""
+
+MAX_PIECE = 64 << 20
+"""Bytes that `iterate` reads between two wanted elements before it gives up."""
+
+
+def parser() -> etree.XMLParser:
+    """A new parser with the safe settings. It lets a DOCTYPE pass: use `parse_bytes` for what others wrote."""
+    return etree.XMLParser(**SAFE)
+
+
+_PARSER = parser()
+
+
+def parse_bytes(data: bytes) -> etree._Element | Refusal:
+    """The root element of a document that is held in memory.
+
+    Returns:
+      The root element, or a refusal: XML_DOCTYPE, XML_EMPTY, XML_ENCODING, XML_SYNTAX, XML_TRUNCATED, XML_LIMIT.
+    """
+    # Without "<!" and "<?" there is neither DOCTYPE nor an encoding that could hide one: parsed at once.
+    plain = data[:1] == b"<" and data[1:2] != b"\x00" and b"<!" not in data and b"<?" not in data
+    if not plain:
+        seen = prescan(io.BytesIO(data))
+        if isinstance(seen, Refusal):
+            return seen
+    try:
+        return etree.fromstring(data, _PARSER)
+    except etree.XMLSyntaxError as error:
+        seen = prescan(io.BytesIO(data))  # tells a truncated document from a wrong one
+        return seen if isinstance(seen, Refusal) else refusal_of(error)
+
+
+class _Bounded:
+    """A stream that gives up when too much is read between two wanted elements."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+        self.left = limit
+        self.empty = True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self.left -= len(data)
+        self.empty = self.empty and not data
+        if self.left < 0:
+            expected = f"a wanted element within {self._limit} bytes"
+            raise Unreadable(refuse("LIMIT", f"more than {self._limit} bytes without one", expected))
+        return data
+
+    def found(self) -> None:
+        self.left = self._limit
+
+
+def iterate(stream: IO[bytes], tag: str | Sequence[str], *, max_piece: int = MAX_PIECE) -> Iterator[etree._Element]:
+    """The elements of a tag, one by one, in constant memory.
+
+    Each element is whole when it is given and is emptied, with everything that stood before it, when the next one is
+    asked for: keep values, not elements. Ask for a header's tag too if the header is wanted. An element inside another
+    wanted one is given first and is empty in the outer one. Run `prescan` first: it refuses a document that is cut.
+
+    Args:
+      stream: the bytes of one XML document.
+      tag: tag or tags, in lxml's form ``{namespace}name``; ``{*}name`` for any namespace.
+      max_piece: bytes that may be read from one wanted element to the next.
+
+    Raises:
+      Unreadable: the document is broken, has a DOCTYPE, or a piece is too large. Keep nothing of what came before.
+    """
+    source = _Bounded(stream, max_piece)
+    checked = False
+    try:
+        for _, element in etree.iterparse(source, events=("end",), tag=tag, **SAFE):
+            if not checked:
+                if element.getroottree().docinfo.internalDTD is not None:
+                    raise Unreadable(refuse("DOCTYPE", "<!DOCTYPE", "a document without DOCTYPE"))
+                checked = True
+            source.found()
+            yield element
+            _forget(element)
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(EMPTY if source.empty else refusal_of(error)) from None
+
+
+def _forget(element: etree._Element) -> None:
+    """Empty an element and take away all that stood before it, at every level: empty siblings cost memory too."""
+    element.clear()
+    level: etree._Element | None = element
+    while level is not None:
+        parent = level.getparent()
+        if parent is not None:
+            while level.getprevious() is not None:
+                del parent[0]
+        level = parent

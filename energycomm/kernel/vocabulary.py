@@ -1,0 +1,108 @@
+"""The scalar types and closed word lists that Kernel messages are written in.
+
+A word list is a ``Literal``: the type checker, the XML Schema and the rules' checks at load all read the same list.
+Words are those of ebIX and CIM where these have one; the ebIX code stands beside the word in `EBIX_REASON` and
+`EBIX_DOCUMENT`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta
+
+# --- scalars -----------------------------------------------------------------------------------------------------
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=400)]
+Code: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Identifier: TypeAlias = Annotated[str, Meta(min_length=1, max_length=40)]
+Instant: TypeAlias = Annotated[datetime, Meta(tz=True)]
+CivilDay: TypeAlias = date
+Amount: TypeAlias = Decimal
+
+# --- word lists --------------------------------------------------------------------------------------------------
+
+Energy = Literal["electricity", "gas"]
+Function = Literal["original", "replace", "cancel"]
+Role = Literal["supplier", "grid-operator", "balance-responsible", "metering-responsible", "clearing-house"]
+Reason = Literal[
+    "first-connection",
+    "move-in",
+    "move-out",
+    "supplier-switch",
+    "end-of-contract",
+    "termination",
+    "contract-change",
+    "master-data-change",
+    "customer-change",
+    "meter-change",
+    "tariff-change",
+    "periodic",
+    "on-demand",
+    "historical",
+    "correction",
+    "event",
+    "invoicing",
+    "combined-switch",
+    "rectification",
+    "cancellation",
+    "other",
+]
+ContractStatus = Literal["in-service", "terminated", "pending"]
+ConnectionStatus = Literal["connected", "disconnected", "limited", "not-connected"]
+CustomerCategory = Literal["residential", "professional"]
+Grid = Literal["distributor", "supplier"]
+Direction = Literal["consumption", "production"]
+Qualification = Literal["before-event", "after-event", "periodic"]
+ReadingNature = Literal["read", "estimated", "self-read", "unknown"]
+VolumeNature = Literal["measured", "estimated", "regularised", "unknown"]
+Quality = Literal["as-read", "estimated", "calculated", "revised", "missing", "definitive"]
+MeterAction = Literal["present", "installed", "removed", "reconfigured"]
+RequestState = Literal["sent", "acknowledged", "in-course", "done", "refused", "cancelled"]
+Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$")]
+
+EBIX_REASON: dict[str, str] = {
+    "move-in": "E65",
+    "move-out": "E66",
+    "supplier-switch": "E03",
+    "combined-switch": "E35",
+    "end-of-contract": "E20",
+    "termination": "E20",
+    "first-connection": "E02",
+    "master-data-change": "E32",
+    "customer-change": "E34",
+    "meter-change": "E84",
+    "periodic": "E23",
+    "historical": "E30",
+    "on-demand": "E53",
+    "cancellation": "E05",
+}
+"""Reason -> code of ebIX list 260_000006 (business reasons), where that list has one."""
+
+EBIX_DOCUMENT: dict[str, str] = {
+    "StartOfSupply": "E05",
+    "EndOfSupply": "406",
+    "ContractTerms": "E07",
+    "AccessPointData": "E07",
+    "CustomerData": "E21",
+    "MeterData": "E08",
+    "MeterReading": "E65",
+    "MeteredVolume": "E66",
+    "MeasureSeries": "E66",
+    "AggregatedSeries": "E31",
+    "GridInvoice": "E70",
+    "GridCharge": "E70",
+    "RequestAnswer": "414",
+    "RequestStatus": "414",
+    "ErrorReport": "294",
+    "SupplierSwitchRequest": "392",
+    "MoveInRequest": "392",
+    "MoveOutRequest": "432",
+    "EndOfSupplyRequest": "432",
+    "CancellationRequest": "E02",
+    "MasterDataRequest": "E10",
+    "MeteredDataRequest": "E73",
+}
+"""Kind -> document code of ebIX list 260_000042, where that list has one."""

@@ -1,0 +1,50 @@
+"""The log: what operators read on standard error, as text or as one JSON object a line."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+class Bridge(logging.Handler):
+    """Lines of the libraries that we use, in the form of ours."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a line of a library."""
+        structlog.get_logger().log(record.levelno, "library", logger=record.name, text=record.getMessage())
+
+
+def configure(form: str = "text", level: str = "warning") -> None:
+    """Set the form and the least level of the log.
+
+    Args:
+      form: ``text`` for people, ``json`` for machines.
+      level: one of `LEVELS`.
+    """
+    renderer: structlog.typing.Processor
+    if form == "json":
+        renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
+    else:
+        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        # Standard error is looked up at each line: who replaced it meanwhile shall get the log.
+        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    if not any(isinstance(handler, Bridge) for handler in root.handlers):
+        root.addHandler(Bridge(logging.WARNING))
+    # What it complains of reaches us as an error of the channel, without a traceback.
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)

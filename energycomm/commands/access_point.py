@@ -1,0 +1,65 @@
+"""`energycomm access-point`: what happened at one access point, in time order."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.config import load
+from energycomm.eis.timeline import Entry, timelines
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_store
+
+app = typer.Typer(no_args_is_help=True, help="Access points and their histories.")
+
+_DULL = frozenset(("message_id", "content", "registers", "volumes", "positions", "lines", "end_message_id"))
+"""Columns that say nothing in one line of a timeline."""
+
+
+@app.callback()
+def access_point() -> None:
+    """Access points and their histories."""
+
+
+@app.command()
+def show(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the access point: a PRM, an EAN.")],
+    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many entries of each kind; the latest.")] = 200,
+    json: Json = False,
+) -> None:
+    """Show the timeline of an access point: supply periods, contracts, meters, readings, charges, messages.
+
+    Example: energycomm access-point show 99000000000017
+    """
+    with open_store(load()) as store:
+        found = timelines(store.engine, identifier, market=market.upper() if market else None, limit=limit)
+    if not found:
+        raise UserError(f"Nothing is known of access point {identifier}.", "Check the identifier.")
+    if json:
+        print_json(found)
+        return
+    for timeline in found:
+        print_facts([("access point", timeline.identifier), ("market", timeline.market)])
+        print_rows(
+            ("when", "what", "message", "details"),
+            [(entry.at, entry.what.replace("_", " "), entry.message_id, _details(entry)) for entry in timeline.entries],
+        )
+        if not timeline.complete:
+            typer.echo(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
+
+
+def _details(entry: Entry) -> str:
+    parts = []
+    for name, value in entry.content.items():
+        if value in (None, "", (), []) or name in _DULL:
+            continue
+        if isinstance(value, datetime):
+            value = f"{value:%Y-%m-%d %H:%M}Z"
+        elif isinstance(value, tuple | list):
+            value = " ".join(str(item) for item in value)
+        parts.append(f"{name.replace('_', ' ')} {value}")
+    return ", ".join(parts)

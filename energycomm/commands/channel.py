@@ -1,0 +1,193 @@
+"""`energycomm channel`: the ways by which envelopes come and messages go."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from energycomm import logs
+from energycomm.commands import process
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.config import Config, load
+from energycomm.eis.envelopes import show_envelope
+from energycomm.errors import ExitCode, UserError
+from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.records import report_gaps
+from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
+from energycomm.transport.settings import AnyChannel
+
+if TYPE_CHECKING:
+    from energycomm.transport.guard import GuardedIn, GuardedOut
+
+app = typer.Typer(no_args_is_help=True, help="The ways by which envelopes come and messages go.")
+
+Name = Annotated[str, typer.Argument(help="Name of the channel.", show_default=False)]
+EVERY = 60.0
+
+
+@app.callback()
+def channel() -> None:
+    """The ways by which envelopes come and messages go."""
+
+
+@app.command("list")
+def list_channels(json: Json = False) -> None:
+    """List the configured channels.
+
+    Example: energycomm channel list
+    """
+    settings = load().channels
+    if json:
+        print_json([setting.model_dump(mode="json", exclude_unset=True) for setting in settings])
+        return
+    if not settings:
+        typer.echo("No channels are configured; docs/channels.md says how.")
+        return
+    rows = [(one.name, one.market, one.direction, one.kind, _place(one)) for one in settings]
+    print_rows(("name", "market", "direction", "kind", "place"), rows)
+
+
+@app.command()
+def check(
+    name: Annotated[str | None, typer.Argument(help="Name of the channel; all of them without.")] = None,
+    json: Json = False,
+) -> None:
+    """Try whether a channel works, without taking or sending anything.
+
+    Secrets and certificates are read, the other side is reached and knows us. Exit code 2: one does not work.
+
+    Example: energycomm channel check sge
+    """
+    config = load()
+    chosen = [_find(config, name)] if name is not None else list(config.channels)
+    found: list[dict[str, Any]] = []
+    for setting in chosen:
+        opened = _open(config, setting)
+        outcome = opened.check()
+        opened.close()
+        good = isinstance(outcome, str)
+        found.append({"name": setting.name, "works": good, "words": str(outcome)})
+    if json:
+        print_json(found)
+    else:
+        print_rows(
+            ("name", "works", "words"), [(row["name"], "yes" if row["works"] else "no", row["words"]) for row in found]
+        )
+    raise typer.Exit(ExitCode.OK if all(row["works"] for row in found) else ExitCode.UNREADABLE)
+
+
+@app.command()
+def poll(
+    name: Name,
+    once: Annotated[bool, typer.Option("--once", help="Poll one time, then end.")] = False,
+    every: Annotated[float, typer.Option(help="Seconds between two polls.", min=1)] = EVERY,
+    json: Json = False,
+) -> None:
+    """Take in what waits on an incoming channel: archive, digest, judge and store it, then acknowledge it.
+
+    Exit code as of `energycomm process`; 2 also where the channel does not work.
+
+    Example: energycomm channel poll enedis --once
+    """
+    config = load()
+    logs.configure(config.log_format, config.log_level)
+    setting = _find(config, name)
+    opened = _open(config, setting)
+    if not isinstance(opened, Incoming):
+        raise UserError(f"The channel {name} sends; only incoming ones are polled.", "See `energycomm channel list`.")
+    with open_store(config) as store:
+        gateway = Gateway(config, store)
+        try:
+            while True:
+                summary, errors = take_in(gateway, opened)
+                if json:
+                    print_json({**summary, "channel_errors": [str(error) for error in errors]})
+                else:
+                    process.print_summary(summary)
+                    for error in errors:
+                        typer.echo(str(error), err=True)
+                if once:
+                    break
+                time.sleep(every)
+        finally:
+            opened.close()
+    raise typer.Exit(ExitCode.UNREADABLE if errors else process.exit_code(summary))
+
+
+def take_in(gateway: Gateway, channel: Incoming) -> tuple[dict[str, Any], list[TechnicalError]]:
+    """Take in what one poll of a channel gives.
+
+    Args:
+      gateway: the gateway, put together.
+      channel: the channel.
+
+    Returns:
+      The summary as of `process.run`, and what did not work on the way.
+    """
+    inbound = gateway.inbound
+    inbound.progress, inbound.touched = type(inbound.progress)(), set()
+    errors: list[TechnicalError] = []
+    resumed = inbound.resume()
+    for item in channel.poll():
+        if isinstance(item, TechnicalError):
+            errors.append(item)
+            continue
+        error = _take(gateway, item)
+        if error is not None:
+            errors.append(error)
+    gaps = report_gaps(gateway.store, inbound.progress.tally, inbound.touched)
+    given_up = gateway.give_up_overdue()
+    return process.summarise(inbound.progress, gaps, resumed, given_up, gateway), errors
+
+
+def _take(gateway: Gateway, arrival: Arrival) -> TechnicalError | None:
+    """Take in one arrival and acknowledge it; an exception leaves it with the channel, and it comes again."""
+    try:
+        source = arrival.open()
+    except OSError as fault:
+        arrival.give_back()
+        return TechnicalError(
+            code="CHANNEL_LOCAL", channel=arrival.channel, detail=str(fault.strerror), item=arrival.name
+        )
+    with source:
+        envelope = gateway.inbound.take_one(source, arrival.name, arrival.channel)
+    found = show_envelope(gateway.store.engine, envelope)
+    state = found.summary.state if found is not None else "done"
+    outcomes: dict[str, Outcome] = {"duplicate": "duplicate", "failed": "failed"}
+    incidents = found.incidents if found is not None and state == "failed" else ()
+    reason = "\n".join(
+        f"{incident.code} at {incident.path or arrival.name}: {incident.advice}" for incident in incidents
+    )
+    return arrival.acknowledge(outcomes.get(state, "done"), reason)
+
+
+def _find(config: Config, name: str) -> AnyChannel:
+    for setting in config.channels:
+        if setting.name == name:
+            return setting
+    known = ", ".join(setting.name for setting in config.channels) or "none"
+    raise UserError(f"There is no channel {name}.", f"Configured are: {known}.")
+
+
+def _open(config: Config, setting: AnyChannel) -> GuardedIn | GuardedOut:
+    # The SSH and HTTP libraries take half a second to load, which only those commands spend that use a channel.
+    from energycomm.transport.opening import Places, open_channel
+    from energycomm.transport.seen import FileSeen
+
+    spool = config.spool_folder
+    return open_channel(setting, Places(config.folder, spool), FileSeen(spool))
+
+
+def _place(setting: AnyChannel) -> str:
+    """Where a channel leads, in a few words."""
+    match setting.kind:
+        case "folder":
+            return setting.path
+        case "sftp":
+            return f"{setting.user}@{setting.host}:{setting.port}{setting.path}"
+        case "push":
+            return f"POST /channels/{setting.name}/messages"
+        case _:
+            return setting.url

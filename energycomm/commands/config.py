@@ -1,0 +1,61 @@
+"""`energycomm config`: what EnergyComm is set to, and where that was said."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from energycomm.config import Config, load
+
+app = typer.Typer(no_args_is_help=True, help="What EnergyComm is set to.")
+
+
+@app.callback()
+def config() -> None:
+    """What EnergyComm is set to."""
+
+
+@app.command()
+def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show every setting, its value and where the value comes from; secrets are hidden.
+
+    Example: energycomm config show --json
+    """
+    settings = load()
+    rows = {name: (shown(settings, name), settings.origin(name)) for name in Config.model_fields}
+    if json:
+        values = {name: {"value": value, "from": origin} for name, (value, origin) in rows.items()}
+        document = {"file": str(settings.file) if settings.file else None, "settings": values}
+        typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        return
+    table = Table(
+        "setting", "value", "from", title=f"configuration file: {settings.file or 'none'}", title_justify="left"
+    )
+    for name, (value, origin) in rows.items():
+        table.add_row(name, _text(value), origin)
+    Console(soft_wrap=False).print(table)
+
+
+def shown(settings: Config, name: str) -> Any:
+    """The value of a setting as it may be shown to anybody: without passwords and keys."""
+    if name == "database":
+        return settings.database_shown
+    if name == "rules":
+        return str(settings.rules_folder)
+    if name == "keys":
+        return [key.model_dump(mode="json", exclude_none=True) for key in settings.keys]
+    if name == "channels":
+        return [channel.model_dump(mode="json", exclude_unset=True) for channel in settings.channels]
+    return settings.model_dump(mode="json", include={name})[name]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key} = {item}" for key, item in value.items())
+    if isinstance(value, list):
+        return "\n".join(_text(item).replace("\n", ", ") for item in value) or "none"
+    return str(value)

@@ -1,0 +1,146 @@
+"""`energycomm correct script`: correction scripts listed, shown, tried out and run."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.config import load
+from energycomm.correction import campaign
+from energycomm.correction.planning import Preview, difference, plan, preview
+from energycomm.correction.script import LoadedScript, Selection, find_script, load_scripts
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import Gateway, open_store
+
+app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
+
+
+@app.callback()
+def script() -> None:
+    """Correction scripts."""
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List the correction scripts, shipped and one's own.
+
+    Example: energycomm correct script list
+    """
+    scripts = load_scripts(load().scripts_folder).values()
+    if json:
+        print_json(
+            [{"name": one.name, "title": one.declared.title, "automatic": one.declared.automatic} for one in scripts]
+        )
+        return
+    rows = [(one.name, "automatic" if one.declared.automatic else "", one.declared.title) for one in scripts]
+    print_rows(("name", "loop", "title"), rows)
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json: Json = False) -> None:
+    """Show a script: what it does, which messages it is about, its parameters.
+
+    Example: energycomm correct script show create-missing-start
+    """
+    found = find_script(name, load().scripts_folder)
+    declared = found.declared
+    if json:
+        print_json({"name": found.name, "documentation": found.documentation, "declared": declared, "path": found.path})
+        return
+    print_facts([("script", f"{found.name}: {declared.title}"), ("file", found.path)])
+    print_facts([(part, getattr(declared.selection, part)) for part in Selection.__struct_fields__])
+    print_heading("What it does")
+    typer.echo(found.documentation)
+    if declared.parameters:
+        print_heading("Parameters")
+        print_rows(("name", "default", "meaning"), [(p.name, p.default, p.help) for p in declared.parameters])
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="Name of the script.")],
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
+    only: Annotated[list[int] | None, typer.Option("--message", help="Of these messages only.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many actions.")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do it; without, the dry run is shown and nothing is done.")
+    ] = False,
+    propose: Annotated[bool, typer.Option(help="Record the campaign and let a colleague approve it.")] = False,
+    diffs: Annotated[int, typer.Option("--diff", min=0, help="Show the differences of so many messages.")] = 3,
+    key: Annotated[str | None, typer.Option(help="A second run with the same key does nothing.")] = None,
+    by: Annotated[str | None, typer.Option(help="Who does it; the user of the system by default.")] = None,
+    why: Annotated[str, typer.Option(help="Words for the record.")] = "",
+    json: Json = False,
+) -> None:
+    """Try a script out through the Kernel, and with --yes run it where it frees something and takes nothing away.
+
+    Example: energycomm correct script run create-missing-start --limit 10
+    """
+    config = load()
+    found = find_script(name, config.scripts_folder)
+    parameters = _parameters(set_ or [])
+    if (yes or propose) and not why:
+        raise UserError("Say why: it is kept with the campaign.", 'Add --why "...".')
+    with open_store(config) as store:
+        gateway = Gateway(config, store)
+        tried = preview(store, gateway.writer, plan(store.engine, found, parameters, limit=limit, only=only))
+        if not json:
+            _print_preview(found, tried, diffs)
+        record = None
+        if (yes or propose) and (tried.useful or key is not None):
+            number = campaign.start(
+                store,
+                found,
+                tried.useful,
+                by=by or getpass.getuser(),
+                why=why,
+                parameters=found.values(parameters),
+                selected=tried.selected,
+                key=key,
+            )
+            record = campaign.show(store, number)
+            if yes and not propose:
+                record = campaign.run(store, gateway.writer, number, four_eyes=config.correction.four_eyes)
+    if json:
+        print_json({"preview": _facts(tried), "campaign": record})
+    elif record is not None:
+        typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
+    elif not yes and tried.useful:
+        typer.echo('Nothing is done yet; --yes --why "..." does it.')
+
+
+def _parameters(words: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise UserError(f"{word!r} is no parameter.", "Write --set NAME=VALUE.")
+        values[name] = value
+    return values
+
+
+def _facts(tried: Preview) -> dict[str, object]:
+    return {
+        "selected": tried.selected,
+        "actions": len(tried.tried),
+        "useful": [one.case.id for one in tried.useful],
+        "freed": tried.freed,
+        "lost": tried.lost,
+        "faults": {str(number): words for number, words in tried.faults.items()},
+    }
+
+
+def _print_preview(script: LoadedScript, tried: Preview, diffs: int) -> None:
+    typer.echo(f"{script.name}: {tried.selected} messages selected; dry run: {tried}")
+    for one in tried.useful[:diffs]:
+        print_heading(f"message {one.case.id} {one.case.kind} {one.case.identifier or ''}: {one.action.note}")
+        typer.echo(difference(one))
+    useless = [one for one in tried.tried if not one.useful]
+    if useless:
+        print_heading(f"{len(useless)} actions are left out")
+        print_rows(("message", "why"), [(one.item.case.id, one.note) for one in useless[:20]])
+    for number, words in list(tried.faults.items())[:20]:
+        typer.echo(f"message {number}: the script raised {words}", err=True)

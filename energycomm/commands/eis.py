@@ -1,0 +1,162 @@
+"""`energycomm eis`: the Energy Information Store itself: its tables, its counts, whether two stores know the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Engine
+
+from energycomm.config import load
+from energycomm.eis import migrations
+from energycomm.eis.comparison import canonical, differences
+from energycomm.eis.database import opened, shown
+from energycomm.eis.statistics import Statistics, statistics
+from energycomm.errors import ExitCode
+
+app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+STATES = {
+    "empty": "has no tables yet: run `energycomm eis upgrade`",
+    "old": "is older than this program: run `energycomm eis upgrade`",
+    "ready": "is ready",
+    "newer": "is newer than this program: install the newer EnergyComm",
+}
+
+
+@app.callback()
+def eis() -> None:
+    """The Energy Information Store."""
+
+
+@app.command()
+def upgrade(json: AsJson = False) -> None:
+    """Create the tables of this version, or bring those of an older one up to it; safe to repeat.
+
+    Example: energycomm eis upgrade
+    """
+    with opened(load().database_url) as engine:
+        before, now = migrations.upgrade(engine)
+        address = shown(engine)
+    if json:
+        _print_json({"database": address, "before": before, "now": now})
+    elif before == now:
+        typer.echo(f"{address} is at revision {now} already")
+    else:
+        typer.echo(f"{address}: from {before or 'nothing'} to revision {now}")
+
+
+@app.command()
+def status(json: AsJson = False) -> None:
+    """Say whether the database can be used by this version; exit code 4 when not.
+
+    Example: energycomm eis status
+    """
+    with opened(load().database_url) as engine:
+        found = migrations.status(engine)
+        address = shown(engine)
+    if json:
+        _print_json({"database": address, **found._asdict()})
+    else:
+        typer.echo(f"{address} {STATES[found.state]}")
+        typer.echo(f"revision {found.current or 'none'}, this program needs {found.head}")
+    if found.state != "ready":
+        raise typer.Exit(ExitCode.DATABASE)
+
+
+@app.command()
+def stats(
+    json: AsJson = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many error codes to show.")] = 10,
+) -> None:
+    """Count messages by market, type and state, error codes, envelopes, and the rows of every table.
+
+    Example: energycomm eis stats --json
+    """
+    with _ready(load().database_url) as engine:
+        counted = statistics(engine, top=top)
+        address = shown(engine)
+    if json:
+        _print_json({"database": address, **msgspec.to_builtins(counted)})
+    else:
+        _print_statistics(counted)
+
+
+@app.command()
+def compare(
+    other: Annotated[str, typer.Argument(help="Address of the other database: sqlite:///path or postgresql://...")],
+    json: AsJson = False,
+) -> None:
+    """Tell whether another store knows the same, whatever the order and time it learned it; exit code 1 when not.
+
+    Example: energycomm eis compare sqlite:///backup.db
+    """
+    with _ready(load().database_url) as first, _ready(other) as second:
+        found = differences(canonical(first), canonical(second))
+    if json:
+        _print_json({"equal": not found, "differences": found})
+    else:
+        for line in found or ["both stores know the same"]:
+            typer.echo(line)
+    if found:
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+@contextmanager
+def _ready(url: str) -> Iterator[Engine]:
+    with opened(url) as engine:
+        migrations.require_current(engine)
+        yield engine
+
+
+def _print_statistics(counted: Statistics) -> None:
+    messages = [(row.market, row.type, row.state, str(row.messages)) for row in counted.messages]
+    _print_rows("Kernel messages", ("market", "type", "state", "messages"), messages)
+    codes = [(row.code, str(row.messages), row.comment) for row in counted.codes]
+    _print_rows("most frequent error codes", ("error code", "messages", "for example"), codes)
+    for title, found in (
+        ("envelopes", counted.envelopes),
+        ("incidents and notes", counted.incidents),
+        ("notifications", counted.notifications),
+    ):
+        _print_rows(title, (title, "number"), [(name, str(number)) for name, number in found.items()])
+    oldest = counted.oldest_waiting
+    if oldest is not None:
+        reason = f", for {oldest.waits_for}" if oldest.waits_for else ""
+        since = oldest.received_at.isoformat(timespec="seconds")
+        typer.echo(f"longest in quarantine: message {oldest.message_id}, since {since}{reason}")
+    sizes = [
+        (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows
+    ]
+    _print_rows("tables", ("table", "rows", "size"), sizes)
+    typer.echo(f"the database takes {_size(counted.bytes)}")
+
+
+def _size(number: int) -> str:
+    return f"{number / 1_000_000:.1f} MB"
+
+
+def _print_rows(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """A table for a person, lines with tabs for a program; nothing when there are no rows."""
+    if not rows:
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        for row in rows:
+            typer.echo("\t".join((title, *row)))
+        return
+    table = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_json(content: Any) -> None:
+    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

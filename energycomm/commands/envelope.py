@@ -1,0 +1,140 @@
+"""`energycomm envelope`: what arrived, what was in it, and the bytes themselves."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.config import load
+from energycomm.eis.archive import open_raw
+from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
+from energycomm.eis.store import Store
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_store
+
+app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
+
+
+@app.callback()
+def envelope() -> None:
+    """Envelopes: what arrived."""
+
+
+@app.command("list")
+def list_(
+    state: Annotated[str | None, typer.Option(help="Only in this state: done, failed, duplicate.")] = None,
+    series: Annotated[str | None, typer.Option(help="Only of this numbered series.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
+    json: Json = False,
+) -> None:
+    """List envelopes, the newest first.
+
+    Example: energycomm envelope list --state failed
+    """
+    try:
+        with open_store(load()) as store:
+            page = list_envelopes(store.engine, state=state, series_key=series, limit=limit, cursor=cursor)
+    except ValueError:
+        raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
+    if json:
+        print_json(page)
+        return
+    print_rows(
+        ("id", "name", "size", "received", "market", "state", "series"),
+        [
+            (e.id, e.name, e.size, e.received_at, e.market, e.state, f"{e.series_key or ''} {e.series_number or ''}")
+            for e in page.envelopes
+        ],
+    )
+    if page.next:
+        typer.echo(f"more: --cursor {page.next}", err=True)
+
+
+@app.command()
+def show(
+    envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")], json: Json = False
+) -> None:
+    """Show one envelope: its members, what became of them, and everything that was noticed.
+
+    Example: energycomm envelope show 3
+    """
+    with open_store(load()) as store:
+        found = _find(store, envelope_id)
+        refused = refused_ch_messages(store.engine, envelope_id)
+    if json:
+        print_json(found)
+        return
+    summary = found.summary
+    print_facts(
+        [
+            ("envelope", f"{summary.id} {summary.name}"),
+            ("state", summary.state),
+            ("sha256", summary.sha256),
+            ("size", f"{summary.size} bytes"),
+            ("received", summary.received_at),
+            ("channel", summary.channel),
+            ("key", summary.key_label),
+            ("series", f"{summary.series_key} number {summary.series_number}" if summary.series_key else None),
+            ("duplicate of", summary.duplicate_of),
+            ("duplicates", found.duplicates or None),
+            ("CH messages", " ".join(f"{name} {number}" for name, number in found.outcomes.items())),
+            ("Kernel messages", " ".join(f"{name} {number}" for name, number in found.states.items())),
+        ]
+    )
+    if found.members:
+        print_heading("Members")
+        print_rows(
+            ("path", "type", "declared", "read as", "state", "CH messages"),
+            [(m.path, m.type, m.declared_version, m.version, m.state, m.transactions) for m in found.members],
+        )
+    if refused:
+        print_heading("Refused CH messages (energycomm message explain ch:ID)")
+        print_rows(("id", "type", "reference"), [(f"ch:{number}", kind, ref) for number, kind, ref in refused])
+    if found.incidents:
+        print_heading("What was noticed")
+        print_rows(
+            ("severity", "code", "where", "found", "expected", "what to do"),
+            [(i.severity, i.code, i.path, i.value, i.expected, i.advice) for i in found.incidents],
+        )
+
+
+@app.command()
+def extract(
+    envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
+) -> None:
+    """Give back the bytes of an envelope exactly as they arrived.
+
+    Example: energycomm envelope extract 3 --out envelope.zip
+    """
+    with open_store(load()) as store:
+        found = _find(store, envelope_id)
+        with open_raw(store.engine, bytes.fromhex(found.summary.sha256)) as raw:
+            if out is None:
+                shutil.copyfileobj(raw, sys.stdout.buffer)
+                return
+            _write(raw, out)
+    typer.echo(f"{found.summary.size} bytes written to {out}")
+
+
+def _write(raw: IO[bytes], out: Path) -> None:
+    try:
+        with out.open("xb") as target:
+            shutil.copyfileobj(raw, target)
+    except FileExistsError:
+        raise UserError(f"{out} exists already.", "Choose another name or remove it.") from None
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror}.", "Check the folder.") from None
+
+
+def _find(store: Store, number: int) -> EnvelopeDetail:
+    found = show_envelope(store.engine, number)
+    if found is None:
+        raise UserError(f"There is no envelope {number}.", "`energycomm envelope list` lists them.")
+    return found

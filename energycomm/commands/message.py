@@ -1,0 +1,250 @@
+"""`energycomm message`: Kernel messages listed, shown with all that happened to them, and explained."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.config import load
+from energycomm.correction.why import Why
+from energycomm.correction.why import why as explain_why
+from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
+from energycomm.errors import UserError
+from energycomm.kernel.check import explain as explain_kernel_xml
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.explanation import explain_ch_message
+from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+
+app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
+
+
+@app.callback()
+def message() -> None:
+    """Kernel messages and their verdicts."""
+
+
+@app.command("list")
+def list_(
+    access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only in this state: rejected, quarantined, ...")] = None,
+    code: Annotated[str | None, typer.Option(help="Only with this error code: FR-R03.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only of this kind: MeterReading.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Only of this market type: C15.")] = None,
+    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    envelope: Annotated[int | None, typer.Option(help="Only of this envelope.")] = None,
+    since: Annotated[str | None, typer.Option(help="Received on or after this day, YYYY-MM-DD.")] = None,
+    until: Annotated[str | None, typer.Option(help="Received before this day, YYYY-MM-DD.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
+    json: Json = False,
+) -> None:
+    """List Kernel messages, the newest first.
+
+    Example: energycomm message list --state rejected --code FR-R03
+    """
+    wanted = MessageFilter(
+        access_point=access_point,
+        code=code,
+        state=state,
+        kind=kind,
+        type=type_,
+        market=market.upper() if market else None,
+        envelope=envelope,
+        since=_day(since),
+        until=_day(until),
+    )
+    try:
+        with open_store(load()) as store:
+            page = list_messages(store.engine, wanted, limit=limit, cursor=cursor)
+    except ValueError:
+        raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
+    if json:
+        print_json(page)
+        return
+    print_rows(
+        ("id", "type", "kind", "access point", "effective", "state", "codes / waits for"),
+        [
+            (m.id, m.type, m.kind, m.access_point, m.effective, m.state, m.codes or m.waits_for or "")
+            for m in page.messages
+        ],
+    )
+    if page.next:
+        typer.echo(f"more: --cursor {page.next}", err=True)
+
+
+@app.command()
+def show(
+    message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
+) -> None:
+    """Show one Kernel message: where it came from, its content, its verdicts, what it did.
+
+    Example: energycomm message show 17
+    """
+    found = _find(message_id)
+    if json:
+        print_json(found)
+    else:
+        _print_detail(found)
+
+
+@app.command()
+def explain(
+    message_id: Annotated[
+        str, typer.Argument(metavar="ID", help="Number of a Kernel message, or ch:NUMBER for a refused CH message.")
+    ],
+    json: Json = False,
+) -> None:
+    """Say what is wrong with a message: every schema error with its path, and every violated rule.
+
+    Example: energycomm message explain ch:4
+    """
+    if message_id.startswith("ch:"):
+        config = load()
+        with open_store(config) as store:
+            refusals = explain_ch_message(config, store, _number(message_id[3:]))
+        if refusals is None:
+            raise UserError(f"There is no CH message {message_id[3:]}.", "`energycomm envelope show` lists them.")
+        findings = []
+    else:
+        found = _find(_number(message_id))
+        refusals = explain_kernel_xml(found.xml)
+        findings = [finding for finding in found.findings if finding.current]
+    if json:
+        print_json({"schema_errors": refusals, "findings": findings})
+        return
+    if not refusals and not findings:
+        typer.echo("Nothing is wrong: the schema holds and no rule is violated.")
+    for refusal in refusals:
+        _print_refusal(refusal)
+    for finding in findings:
+        typer.echo(f"{finding.error_code} {finding.comment}")
+        typer.echo(f"    rule {finding.rule}, field {finding.field}, value {finding.value}")
+
+
+@app.command()
+def why(
+    message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
+) -> None:
+    """Say why a message was judged as it was: each rule that fails, what it demands, what it read, what lies around.
+
+    The rules are those of today, the history is what was known before the message in business time.
+
+    Example: energycomm message why 17
+    """
+    config = load()
+    catalogue = open_catalogue(config.rules_folder)
+    with open_store(config) as store:
+        found = explain_why(store, catalogue, open_engine(catalogue, config.engine), message_id)
+    if found is None:
+        raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
+    if json:
+        print_json(found)
+    else:
+        _print_why(found)
+
+
+def _print_why(found: Why) -> None:
+    print_facts(
+        [
+            ("message", f"{found.message_id} ({found.kind})"),
+            ("state", found.state),
+            ("waits for", found.waits_for),
+            ("access point", found.access_point),
+            ("judged by", f"{found.judged} rules, version {found.rules_version}"),
+        ]
+    )
+    if not found.failed:
+        typer.echo("No rule of today has anything against it.")
+    for rule in found.failed:
+        item = "" if rule.item is None else f", item {rule.item}"
+        print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
+        typer.echo(rule.sentence)
+        print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
+        print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in rule.read.items()])
+    if found.evidence:
+        print_heading("Whose fault it seems to be")
+        print_rows(("class", "found", "message"), [(e.error_class, e.words, e.message_id) for e in found.evidence])
+    if found.around:
+        print_heading("Around it, in business time")
+        rows = [(f"{one.offset:+d}", one.id, one.kind, one.effective, one.state, one.reference) for one in found.around]
+        print_rows(("", "id", "kind", "effective", "state", "reference"), rows)
+
+
+def _print_refusal(refusal: Refusal) -> None:
+    typer.echo(f"{refusal.code} at {refusal.path}")
+    for name, value in (("found", refusal.value), ("expected", refusal.expected), ("do", refusal.advice)):
+        if value:
+            typer.echo(f"    {name}: {value}")
+
+
+def _find(number: int) -> MessageDetail:
+    with open_store(load()) as store:
+        found = show_message(store.engine, number)
+    if found is None:
+        raise UserError(f"There is no Kernel message {number}.", "`energycomm message list` lists them.")
+    return found
+
+
+def _print_detail(found: MessageDetail) -> None:
+    summary, origin = found.summary, found.origin
+    print_facts(
+        [
+            ("message", f"{summary.id} ({summary.kind})"),
+            ("state", summary.state),
+            ("waits for", summary.waits_for),
+            ("access point", summary.access_point),
+            ("effective", summary.effective),
+            ("market type", f"{summary.market} {summary.type}"),
+            ("received", summary.received_at),
+            ("corrects", found.corrects),
+            ("injected by", found.injected_by),
+        ]
+    )
+    if origin is not None:
+        print_heading("Where it came from")
+        print_facts(
+            [
+                ("envelope", f"{origin.envelope_id} {origin.envelope}"),
+                ("member", origin.member),
+                ("CH message", f"{origin.ch_message_id} (number {origin.position} of the member)"),
+                ("reference", origin.reference),
+                ("siblings", [f"{other.id} {other.kind} {other.state};" for other in found.siblings]),
+            ]
+        )
+    current = [finding for finding in found.findings if finding.current]
+    if current:
+        print_heading("Why")
+        print_rows(
+            ("code", "field", "value", "comment"), [(f.error_code, f.field, f.value, f.comment) for f in current]
+        )
+    print_heading("What happened to it")
+    print_rows(
+        ("when", "from", "to", "by", "rules", "why"),
+        [(c.at, c.before, c.after, c.by, c.rules, c.why) for c in found.changes],
+    )
+    if found.effects or found.notifications:
+        print_heading("What it did")
+        rows: list[tuple[object, ...]] = [(effect.table, effect.id) for effect in found.effects]
+        rows += [("notification", f"{note.event} ({note.state})") for note in found.notifications]
+        print_rows(("table", "row"), rows)
+    print_heading("Kernel XML")
+    typer.echo(found.xml)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UserError(f"{text!r} is no number of a message.", "`energycomm message list` lists them.") from None
+
+
+def _day(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise UserError(f"{text!r} is no day.", "Write it as 2026-03-31.") from None

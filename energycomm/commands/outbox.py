@@ -1,0 +1,68 @@
+"""`energycomm outbox`: what the back office is told, listed, and told again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.notification import list_outbox
+from energycomm.pipeline.notification import retry as retry_rows
+
+STATES = ("pending", "sending", "sent", "dead")
+
+app = typer.Typer(no_args_is_help=True, help="What the back office is told.")
+
+
+@app.callback()
+def outbox() -> None:
+    """What the back office is told."""
+
+
+@app.command("list")
+def list_(
+    state: Annotated[str | None, typer.Option(help="pending, sending, sent or dead.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """List notifications, with the reason of those that failed.
+
+    Example: energycomm outbox list --state dead
+    """
+    if state is not None and state not in STATES:
+        raise UserError(f"{state!r} is no state of a notification.", f"States: {', '.join(STATES)}.")
+    with open_store(load()) as store:
+        rows = list_outbox(store, state, limit)
+    if json:
+        print_json([row._asdict() for row in rows])
+        return
+    head = ("id", "message", "event", "at", "state", "attempts", "next attempt", "last error")
+    print_rows(
+        head,
+        [(r.id, r.message_id, r.event, _when(r.at), r.state, r.attempts, _when(r.next_at), r.last_error) for r in rows],
+    )
+
+
+@app.command()
+def retry(
+    ids: Annotated[list[int] | None, typer.Argument(help="Dead notifications.", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All dead ones.")] = False,
+) -> None:
+    """Tell dead notifications again, under their old idempotency keys.
+
+    Example: energycomm outbox retry --all
+    """
+    if bool(ids) == everything:
+        raise UserError("Say which notifications.", "Name their ids, or --all.")
+    with open_store(load()) as store:
+        number = retry_rows(store, None if everything else ids)
+    typer.echo(f"{number} notifications are due again")
+
+
+def _when(micros: int | None) -> datetime | None:
+    return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)

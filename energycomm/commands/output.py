@@ -1,0 +1,84 @@
+"""How commands print: tables for a person at a terminal, tab-separated lines for a pipe, JSON for a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_encoder = msgspec.json.Encoder(decimal_format="string")
+
+STATE_COLOURS = {
+    "accepted": "green",
+    "treated": "green",
+    "rejected": "red",
+    "quarantined": "yellow",
+    "engine_error": "bold red",
+    "refused": "red",
+    "failed": "red",
+    "duplicate": "dim",
+}
+
+
+def print_json(content: Any) -> None:
+    """Print JSON, indented."""
+    typer.echo(msgspec.json.format(_encoder.encode(content), indent=2).decode())
+
+
+def print_rows(
+    head: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, *, aligned: bool = False
+) -> None:
+    """Print rows: a table on a terminal; when piped one line a row with tabs between and no head.
+
+    Args:
+      head: names of the columns.
+      rows: the rows.
+      title: words above the table.
+      aligned: for summaries that people read in logs: when piped, columns in line under their head.
+    """
+    console = Console(highlight=False)
+    lines = [[_cell(value) for value in row] for row in rows]
+    if not console.is_terminal and aligned:
+        widths = [max(len(line[column]) for line in [list(head), *lines]) for column in range(len(head))]
+        for line in [list(head), *lines]:
+            typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        return
+    if not console.is_terminal:
+        for line in lines:
+            typer.echo("\t".join(line))
+        return
+    table = Table(*head, title=title, title_justify="left")
+    for line in lines:
+        table.add_row(*(Text(value, style=STATE_COLOURS.get(value, "")) for value in line))
+    console.print(table)
+
+
+def print_facts(facts: Iterable[tuple[str, object]]) -> None:
+    """Print names and values, one a line; absent values are left out."""
+    for name, value in facts:
+        if value is not None and value != "":
+            typer.echo(f"{name + ':':<20}{_cell(value)}")
+
+
+def print_heading(words: str) -> None:
+    """Print a heading between two parts of an answer."""
+    typer.echo()
+    typer.secho(words, bold=True)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}Z"
+    if isinstance(value, tuple | list):
+        return " ".join(str(item) for item in value)
+    return str(value)

@@ -1,0 +1,173 @@
+"""`energycomm process`: the main job. Envelopes in, verdicts in the Energy Information Store, a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from energycomm import logs
+from energycomm.commands.output import print_json, print_rows
+from energycomm.config import load
+from energycomm.eis.database import rehearsal
+from energycomm.errors import ExitCode
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.inbound import Progress as Counts
+from energycomm.pipeline.records import note, report_gaps
+from energycomm.transport.intake import collect
+
+TOP_CODES = 10
+
+
+def process(
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders with envelopes.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Count notes and gaps like rejections.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge everything, store nothing.")] = False,
+) -> None:
+    """Take in envelopes: archive, digest, judge and store every message of them.
+
+    Exit code 0: every message was accepted; 1: some were rejected or wait in quarantine; 2: something could not be
+    read.
+
+    Example: energycomm process inbox/
+    """
+    config = load()
+    logs.configure(config.log_format, config.log_level)
+    with open_store(config) as store, rehearsal(store.engine) if dry_run else nullcontext():
+        summary = run(Gateway(config, store), paths, show=not json)
+    if json:
+        print_json(summary)
+    else:
+        print_summary(summary, dry_run=dry_run)
+    raise typer.Exit(exit_code(summary, strict=strict))
+
+
+def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, Any]:
+    """Process files and folders.
+
+    Args:
+      gateway: the gateway, put together.
+      paths: what to take in.
+      show: draw a progress bar where standard error is a terminal.
+
+    Returns:
+      The summary: see docs/cli.md.
+    """
+    intake = collect(paths)
+    inbound = gateway.inbound
+    console = Console(stderr=True)
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not (show and console.is_terminal),
+    )
+    with bar:
+        task = bar.add_task("envelopes", total=len(intake.files))
+
+        def watch(counts: Counts) -> None:
+            bar.update(task, completed=counts.files, description=f"{sum(counts.tally.messages.values())} messages")
+
+        inbound.watch = watch
+        resumed = inbound.resume()
+        for refusal in intake.refusals:
+            inbound.progress.unreadable += 1
+            note(gateway.store, inbound.progress.tally, None, None, refusal, "error")
+        inbound.take(inbound.in_order(intake.files), "folder")
+        gaps = report_gaps(gateway.store, inbound.progress.tally, inbound.touched)
+        given_up = gateway.give_up_overdue()
+    return summarise(inbound.progress, gaps, resumed, given_up, gateway)
+
+
+def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, gateway: Gateway) -> dict[str, Any]:
+    """The summary of a run in plain values."""
+    tally = counts.tally
+    messages: Counter[str] = Counter()
+    for (_, _, label), number in tally.messages.items():
+        if number:
+            messages[label] += number
+    rows: dict[tuple[str, str], Counter[str]] = {}
+    for (market, kind, outcome), number in tally.transactions.items():
+        rows.setdefault((market, kind), Counter())[f"ch_{outcome}"] += number
+    for (market, kind, label), number in tally.messages.items():
+        rows.setdefault((market, kind), Counter())[label] += number
+    return {
+        "rules_version": gateway.engine.version,
+        "engine": gateway.engine.name,
+        "envelopes": {
+            "taken_in": counts.files,
+            "resumed": resumed,
+            "duplicate": counts.duplicates,
+            "unreadable": counts.unreadable,
+        },
+        "ch_messages": _count(tally.transactions),
+        "kernel_messages": dict(sorted(messages.items())),
+        "by_type": [
+            {"market": market, "type": kind, **dict(sorted(values.items()))}
+            for (market, kind), values in sorted(rows.items())
+        ],
+        "error_codes": {code: number for code, number in tally.codes.most_common() if number},
+        "incidents": dict(sorted(tally.incidents.items())),
+        "gaps": [str(gap) for gap in gaps],
+        "judged_again": tally.reassessed,
+        "given_up": given_up,
+    }
+
+
+def _count(transactions: Counter[tuple[str, str, str]]) -> dict[str, int]:
+    counted: Counter[str] = Counter()
+    for (_, _, outcome), number in transactions.items():
+        counted[outcome] += number
+    return dict(sorted(counted.items()))
+
+
+def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
+    """What the exit code says of a run."""
+    if summary["envelopes"]["unreadable"] or summary["ch_messages"].get("refused"):
+        return ExitCode.UNREADABLE
+    messages = summary["kernel_messages"]
+    if summary["given_up"] or any(number for label, number in messages.items() if label != "accepted"):
+        return ExitCode.REJECTED
+    if strict and (summary["incidents"] or summary["gaps"] or summary["error_codes"]):
+        return ExitCode.REJECTED
+    return ExitCode.OK
+
+
+def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
+    """Print the summary for a person."""
+    console = Console()
+    envelopes = summary["envelopes"]
+    words = f"{envelopes['taken_in']} envelopes, {envelopes['duplicate']} of them duplicates"
+    if envelopes["resumed"]:
+        words += f", {envelopes['resumed']} taken up again"
+    if envelopes["unreadable"]:
+        words += f", {envelopes['unreadable']} with something unreadable"
+    console.print(words + (" (dry run: nothing is stored)" if dry_run else ""))
+    if summary["by_type"]:
+        outcomes = ("accepted", "rejected", "quarantined", "engine_error", "ch_duplicate", "ch_refused")
+        shown = [name for name in outcomes if any(row.get(name) for row in summary["by_type"])]
+        head = ("market", "type", "CH messages", *(name.removeprefix("ch_").replace("_", " ") for name in shown))
+        rows = []
+        for row in summary["by_type"]:
+            total = sum(number for name, number in row.items() if name.startswith("ch_"))
+            rows.append((row["market"], row["type"], total, *(row.get(name, 0) for name in shown)))
+        print_rows(head, rows, aligned=True)
+    for title, counts in (("error code", summary["error_codes"]), ("incident or note", summary["incidents"])):
+        if counts:
+            print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
+    for gap in summary["gaps"]:
+        console.print(f"gap: {gap}", markup=False, soft_wrap=True)
+    if summary["judged_again"]:
+        console.print(f"{summary['judged_again']} earlier messages were judged otherwise after a late one came")
+    if summary["given_up"]:
+        console.print(f"{summary['given_up']} messages waited too long and were given up")

@@ -1,0 +1,214 @@
+"""`energycomm request`: what we ask of the market, handed in, listed, followed, sent again."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.config import load
+from energycomm.eis.requests import list_requests, show_request
+from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.codec import decode, decode_json
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.delivery import revive
+from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.outbound import Outbound, Submission
+
+app = typer.Typer(no_args_is_help=True, help="Requests to the market.")
+
+
+@app.callback()
+def request() -> None:
+    """Requests to the market."""
+
+
+@app.command()
+def submit(
+    file: Annotated[
+        Path, typer.Argument(help="Kernel messages as JSON (one or a list) or XML; - reads from the pipe.")
+    ],
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: the same key again has no second effect.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Hand in messages for the market: judged by the outgoing rules, built once, kept for delivery.
+
+    Exit code 0: all will be sent; 1: some were rejected by a rule; 2: some could not be read or built.
+
+    Example: energycomm request submit switch.json --key 2026-000123
+    """
+    config = load()
+    by = getpass.getuser()
+    answers: list[Submission] = []
+    with open_store(config) as store:
+        gateway = Gateway(config, store)
+        outbound = Outbound(store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+        for number, message in enumerate(_read(file)):
+            if isinstance(message, Refusal):
+                answers.append(Submission(label="refused", refusals=(message,)))
+            else:
+                own_key = key if key is None or number == 0 else f"{key}/{number}"
+                answers.append(outbound.submit(message, by, own_key))
+    if json:
+        print_json(answers)
+    else:
+        for answer in answers:
+            _print_submission(answer)
+    labels = {answer.label for answer in answers}
+    if "refused" in labels:
+        raise typer.Exit(ExitCode.UNREADABLE)
+    if labels - {"accepted"}:
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+def _print_submission(answer: Submission) -> None:
+    if answer.request_id is not None:
+        again = " (handed in before)" if answer.repeated else ""
+        typer.echo(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
+    else:
+        typer.echo(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))
+    for finding in answer.findings:
+        typer.echo(f"  {finding.error_code} {finding.comment}")
+    for refusal in answer.refusals:
+        typer.echo(f"  {refusal}")
+
+
+def _read(file: Path) -> Iterator[KernelMessage | Refusal]:
+    """The messages of a file, each readable or not."""
+    try:
+        content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from None
+    if content.lstrip()[:1] == b"<":
+        yield decode(content)
+        return
+    try:
+        parsed = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        raise UserError(f"{file} is neither XML nor JSON: {error}.", "See docs/requests.md for the form.") from None
+    for item in parsed if isinstance(parsed, list) else [parsed]:
+        yield decode_json(msgspec.json.encode(_completed(item)))
+
+
+def _completed(item: Any) -> Any:
+    """A message with what every message has and a person need not write: times, reference, type."""
+    if not isinstance(item, dict):
+        return item
+    now = datetime.now(UTC).isoformat()
+    defaults = {
+        "market_type": item.get("kind", ""),
+        "reference": str(uuid.uuid4()),
+        "created": now,
+        "effective": f"{item['requested_date']}T00:00:00+00:00" if item.get("requested_date") else now,
+        "sender_role": "supplier",
+    }
+    return defaults | item
+
+
+@app.command("list")
+def list_(
+    state: Annotated[str | None, typer.Option(help="Only in this state: sent, refused, dead, ...")] = None,
+    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """List requests, the newest first.
+
+    Example: energycomm request list --state refused
+    """
+    with open_store(load()) as store:
+        found = list_requests(
+            store.engine,
+            state=state,
+            market=market.upper() if market else None,
+            access_point=access_point,
+            limit=limit,
+        )
+    if json:
+        print_json(found)
+        return
+    print_rows(
+        ("id", "market", "kind", "access point", "made", "state", "code", "overdue"),
+        [
+            (
+                r.id,
+                r.market,
+                r.kind,
+                r.access_point,
+                r.created_at,
+                r.state,
+                r.answer_code,
+                "overdue" if r.overdue else "",
+            )
+            for r in found
+        ],
+    )
+
+
+@app.command()
+def show(
+    request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the request.")],
+    content: Annotated[bool, typer.Option("--content", help="Print only the bytes that are sent.")] = False,
+    json: Json = False,
+) -> None:
+    """Show one request: what was asked, every step of its life, and what the market answered.
+
+    Example: energycomm request show 12
+    """
+    with open_store(load()) as store:
+        found = show_request(store.engine, request_id)
+    if found is None:
+        raise UserError(f"There is no request {request_id}.", "`energycomm request list` lists them.")
+    if content:
+        sys.stdout.buffer.write(found.content.encode())
+        return
+    if json:
+        print_json(found)
+        return
+    summary = found.summary
+    print_facts(
+        [
+            ("request", f"{summary.id} ({summary.kind})"),
+            ("state", summary.state + (" (overdue)" if summary.overdue else "")),
+            ("market", f"{summary.market} {found.type}"),
+            ("access point", summary.access_point),
+            ("our reference", summary.reference),
+            ("the market's", summary.market_reference),
+            ("message", found.message_id),
+            ("made", summary.created_at),
+            ("by", found.submitted_by),
+            ("sent", found.sent_at),
+            ("answer by", summary.answer_by),
+            ("attempts", found.attempts),
+            ("last error", found.last_error),
+        ]
+    )
+    print_heading("Steps")
+    print_rows(
+        ("when", "state", "code", "text", "message"),
+        [(step.at, step.state, step.code, step.text, step.message_id) for step in found.steps],
+    )
+
+
+@app.command()
+def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of a dead request.")]) -> None:
+    """Send a request again that was given up after technical errors: the same bytes, the same reference.
+
+    Example: energycomm request retry 12
+    """
+    with open_store(load()) as store:
+        if not revive(store, request_id):
+            raise UserError(f"Request {request_id} is not dead.", "`energycomm request list --state dead` lists them.")
+    typer.echo(f"request {request_id} will be sent again")

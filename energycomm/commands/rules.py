@@ -1,0 +1,282 @@
+"""`energycomm rules`: the rules that the Kernel applies, listed, shown, checked and printed."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from energycomm.config import load
+from energycomm.correction.impact import catalogue_named, differences, impact
+from energycomm.engine.catalogue import Catalogue, read_catalogue
+from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
+from energycomm.engine.problems import Problem
+from energycomm.engine.rule import Rule
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_engine, open_store
+from energycomm.pipeline.instants import micros
+
+app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
+rules_app = app
+
+BROKEN = 2
+"""Exit code when a rule file is broken."""
+
+Folder = Annotated[Path | None, typer.Option("--rules", help="Folder of rules; that of the configuration by default.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class Format(StrEnum):
+    """The form of the KernelRules document."""
+
+    md = "md"
+    html = "html"
+    both = "both"
+
+
+@app.callback()
+def rules() -> None:
+    """The rules that the Kernel applies."""
+
+
+@app.command("list")
+def list_rules(
+    market: Annotated[str | None, typer.Option(help="Only rules of this market: fr.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only rules of this message kind: MeterReading.")] = None,
+    rule_set: Annotated[str | None, typer.Option("--set", help="Only this rule set: validation_in.")] = None,
+    on: Annotated[str | None, typer.Option(help="Only rules in force on this day, YYYY-MM-DD.")] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """List the rules with their error codes.
+
+    Example: energycomm rules list --market fr --kind MeterReading
+    """
+    catalogue = _catalogue(folder)
+    found = [
+        rule
+        for rule in catalogue.rules
+        if (market is None or rule.judges_market(market.upper()))
+        and (kind is None or kind in rule.applies_to)
+        and (rule_set is None or rule.rule_set == rule_set)
+        and (on is None or rule.in_force(_day(on)))
+    ]
+    if json:
+        _print_json({"version": catalogue.version, "rules": [as_data(rule) for rule in found]})
+        return
+    rows: list[tuple[str, ...]] = [
+        (rule.error_code or asked(rule), rule.code, rule.rule_set, rule.severity if rule.judges else "", rule.title)
+        for rule in found
+    ]
+    _print_rows(("code", "rule", "set", "severity", "title"), rows, f"{len(rows)} rules, version {catalogue.version}")
+
+
+@app.command()
+def show(
+    code: Annotated[str, typer.Argument(help="Code of a rule, or an error code.")],
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Show a rule: what it demands, why, its comments and its examples.
+
+    Example: energycomm rules show FR-R03
+    """
+    catalogue = _catalogue(folder)
+    found = catalogue.find(code) or catalogue.find(code.upper()) or catalogue.find(code.lower())
+    if not found:
+        import difflib
+
+        known = sorted({name for rule in catalogue.rules for name in (rule.code, rule.error_code) if name})
+        close = difflib.get_close_matches(code, known, n=3)
+        advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
+        raise UserError(f"No rule has the code {code}.", advice)
+    if json:
+        _print_json([as_data(rule) for rule in found])
+        return
+    console = Console(soft_wrap=True, highlight=False)
+    for rule in found:
+        console.print(f"[bold]{rule.error_code or rule.code}[/bold] ", end="")
+        console.print(f"{rule.title}\n{rule.sentence}\n", markup=False)
+        rows = [*rule_facts(rule).rows, ("Reads", ", ".join(rule.reads)), ("File", f"{rule.file}:{rule.line}")]
+        for label, text in rows:
+            console.print(f"  {label + ':':<16}{text.replace('`', '')}", markup=False)
+        console.print()
+
+
+@app.command()
+def check(
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of rules; that of the configuration by default.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check every rule file, predicate, code list and example; exit code 2 when something is wrong.
+
+    Example: energycomm rules check rules/
+    """
+    place = folder or load().rules_folder
+    catalogue, problems = read_catalogue(place)
+    if json:
+        told = [problem._asdict() for problem in problems]
+        _print_json({"version": catalogue.version, "rules": len(catalogue.rules), "problems": told})
+    elif problems:
+        _print_problems(place, problems)
+    else:
+        examples = sum(len(rule.examples) for rule in catalogue.rules)
+        typer.echo(
+            f"{len(catalogue.rules)} rules, {examples} examples, {len(catalogue.predicates)} predicates, "
+            f"{len(catalogue.codes.entries)} codes: all right (version {catalogue.version})"
+        )
+    if problems:
+        raise typer.Exit(BROKEN)
+
+
+@app.command()
+def document(
+    market: Annotated[str, typer.Option(help="The market: fr.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to; it is made where it does not exist.")],
+    form: Annotated[Format, typer.Option("--format", help="Form of the document.")] = Format.both,
+    folder: Folder = None,
+) -> None:
+    """Write the KernelRules document of a market.
+
+    Example: energycomm rules document --market fr --out docs/rules
+    """
+    catalogue = _catalogue(folder)
+    name = market.upper()
+    if name not in catalogue.markets:
+        raise UserError(f"There are no rules for the market {market}.", f"Markets are {', '.join(catalogue.markets)}.")
+    out.mkdir(parents=True, exist_ok=True)
+    writers = {Format.md: as_markdown, Format.html: as_html}
+    for suffix, write in writers.items():
+        if form in (suffix, Format.both):
+            path = out / f"KernelRules-{name}.{suffix.value}"
+            path.write_text(write(catalogue, name), encoding="utf-8")
+            typer.echo(str(path))
+
+
+@app.command("impact")
+def impact_(
+    since: Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")],
+    folder: Folder = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many messages to list at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """Run changed rules against stored messages and show which verdicts would change; nothing is stored.
+
+    Example: energycomm rules impact --since 2026-01-01 --rules changed-rules/
+    """
+    config = load()
+    begin = datetime.combine(_day(since), time(), UTC)
+    engine = open_engine(_catalogue(folder), config.engine)
+    with open_store(config) as store:
+        found = impact(store, engine, micros(begin))
+    if json:
+        _print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
+        return
+    typer.echo(f"{found.judged} messages judged again, {len(found.shifts)} verdicts would change", err=True)
+    for words, number in found.counts():
+        typer.echo(f"{number}\t{words}")
+    rows: list[tuple[str, ...]] = [
+        (str(one.message_id), one.kind, one.access_point, one.words) for one in found.shifts[:limit]
+    ]
+    if rows:
+        _print_rows(("message", "kind", "access point", "change"), rows, "Messages")
+
+
+@app.command()
+def diff(
+    old: Annotated[str, typer.Argument(metavar="A", help="Folder of rules, or the first digits of a stored version.")],
+    new: Annotated[str, typer.Argument(metavar="B", help="Folder of rules, or the first digits of a stored version.")],
+    json: Json = False,
+) -> None:
+    """Say in words what differs between two versions of the rules.
+
+    Example: energycomm rules diff 3f2a rules/
+    """
+    with open_store(load()) as store:
+        found = differences(catalogue_named(store, old), catalogue_named(store, new))
+    if json:
+        _print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
+        return
+    if not found:
+        typer.echo("The rules and code lists are the same.", err=True)
+    for change, what, how in found:
+        typer.echo(f"{change} {what}: {how}")
+
+
+def as_data(rule: Rule) -> dict[str, Any]:
+    """A rule as data for scripts."""
+    return {
+        "code": rule.code,
+        "error_code": rule.error_code or None,
+        "rule_set": rule.rule_set,
+        "title": rule.title,
+        "sentence": rule.sentence,
+        "applies_to": rule.applies_to,
+        "markets": rule.markets,
+        "each": rule.each,
+        "when": rule.when,
+        "holds": rule.holds,
+        "violated_when": rule.violated_when,
+        "field": rule.field or None,
+        "comment": {language: template.text for language, template in rule.comment.items()},
+        "severity": rule.severity if rule.judges else None,
+        "error_class": rule.error_class if rule.judges else None,
+        "ebix": rule.ebix,
+        "since": rule.since,
+        "until": rule.until,
+        "source": rule.source,
+        "do": rule.do,
+        "notify": rule.notify,
+        "wait": rule.wait,
+        "reads": rule.reads,
+        "file": rule.file,
+        "line": rule.line,
+    }
+
+
+def _catalogue(folder: Path | None) -> Catalogue:
+    place = folder or load().rules_folder
+    catalogue, problems = read_catalogue(place)
+    if problems:
+        _print_problems(place, problems)
+        raise typer.Exit(BROKEN)
+    return catalogue
+
+
+def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        file = place / problem.file if (place / problem.file).exists() else problem.file
+        rule = f" rule {problem.rule}:" if problem.rule else ""
+        typer.echo(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
+    typer.echo(f"{len(problems)} problem(s); no rule of this folder is used", err=True)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UserError(f"{text} is no day.", "Write it YYYY-MM-DD.") from None
+
+
+def _print_rows(head: tuple[str, ...], rows: list[tuple[str, ...]], title: str) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        for row in rows:
+            typer.echo("\t".join(row))
+        return
+    table = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _print_json(content: Any) -> None:
+    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

@@ -1,0 +1,124 @@
+"""`energycomm simulate` and `simulate-answers`: what a market would send, about simulated lives and to our requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from energycomm.config import load
+from energycomm.eis.requests import list_requests, show_request
+from energycomm.errors import UserError
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.gateway import open_store
+from energycomm.simulation.answering import Asked, Manners, answer
+from energycomm.simulation.faults import parse_faults
+from energycomm.simulation.port import Simulator, load_simulator, simulated_markets
+from energycomm.simulation.scenario import Scenario
+
+AWAITING = ("built", "sent")
+"""States of the requests that a simulated market answers."""
+
+
+def _simulator(market: str) -> Simulator:
+    found = load_simulator(market)
+    if found is None:
+        raise UserError(
+            f"There is no simulator of the market {market!r}.", f"Markets: {', '.join(simulated_markets())}."
+        )
+    return found
+
+
+def simulate(
+    out: Annotated[Path, typer.Argument(help="Folder to write into.", show_default=False)],
+    market: Annotated[str, typer.Option(help="Market to simulate: fr, nl, be.")] = "fr",
+    access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
+    months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
+    seed: Annotated[int, typer.Option(help="Of all chance: equal arguments give equal bytes.")] = 1,
+    first: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First day.")] = datetime(2025, 1, 1),
+    daily_share: Annotated[float, typer.Option(min=0, max=1, help="Share of points with an index every day.")] = 0.1,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND=RATE",
+            help="What goes wrong and how often: wrong-order, duplicate-file; in France lost-message, grid-operator, "
+            "product, or an error code such as FR-R03 as well.",
+        ),
+    ] = None,
+    encrypt: Annotated[
+        str | None, typer.Option(help="Encrypt the envelopes (fr): aes-128-fixed-iv or aes-256-iv-in-file.")
+    ] = None,
+    flat_file: Annotated[
+        int | None, typer.Option(min=1, help="Instead: one plain XML file of about so many bytes.")
+    ] = None,
+    flat_type: Annotated[str, typer.Option(help="Type of the plain file: C15 or R151.")] = "R151",
+) -> None:
+    """Write believable envelopes of a market, and a truth file that says what should become of each message in them.
+
+    Envelopes go to OUT/envelopes, the truth to OUT/truth.jsonl.
+
+    Example: energycomm simulate --access-points 50 --months 6 --fault grid-operator=0.2 demo/
+    """
+    simulator = _simulator(market)
+    if flat_file is not None:
+        if flat_type not in simulator.flat_types:
+            known = ", ".join(simulator.flat_types) or "none in this market"
+            raise UserError(f"A plain file cannot be of type {flat_type!r}.", f"Types: {known}.")
+        for path in simulator.flat_file(out, flat_type, flat_file, seed):
+            typer.echo(f"{path}  {path.stat().st_size} bytes")
+        return
+    playable = simulator.playable()
+    faults = parse_faults(fault or (), playable)
+    if isinstance(faults, Refusal):
+        raise UserError(f"{faults.value!r} is no fault that can be simulated.", f"Expected: {faults.expected}.")
+    unplayed = sorted(kind for kind in faults.rates if kind not in {*playable, "duplicate-file"})
+    if unplayed:
+        raise UserError(f"{unplayed[0]!r} is not played in this market.", f"Played: {', '.join(playable)}.")
+    if faults.rates and months < simulator.fault_months:
+        raise UserError("Faults need a longer simulation.", f"Take --months {simulator.fault_months} or more.")
+    if encrypt is not None and encrypt not in simulator.schemes:
+        known = ", ".join(simulator.schemes) or "none"
+        raise UserError(f"{encrypt!r} is no encryption of this market.", f"Schemes: {known}.")
+    scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults)
+    try:
+        counts = simulator.simulate(scenario, out, encrypt)
+    except FileExistsError as error:
+        raise UserError(f"{error}.", "Take another folder, or remove what is there.") from None
+    each = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.by_type.items()))
+    typer.echo(f"{counts.envelopes} envelopes, {counts.messages} CH messages ({each}), {counts.bytes} bytes in {out}")
+
+
+def simulate_answers(
+    out: Annotated[Path, typer.Argument(help="Folder to write into.", show_default=False)],
+    refuse: Annotated[float, typer.Option(min=0, max=1, help="Share of the requests that are refused.")] = 0.0,
+    late: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered days later.")] = 0.0,
+    twice: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered twice.")] = 0.0,
+    disorder: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered in the wrong order.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of all chance.")] = 1,
+) -> None:
+    """Write what the markets would answer to the requests of the EIS that are built or sent.
+
+    Files are named in the order in which they would arrive. Process them like any envelope.
+
+    Example: energycomm simulate-answers answers/ --refuse 0.2 --twice 0.5
+    """
+    with open_store(load()) as store:
+        found = [row for state in AWAITING for row in list_requests(store.engine, state=state, limit=10_000)]
+        details = [show_request(store.engine, row.id) for row in found]
+    by_market: dict[str, list[Asked]] = {}
+    for detail in details:
+        if detail is not None:
+            row = detail.summary
+            asked = Asked(row.kind, detail.content.encode(), row.reference, row.created_at)
+            by_market.setdefault(row.market, []).append(asked)
+    out.mkdir(parents=True, exist_ok=True)
+    manners = Manners(refuse, late, twice, disorder, seed)
+    for market, requests in sorted(by_market.items()):
+        deliveries = answer(_simulator(market).clerk, requests, manners)
+        for number, delivery in enumerate(deliveries, 1):
+            folder = out / market.lower() / f"{number:06d}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{delivery.document.name}{delivery.document.suffix}").write_bytes(delivery.document.content)
+        typer.echo(f"{market}: {len(requests)} requests, {len(deliveries)} documents in {out / market.lower()}")

@@ -1,0 +1,105 @@
+"""Alarms: one line when something begins that a person must know, one when it ends, none in between.
+
+An alarm ends when its cause has been gone for a while: what comes and goes is one alarm, not a hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import structlog
+from msgspec import Struct
+
+log = structlog.get_logger()
+
+
+class AlarmCode(NamedTuple):
+    """One kind of alarm; docs/operating.md has a section for each."""
+
+    code: str
+    meaning: str
+
+
+ALARMS: tuple[AlarmCode, ...] = (
+    AlarmCode("DATABASE_LOST", "A worker, or the supervisor, cannot use the database."),
+    AlarmCode("WORKER_DYING", "A worker died several times within a short time."),
+    AlarmCode("WORKER_HUNG", "A worker gave no sign of life and was replaced."),
+    AlarmCode("CHANNEL_FAILING", "A channel failed several times in a row, or needs a person."),
+    AlarmCode("BACKLOG_FULL", "More envelopes wait than may; polling pauses."),
+    AlarmCode("ENVELOPE_PUT_ASIDE", "An envelope was put aside because workers died of it again and again."),
+    AlarmCode("DUTY_FAULT", "A duty of the daemon broke: a mistake of the program."),
+    AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule broke."),
+    AlarmCode("REQUEST_OVERDUE", "The market did not answer requests in time."),
+    AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),
+    AlarmCode("OUTBOX_FAILING", "The back office cannot be told."),
+    AlarmCode("OUTBOX_DEAD", "Notifications were refused and put aside."),
+)
+CODES = frozenset(alarm.code for alarm in ALARMS)
+
+
+class Alarm(Struct):
+    """One that is on.
+
+    Attributes:
+      since: when it began, seconds that only go up.
+      detail: in words, as of its beginning.
+      sources: who says that it is so.
+      clear_since: when the last of them said that it is over.
+    """
+
+    since: float
+    detail: str
+    sources: set[str]
+    clear_since: float | None = None
+
+
+class AlarmBook:
+    """The alarms of a daemon.
+
+    Args:
+      quiet: seconds that a cause must be gone before its alarm ends.
+      clock: seconds that only go up.
+    """
+
+    def __init__(self, quiet: float, clock: Callable[[], float]) -> None:
+        self._quiet, self._clock = quiet, clock
+        self.on: dict[tuple[str, str], Alarm] = {}
+
+    def say(self, code: str, subject: str, source: str, on: bool, detail: str = "") -> None:
+        """Note what somebody says.
+
+        Args:
+          code: one of `CODES`.
+          subject: what it is about.
+          source: who says it.
+          on: whether it is so.
+          detail: in words.
+        """
+        assert code in CODES, code
+        alarm = self.on.get((code, subject))
+        if on:
+            if alarm is None:
+                self.on[code, subject] = Alarm(self._clock(), detail, {source})
+                log.error("alarm.started", alarm=code, subject=subject, detail=detail)
+            else:
+                alarm.sources.add(source)
+                alarm.clear_since = None
+        elif alarm is not None and source in alarm.sources:
+            alarm.sources.discard(source)
+            if not alarm.sources:
+                alarm.clear_since = self._clock()
+
+    def forget(self, source: str) -> None:
+        """A source is gone: what only it said is over."""
+        for (code, subject), alarm in self.on.items():
+            if source in alarm.sources:
+                self.say(code, subject, source, False)
+
+    def tick(self) -> None:
+        """End the alarms whose causes have been gone for long enough."""
+        now = self._clock()
+        for (code, subject), alarm in list(self.on.items()):
+            if alarm.clear_since is not None and now - alarm.clear_since >= self._quiet:
+                del self.on[code, subject]
+                log.warning("alarm.ended", alarm=code, subject=subject, seconds=round(now - alarm.since, 1))

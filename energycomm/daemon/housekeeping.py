@@ -1,0 +1,90 @@
+"""The duty that nobody asks for: time-outs, overdue requests, gaps in series, and what is old enough to go."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from energycomm.daemon.duties import Desk, Duty
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.pipeline.batch import Tally
+from energycomm.pipeline.delivery import overdue
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.quarantine import give_up
+from energycomm.pipeline.records import report_gaps
+from energycomm.pipeline.retention import purge
+from energycomm.pipeline.rows import insert_numbered
+
+log = structlog.get_logger()
+
+SECOND = 1_000_000
+RETENTION_EVERY = 3600.0
+OVERDUE = "overdue"
+
+
+class Housekeeping(Duty):
+    """Tidies.
+
+    Args:
+      desk: what the worker shares.
+      rules_version_id: version of the rules, for the record of what is given up.
+    """
+
+    def __init__(self, desk: Desk, rules_version_id: int) -> None:
+        super().__init__(desk, "tidy", desk.config.daemon.tidy_seconds)
+        self.rules_version_id = rules_version_id
+        self._series_since = 0
+        self._retention_due = 0.0
+
+    def turn(self) -> float | None:
+        """Do all of it."""
+        given_up = give_up(self.desk.store, now_micros(), self.rules_version_id)
+        if given_up:
+            log.info("quarantine.given_up", messages=given_up)
+            self.desk.report.count("energycomm_given_up", value=given_up)
+        self._overdue()
+        self._gaps()
+        if time.monotonic() >= self._retention_due:
+            self._retention()
+            self._retention_due = time.monotonic() + RETENTION_EVERY
+        return None
+
+    def _overdue(self) -> None:
+        """Write once into the life of a request that its answer is late."""
+        now = now_micros()
+        known = "SELECT id FROM outgoing_event WHERE outgoing_id = ? AND state = ?"
+        for request_id, reference, answer_by in overdue(self.desk.store, now):
+            with self.desk.store.transaction() as tx:
+                if tx.driver.rows(known, (request_id, OVERDUE)):
+                    continue
+                late = (now - answer_by) // (3600 * SECOND)
+                event = (request_id, now, OVERDUE, None, f"no answer, {late} hours late", None)
+                insert_numbered(tx, tables.outgoing_event, [event])
+            log.warning("request.overdue", request=request_id, reference=reference)
+
+    def _gaps(self) -> None:
+        """Report gaps in series that have been quiet for a while: files of one day arrive in any order."""
+        until = now_micros() - int(self.desk.config.daemon.gap_minutes * 60 * SECOND)
+        sql = (
+            "SELECT series_key FROM envelope WHERE series_key IS NOT NULL AND received_at >= ? "
+            "GROUP BY series_key HAVING max(received_at) < ?"
+        )
+        with reading(self.desk.store.engine) as connection:
+            keys = {row[0] for row in driver_of(connection).rows(sql, (self._series_since, until))}
+        if keys and self.going():
+            tally = Tally()
+            report_gaps(self.desk.store, tally, keys)
+        # A series that was not quiet yet is looked at again: it has rows that are younger.
+        self._series_since = until - int(self.every * SECOND)
+
+    def _retention(self) -> None:
+        policy = self.desk.config.retention
+        for what, days in (("raw", policy.raw_days), ("notifications", policy.notification_days)):
+            if days is None or not self.going():
+                continue
+            rows, size = purge(self.desk.store, what, days, now_micros(), "retention policy")
+            if rows:
+                log.info("retention.purged", what=what, days=days, rows=rows, bytes=size)

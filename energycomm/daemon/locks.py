@@ -1,0 +1,173 @@
+"""Who does what: a lock for each duty and each envelope, which ends with the process that holds it.
+
+The locks save work; they keep nothing from being stored twice. A worker whose connection was lost may go on for a
+moment beside its successor: the store sees to it that only one of them gets on (`records.TakenOver`, unique rows).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from sqlalchemy import Engine
+
+from energycomm.eis.database import is_sqlite, reporting
+from energycomm.transport.holding import FolderLock
+
+FRESH = 1.0
+"""Seconds for which a connection that answered is believed to be alive."""
+
+
+class Locks(Protocol):
+    """The locks of one worker; safe for threads."""
+
+    def take(self, key: str) -> bool:
+        """Take a lock, or see that we hold it; False where another worker does.
+
+        Raises:
+          UserError: the database was lost, and every lock with it.
+        """
+        ...
+
+    def holds(self, key: str) -> bool:
+        """Whether we still hold it; False when the database was lost."""
+        ...
+
+    def release(self, key: str) -> None:
+        """Give it back; nothing happens where we do not hold it."""
+        ...
+
+    def close(self) -> None:
+        """Give all back."""
+        ...
+
+
+def open_locks(engine: Engine) -> Locks:
+    """The locks that go with a database."""
+    return FileLocks(Path(str(engine.url.database))) if is_sqlite(engine) else AdvisoryLocks(engine)
+
+
+def number_of(key: str) -> int:
+    """The number of a lock: 64 bits with sign, the same everywhere."""
+    return int.from_bytes(sha256(b"energycomm/" + key.encode()).digest()[:8], "big", signed=True)
+
+
+class AdvisoryLocks:
+    """PostgreSQL's advisory locks, on one connection of their own.
+
+    Args:
+      engine: the database.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._guard = threading.RLock()
+        self._connection: psycopg.Connection[Any] | None = None
+        self._held: set[str] = set()
+        self._seen = 0.0
+
+    def take(self, key: str) -> bool:
+        """Take a lock, or see that we hold it."""
+        with self._guard:
+            if key in self._held:
+                self._check()
+                return key in self._held or self.take(key)
+            row = self._ask("SELECT pg_try_advisory_lock(%s)", number_of(key))
+            if row:
+                self._held.add(key)
+            return bool(row)
+
+    def holds(self, key: str) -> bool:
+        """Whether we still hold it, as far as the connection tells."""
+        with self._guard:
+            if key not in self._held:
+                return False
+            # Whoever asks needs no reason: without a connection there is no lock.
+            with contextlib.suppress(Exception):
+                self._check()
+            return key in self._held
+
+    def release(self, key: str) -> None:
+        """Give it back."""
+        with self._guard:
+            if key in self._held:
+                self._held.discard(key)
+                with contextlib.suppress(Exception):
+                    self._ask("SELECT pg_advisory_unlock(%s)", number_of(key))
+
+    def close(self) -> None:
+        """Give all back."""
+        with self._guard:
+            self._lost()
+
+    def _check(self) -> None:
+        if time.monotonic() - self._seen > FRESH:
+            self._ask("SELECT %s::bigint", 1)
+
+    def _ask(self, query: str, number: int) -> Any:
+        try:
+            with reporting(self._engine):
+                if self._connection is None:
+                    self._connection = self._connect()
+                row = self._connection.execute(query.encode(), (number,)).fetchone()
+        except BaseException:
+            self._lost()
+            raise
+        self._seen = time.monotonic()
+        return row[0] if row else None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        pooled = self._engine.raw_connection()
+        connection = pooled.driver_connection
+        pooled.detach()
+        assert isinstance(connection, psycopg.Connection)
+        connection.autocommit = True
+        return connection
+
+    def _lost(self) -> None:
+        connection, self._connection = self._connection, None
+        self._held.clear()
+        if connection is not None:
+            with contextlib.suppress(Exception):
+                connection.close()
+
+
+class FileLocks:
+    """On SQLite one process does everything: a lock on a file beside the database says which.
+
+    Args:
+      database: the database's file.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._lock = FolderLock(database.with_name(database.name + ".daemon"))
+        self._guard = threading.Lock()
+        self._held: set[str] = set()
+
+    def take(self, key: str) -> bool:
+        """Take a lock, or see that we hold it."""
+        with self._guard:
+            if not self._lock.take():
+                return False
+            self._held.add(key)
+            return True
+
+    def holds(self, key: str) -> bool:
+        """Whether we hold it."""
+        return key in self._held
+
+    def release(self, key: str) -> None:
+        """Give it back."""
+        with self._guard:
+            self._held.discard(key)
+
+    def close(self) -> None:
+        """Give all back."""
+        with self._guard:
+            self._held.clear()
+            self._lock.release()

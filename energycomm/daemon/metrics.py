@@ -1,0 +1,98 @@
+"""What Prometheus is told: counts of the workers since the daemon began, and the state of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from energycomm.daemon.alarms import ALARMS
+from energycomm.daemon.report import Count, Timing
+from energycomm.daemon.survey import Survey
+
+SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
+
+
+class Metrics:
+    """The registry of one daemon. A worker that is killed may take the counts of its last envelope along."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        counters: dict[str, tuple[str, tuple[str, ...]]] = {
+            "energycomm_envelopes": ("Envelopes by channel and outcome.", ("channel", "outcome")),
+            "energycomm_envelope_faults": ("Envelopes that a worker broke on.", ("channel",)),
+            "energycomm_messages": ("Kernel messages by market and verdict.", ("market", "label")),
+            "energycomm_ch_messages": ("Messages of the market by outcome.", ("market", "outcome")),
+            "energycomm_reassessed": ("Messages judged otherwise after a late one.", ()),
+            "energycomm_batch_conflicts": ("Batches run again because two workers met.", ()),
+            "energycomm_channel_errors": ("Technical errors of channels.", ("channel", "code")),
+            "energycomm_requests": ("Attempts at requests by outcome.", ("market", "outcome")),
+            "energycomm_notifications": ("Attempts at notifications by outcome.", ("outcome",)),
+            "energycomm_given_up": ("Messages that waited too long.", ()),
+            "energycomm_worker_deaths": ("Workers that ended without being told to.", ()),
+        }
+        self._counters = {
+            name: Counter(name, words, labels, registry=self.registry) for name, (words, labels) in counters.items()
+        }
+        self._seconds = Histogram(
+            "energycomm_envelope_seconds", "Time to process an envelope.", buckets=SECONDS, registry=self.registry
+        )
+        self._polled = self._gauge(
+            "energycomm_channel_last_poll_timestamp_seconds", "When a channel was polled last.", "channel"
+        )
+        self._alarms = self._gauge("energycomm_alarm", "1 while an alarm is on.", "code")
+        self._workers = self._gauge("energycomm_workers", "Worker processes by state.", "state")
+        self._ready = self._gauge("energycomm_ready", "1 while envelopes can be processed.")
+        self._waiting = self._gauge("energycomm_envelopes_waiting", "Envelopes that are archived and not finished.")
+        self._messages = self._gauge("energycomm_messages_in_state", "Messages that wait or broke a rule.", "state")
+        self._outbox = self._gauge("energycomm_outbox", "Notifications that are not sent.", "state")
+        self._oldest = self._gauge("energycomm_outbox_oldest_seconds", "Age of the oldest one that is to be sent.")
+        self._requests = self._gauge("energycomm_requests_in_state", "Requests under way.", "market", "state")
+        self._overdue = self._gauge("energycomm_requests_overdue", "Requests without an answer in time.", "market")
+        for code in ALARMS:
+            self._alarms.labels(code.code).set(0)
+
+    def _gauge(self, name: str, words: str, *labels: str) -> Gauge:
+        return Gauge(name, words, labels, registry=self.registry)
+
+    def take(self, report: Count | Timing) -> None:
+        """Take in what a worker counted or measured."""
+        if isinstance(report, Count):
+            counter = self._counters[report.name]
+            (counter.labels(*report.labels) if report.labels else counter).inc(report.value)
+        elif report.name == "energycomm_envelope_seconds":
+            self._seconds.observe(report.value)
+        else:
+            self._polled.labels(*report.labels).set(report.value)
+
+    def show_workers(self, states: Iterable[str], ready: bool) -> None:
+        """Set what is known of the workers."""
+        self._workers.clear()
+        for state in states:
+            self._workers.labels(state).inc()
+        self._ready.set(ready)
+
+    def show_alarms(self, on: Iterable[str]) -> None:
+        """Set which alarms are on."""
+        codes = set(on)
+        for code in ALARMS:
+            self._alarms.labels(code.code).set(code.code in codes)
+
+    def show_survey(self, survey: Survey) -> None:
+        """Set what the store was found to hold."""
+        self._waiting.set(survey.waiting)
+        self._oldest.set(survey.oldest_notification)
+        for gauge, values in ((self._messages, survey.messages), (self._outbox, survey.outbox)):
+            gauge.clear()
+            for name, number in values.items():
+                gauge.labels(name).set(number)
+        self._requests.clear()
+        for (market, state), number in survey.requests.items():
+            self._requests.labels(market, state).set(number)
+        self._overdue.clear()
+        for market, number in survey.overdue.items():
+            self._overdue.labels(market).set(number)
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus' text format."""
+        return generate_latest(self.registry)

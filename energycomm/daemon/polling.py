@@ -1,0 +1,158 @@
+"""The duty of an incoming channel: what arrives is archived, and acknowledged when it has been processed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import structlog
+
+from energycomm.daemon.claims import backlog, reasons, states
+from energycomm.daemon.duties import Desk, Duty
+from energycomm.eis.database import Conflict
+from energycomm.pipeline.inbound import Inbound
+from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
+
+log = structlog.get_logger()
+
+FAILURES = 3
+"""Failures in a row that make an alarm; one that needs a person does so at once."""
+HURRY = 0.2
+"""Seconds between two looks while something that was archived is not acknowledged."""
+SETTLE_EVERY = 0.5
+
+
+class Polling(Duty):
+    """Polls one channel.
+
+    Args:
+      desk: what the worker shares.
+      channel: the channel.
+      inbound: archives envelopes; a different one for each thread.
+    """
+
+    def __init__(self, desk: Desk, channel: Incoming, inbound: Inbound) -> None:
+        super().__init__(desk, f"poll/{channel.name}", desk.config.daemon.poll_seconds)
+        self.channel, self.inbound = channel, inbound
+        self._pending: dict[int, list[Arrival]] = {}
+        self._untold: list[tuple[Arrival, Outcome, str]] = []
+        """What was processed and the channel could not be told of."""
+        self._failures = 0
+        self._due = 0.0
+
+    def turn(self) -> float | None:
+        """Acknowledge what is done; poll when it is time to."""
+        self._settle()
+        if time.monotonic() >= self._due:
+            self._tell_again()
+            room = self._room()
+            if room > 0:
+                self._poll(room)
+                self._settle()
+            self._due = time.monotonic() + self.every
+        left = self._due - time.monotonic()
+        return min(HURRY, left) if self._pending else max(left, 0.01)
+
+    def rest(self) -> None:
+        """What is not acknowledged comes again, here or in another worker."""
+        for arrivals in self._pending.values():
+            for arrival in arrivals:
+                arrival.give_back()
+        self._pending.clear()
+        self._untold.clear()
+        self.desk.report.alarm("BACKLOG_FULL", "envelopes", False)
+        self._due = 0.0
+        self.channel.close()
+
+    def _room(self) -> int:
+        """How many envelopes may be taken in before too many wait."""
+        most = self.desk.config.daemon.backlog
+        waiting = backlog(self.desk.store, most)
+        full = waiting >= most
+        self.desk.report.alarm("BACKLOG_FULL", "envelopes", full, f"{most} envelopes wait; polling pauses")
+        return most - waiting
+
+    def _poll(self, room: int) -> None:
+        settled, failed = time.monotonic(), False
+        items: Iterator[Arrival | TechnicalError] = self.channel.poll()
+        for item in items:
+            if isinstance(item, TechnicalError):
+                self._note(item)
+                failed = failed or item.item is None
+                continue
+            if not self.going():
+                item.give_back()
+                break
+            room -= self._take(item)
+            if time.monotonic() - settled > SETTLE_EVERY:
+                self._settle()
+                settled = time.monotonic()
+            if room <= 0:
+                break
+        close = getattr(items, "close", None)
+        if close is not None:
+            close()
+        if not failed:
+            self._failures = 0
+            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
+        self.desk.report.timing("energycomm_channel_last_poll", self.channel.name, value=time.time())
+
+    def _note(self, error: TechnicalError) -> None:
+        """Count an error; the alarm is for those that do not pass by themselves."""
+        self.desk.report.count("energycomm_channel_errors", self.channel.name, error.code)
+        log.warning("channel.error", channel=error.channel, code=error.code, item=error.item, detail=error.detail)
+        if error.item is not None or error.code == "CHANNEL_BUSY":
+            return
+        self._failures += 1
+        if self._failures >= FAILURES or not error.transient:
+            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(error))
+
+    def _take(self, arrival: Arrival) -> int:
+        """Archive an arrival; 1 when it is to be processed."""
+        try:
+            with arrival.open() as source:
+                archived = self.inbound.archive_one(source, arrival.name, self.channel.name)
+        except OSError as fault:
+            arrival.give_back()
+            words, name = fault.strerror or str(fault), self.channel.name
+            self._note(TechnicalError(code="CHANNEL_LOCAL", channel=name, detail=words, item=arrival.name))
+            return 0
+        except Conflict:
+            arrival.give_back()
+            return 0
+        except BaseException:
+            arrival.give_back()
+            raise
+        if archived.duplicate_of is not None:
+            self.desk.report.count("energycomm_envelopes", self.channel.name, "duplicate")
+            self._acknowledge(arrival, "duplicate")
+            return 0
+        self._pending.setdefault(archived.envelope_id, []).append(arrival)
+        self.desk.arrived.set()
+        return 1
+
+    def _settle(self) -> None:
+        """Acknowledge the arrivals whose envelopes were processed."""
+        if not self._pending:
+            return
+        for envelope_id, state in states(self.desk.store, list(self._pending)).items():
+            if state in ("archived", "processing"):
+                continue
+            outcome: Outcome = "failed" if state == "failed" else "done"
+            reason = reasons(self.desk.store, envelope_id) if outcome == "failed" else ""
+            for arrival in self._pending.pop(envelope_id):
+                self._acknowledge(arrival, outcome, reason)
+
+    def _acknowledge(self, arrival: Arrival, outcome: Outcome, reason: str = "") -> None:
+        error = arrival.acknowledge(outcome, reason)
+        if error is not None:
+            self._note(error)
+            # Of our own disk: a channel with another side tells it again by itself, or yields the arrival again.
+            if error.code == "CHANNEL_LOCAL":
+                self._untold.append((arrival, outcome, reason))
+
+    def _tell_again(self) -> None:
+        """Acknowledge what could not be acknowledged; one attempt a poll."""
+        untold, self._untold = self._untold, []
+        for arrival, outcome, reason in untold:
+            self._acknowledge(arrival, outcome, reason)

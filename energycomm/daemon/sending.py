@@ -1,0 +1,122 @@
+"""Duties that tell others: requests go to the market, notifications to the back office."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import structlog
+
+from energycomm.daemon.duties import Desk, Duty, Pause
+from energycomm.eis import archive
+from energycomm.eis.store import StoreTransaction
+from energycomm.pipeline.delivery import Parcel, about_channel, deliver
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.notification import Failure, Notification, Target, take_up, tell_all
+from energycomm.transport.channel import Sending, Sent, TechnicalError
+
+log = structlog.get_logger()
+
+PIECE = 20
+"""Messages of one turn: a stop does not wait long."""
+FAILURES = 3
+
+
+class Delivering(Duty):
+    """Sends the requests of one market through its channel.
+
+    Args:
+      desk: what the worker shares.
+      channel: the channel.
+    """
+
+    def __init__(self, desk: Desk, channel: Sending) -> None:
+        # By market, not by channel: the requests of a market are sent by one worker, whatever its channel is named.
+        super().__init__(desk, f"send/{channel.market}", desk.config.daemon.send_seconds)
+        self.channel = channel
+        self._failures = 0
+
+    def turn(self) -> float | None:
+        """Send what is due."""
+        counts = deliver(
+            self.desk.store, {self.channel.market: self.channel}, self._answered, limit=PIECE, watch=self._watch
+        )
+        for outcome, number in counts.items():
+            self.desk.report.count("energycomm_requests", self.channel.market, outcome, value=number)
+        return 0.0 if counts["sent"] == PIECE else None
+
+    def rest(self) -> None:
+        """Hang up."""
+        self.channel.close()
+
+    def _answered(self, tx: StoreTransaction, content: bytes, name: str, channel: str) -> None:
+        """Archive an answer in the transaction that records the sending; a worker processes it."""
+        archived = archive.archive(tx, name, BytesIO(content), channel, now_micros())
+        log.info("envelope.archived", envelope=archived.envelope_id, name=name, channel=channel, bytes=len(content))
+        self.desk.arrived.set()
+
+    def _watch(self, parcel: Parcel, outcome: Sent | TechnicalError) -> bool:
+        place = {"request": parcel.id, "reference": parcel.reference, "channel": self.channel.name}
+        if isinstance(outcome, Sent):
+            self._failures = 0
+            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
+            log.info("request.sent", **place, receipt=outcome.receipt, again=outcome.duplicate)
+        else:
+            self.desk.report.count("energycomm_channel_errors", self.channel.name, outcome.code)
+            log.warning("request.failed", **place, code=outcome.code, detail=outcome.detail)
+            self._failures += 1
+            if about_channel(outcome) and (self._failures >= FAILURES or not outcome.transient):
+                self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(outcome))
+        return self.going()
+
+
+class Notifying(Duty):
+    """Tells the back office.
+
+    Args:
+      desk: what the worker shares.
+      target: where to.
+    """
+
+    def __init__(self, desk: Desk, target: Target) -> None:
+        super().__init__(desk, "notify", desk.config.daemon.send_seconds)
+        self.target = target
+        self._alone = Pause(1.0, 60.0)
+        self._leads = False
+
+    def turn(self) -> float | None:
+        """Tell what is due; while nobody listens the pauses grow."""
+        if not self._leads:
+            take_up(self.desk.store)
+            self._leads = True
+        notify = self.desk.config.notify
+        told = tell_all(
+            self.desk.store,
+            self.target,
+            limit=5 * PIECE,
+            attempts=notify.attempts,
+            longest_pause=notify.longest_pause,
+            watch=self._watch,
+        )
+        for outcome, number in (("sent", told.sent), ("put_off", told.put_off), ("dead", told.dead)):
+            self.desk.report.count("energycomm_notifications", outcome, value=number)
+        if told.trouble is not None:
+            wait = max(self._alone.next(), told.trouble.retry_after or 0.0)
+            if self._alone.failures >= FAILURES:
+                self.desk.report.alarm("OUTBOX_FAILING", "back office", True, told.trouble.reason)
+            return wait
+        if told.sent:
+            self._alone.reset()
+            self.desk.report.alarm("OUTBOX_FAILING", "back office", False)
+        return 0.0 if told.sent else None
+
+    def rest(self) -> None:
+        """Another worker may lead from now on."""
+        self._leads = False
+
+    def _watch(self, notification: Notification, failure: Failure | None) -> bool:
+        place = {"notification": notification.key, "message": notification.message_id}
+        if failure is None:
+            log.info("notification.sent", **place)
+        else:
+            log.warning("notification.failed", **place, about=failure.trouble, reason=failure.reason)
+        return self.going()

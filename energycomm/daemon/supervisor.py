@@ -1,0 +1,338 @@
+"""The supervisor: keeps the workers alive, gathers what they tell, raises alarms, answers how it is.
+
+It holds no state that matters: when it dies its workers finish their batches and end, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import structlog
+from msgspec import Struct
+
+from energycomm.config import Config
+from energycomm.daemon.alarms import AlarmBook
+from energycomm.daemon.channels import open_channels
+from energycomm.daemon.claims import database_trouble
+from energycomm.daemon.duties import Pause
+from energycomm.daemon.health import HealthServer, page_of
+from energycomm.daemon.heartbeat import Heartbeat, tell_service_manager
+from energycomm.daemon.metrics import Metrics
+from energycomm.daemon.report import Alarming, Alive, Count, Timing, decode
+from energycomm.daemon.survey import survey
+from energycomm.daemon.worker import work
+from energycomm.eis.database import connect
+from energycomm.errors import ExitCode, UserError
+from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.targets import open_target
+
+log = structlog.get_logger()
+
+TICK = 0.25
+SURVEY_SECONDS = 5.0
+YOUNG = 10.0
+"""A worker that dies within so many seconds is started again after a growing pause, another one at once."""
+DEATHS, DEATHS_WITHIN = 5, 60.0
+"""So many deaths within so many seconds make an alarm."""
+LIVE_SECONDS = 30.0
+
+
+class Seat(Struct):
+    """One worker's place: the process that sits there at present, and what is known of it."""
+
+    number: int
+    pause: Pause
+    process: BaseProcess | None = None
+    line: Connection | None = None
+    state: str = "gone"
+    envelope: int | None = None
+    leads: tuple[str, ...] = ()
+    begun: float = 0.0
+    seen: float = 0.0
+    start_at: float = 0.0
+
+    @property
+    def source(self) -> str:
+        """Its name in alarms."""
+        return f"worker {self.number}"
+
+
+class Supervisor:
+    """One daemon.
+
+    Args:
+      config: the configuration.
+
+    Raises:
+      UserError: the configuration, the rules, keys or channels are wrong, the database is not upgraded, or the port is
+        taken.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.settings = config.daemon
+        check(config)
+        sqlite = config.database_url.startswith("sqlite")
+        workers = 1 if sqlite else self.settings.workers
+        if sqlite and self.settings.workers > 1:
+            log.info("daemon.one_worker", why="SQLite has one writer")
+        self.stop = threading.Event()
+        self.seats = [Seat(number, Pause(0.5, 30.0)) for number in range(1, workers + 1)]
+        self.metrics = Metrics()
+        self.alarms = AlarmBook(self.settings.alarm_seconds, time.monotonic)
+        self._guard = threading.RLock()
+        # Workers are forked from a process that has read the program and nothing else: they begin in half the time.
+        self._processes = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["energycomm.daemon.worker"])
+        self._deaths: list[float] = []
+        self._ticked = time.monotonic()
+        self._database_seen = 0.0
+        self.health = HealthServer(
+            self.settings.host,
+            self.settings.port,
+            {"/metrics": self._metrics_page, "/health/live": self._live_page, "/health/ready": self._ready_page},
+        )
+        file = config.folder / self.settings.heartbeat if self.settings.heartbeat else None
+        self.heartbeat = Heartbeat(file)
+
+    def run(self) -> int:
+        """Run until SIGTERM or SIGINT; the exit code."""
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, lambda *_: self.stop.set())
+        self.health.start()
+        surveyor = threading.Thread(target=self._survey_always, name="survey", daemon=True)
+        surveyor.start()
+        log.info("daemon.started", pid=os.getpid(), workers=len(self.seats), port=self.health.port)
+        told = False
+        try:
+            while not self.stop.is_set():
+                self._tick()
+                if not told and self._is_ready():
+                    told = tell_service_manager("READY=1")
+        finally:
+            tell_service_manager("STOPPING=1")
+            clean = self._shut_down()
+            self.health.close()
+            self.heartbeat.remove()
+        log.info("daemon.stopped", clean=clean)
+        return ExitCode.OK if clean else ExitCode.INTERNAL
+
+    # --- the loop ---
+
+    def _tick(self) -> None:
+        lines = {seat.line: seat for seat in self.seats if seat.line is not None}
+        if lines:
+            for line in wait(list(lines), TICK):
+                self._listen(lines[line])  # type: ignore[index]
+        else:
+            self.stop.wait(TICK)
+        now = time.monotonic()
+        for seat in self.seats:
+            self._look_after(seat, now)
+        self._count_deaths(now)
+        with self._guard:
+            self.alarms.tick()
+        self._ticked = now
+        tell_service_manager("WATCHDOG=1")
+        self.heartbeat.beat(self._facts)
+
+    def _listen(self, seat: Seat) -> None:
+        """Take in what a worker told."""
+        assert seat.line is not None
+        try:
+            while seat.line is not None and seat.line.poll():
+                report = decode(seat.line.recv_bytes())
+                with self._guard:
+                    if isinstance(report, Alive):
+                        seat.state, seat.envelope, seat.leads = report.state, report.envelope, report.leads
+                        seat.seen = time.monotonic()
+                    elif isinstance(report, Alarming):
+                        self.alarms.say(report.code, report.subject, seat.source, report.on, report.detail)
+                    else:
+                        self.metrics.take(report)
+        except (EOFError, OSError):
+            seat.line.close()
+            seat.line = None
+
+    def _look_after(self, seat: Seat, now: float) -> None:
+        """Start a worker where none is; replace one that died or hangs."""
+        process = seat.process
+        if process is None:
+            if now >= seat.start_at:
+                self._start(seat)
+            return
+        if process.is_alive():
+            if now - seat.seen > self.settings.hang_seconds:
+                log.error("worker.hung", worker=seat.number, pid=process.pid, envelope=seat.envelope)
+                with self._guard:
+                    words = f"no sign of life for {self.settings.hang_seconds:g} s, envelope {seat.envelope}"
+                    self.alarms.say("WORKER_HUNG", seat.source, "supervisor", True, words)
+                process.kill()
+                process.join()
+            elif now - seat.begun > DEATHS_WITHIN:
+                with self._guard:
+                    self.alarms.say("WORKER_HUNG", seat.source, "supervisor", False)
+                seat.pause.reset()
+            return
+        if seat.line is not None:
+            self._listen(seat)
+        self._bury(seat, now)
+
+    def _bury(self, seat: Seat, now: float) -> None:
+        process = seat.process
+        assert process is not None
+        process.join()
+        young = now - seat.begun < YOUNG
+        delay = seat.pause.next() if young else 0.0
+        log.error("worker.died", worker=seat.number, pid=process.pid, code=process.exitcode, seconds=round(delay, 2))
+        if seat.line is not None:
+            seat.line.close()
+        process.close()
+        seat.process, seat.line, seat.state, seat.leads, seat.envelope = None, None, "gone", (), None
+        seat.start_at = now + delay
+        self._deaths.append(now)
+        with self._guard:
+            self.alarms.forget(seat.source)
+            self.metrics.take(Count("energycomm_worker_deaths"))
+
+    def _start(self, seat: Seat) -> None:
+        ours, theirs = self._processes.Pipe(duplex=False)
+        process = self._processes.Process(
+            target=work, args=(seat.number, self.config, theirs), name=f"energycomm-worker-{seat.number}"
+        )
+        process.start()
+        theirs.close()
+        seat.process, seat.line, seat.state = process, ours, "starting"
+        seat.begun = seat.seen = time.monotonic()
+        log.info("worker.started", worker=seat.number, pid=process.pid)
+
+    def _count_deaths(self, now: float) -> None:
+        self._deaths = [at for at in self._deaths if now - at < DEATHS_WITHIN]
+        many = len(self._deaths) >= DEATHS
+        with self._guard:
+            words = f"{len(self._deaths)} deaths within {DEATHS_WITHIN:.0f} s"
+            self.alarms.say("WORKER_DYING", "workers", "supervisor", many, words)
+
+    def _shut_down(self) -> bool:
+        """Let the workers finish their batches; True when none had to be killed."""
+        for seat in self.seats:
+            if seat.process is not None and seat.process.is_alive():
+                seat.process.terminate()
+        deadline, clean = time.monotonic() + self.settings.stop_seconds, True
+        for seat in self.seats:
+            if seat.process is None:
+                continue
+            while seat.process.is_alive() and time.monotonic() < deadline:
+                if seat.line is not None:
+                    self._listen(seat)  # nobody may wait to be heard
+                seat.process.join(0.05)
+            if seat.process.is_alive():
+                log.error("worker.killed", worker=seat.number, why="it did not finish in time")
+                seat.process.kill()
+                seat.process.join()
+                clean = False
+        return clean
+
+    # --- the store ---
+
+    def _survey_always(self) -> None:
+        """Look at the store every few seconds, through losses of the database."""
+        while not self.stop.is_set():
+            try:
+                engine = connect(self.config.database_url)
+                try:
+                    self._survey_on(engine)
+                finally:
+                    engine.dispose()
+            except Exception as error:
+                if not database_trouble(error):
+                    log.error("survey.fault", exc_info=error)
+                with self._guard:
+                    self.alarms.say("DATABASE_LOST", "database", "supervisor", True, str(error))
+            self.stop.wait(1.0)
+
+    def _survey_on(self, engine: Any) -> None:
+        while not self.stop.is_set():
+            found = survey(engine, now_micros())
+            with self._guard:
+                self._database_seen = time.monotonic()
+                self.alarms.say("DATABASE_LOST", "database", "supervisor", False)
+                self.metrics.show_survey(found)
+                for code, subject, number, words in found.alarms():
+                    self.alarms.say(code, subject, "supervisor", number > 0, words)
+            self.stop.wait(SURVEY_SECONDS)
+
+    # --- how it is ---
+
+    def _is_ready(self) -> bool:
+        """A worker works or could, and the database answered a moment ago."""
+        working = any(seat.state in ("idle", "working") for seat in self.seats)
+        return working and time.monotonic() - self._database_seen < 3 * SURVEY_SECONDS and not self.stop.is_set()
+
+    def _facts(self) -> dict[str, Any]:
+        with self._guard:
+            return {
+                "at": now_micros() / 1e6,
+                "pid": os.getpid(),
+                "port": self.health.port,
+                "ready": self._is_ready(),
+                "workers": [
+                    {
+                        "number": seat.number,
+                        "pid": seat.process.pid if seat.process else None,
+                        "state": seat.state,
+                        "envelope": seat.envelope,
+                        "leads": list(seat.leads),
+                    }
+                    for seat in self.seats
+                ],
+                "alarms": [
+                    {"alarm": code, "subject": subject, "detail": alarm.detail}
+                    for (code, subject), alarm in sorted(self.alarms.on.items())
+                ],
+            }
+
+    def _metrics_page(self) -> tuple[int, str, bytes]:
+        with self._guard:
+            self.metrics.show_workers([seat.state for seat in self.seats], self._is_ready())
+            self.metrics.show_alarms(code for code, _ in self.alarms.on)
+            return 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics.text()
+
+    def _live_page(self) -> tuple[int, str, bytes]:
+        age = time.monotonic() - self._ticked
+        return page_of(age < LIVE_SECONDS, {"seconds_since_tick": round(age, 1)})
+
+    def _ready_page(self) -> tuple[int, str, bytes]:
+        return page_of(self._is_ready(), self._facts())
+
+
+def check(config: Config) -> None:
+    """Refuse at once what a person must put right; a database that does not answer is waited for.
+
+    Raises:
+      UserError: rules, keys, channels or the target of notifications are wrong, or the database is not upgraded.
+    """
+    open_engine(open_catalogue(config.rules_folder), config.engine)
+    open_keys(config)
+    open_channels(config, threading.Event())
+    open_target(config)
+    try:
+        connect(config.database_url).dispose()
+    except UserError as error:
+        if config.database_url.startswith("sqlite"):
+            raise
+        log.warning("database.lost", error=str(error))
+        return
+    with open_store(config):
+        pass
+
+
+__all__ = ["Supervisor", "Timing", "check"]

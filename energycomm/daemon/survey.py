@@ -1,0 +1,88 @@
+"""A look at the store every few seconds: how much waits, and what alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+from sqlalchemy import Engine
+
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+
+DAY = 86_400_000_000
+SECOND = 1_000_000
+
+_WAITING = "SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')"
+_MESSAGES = "SELECT state, count(*) FROM kernel_message WHERE state IN ('quarantined', 'engine_error') GROUP BY state"
+_OUTBOX = "SELECT state, count(*), min(at) FROM outbox WHERE state IN ('pending', 'sending', 'dead') GROUP BY state"
+_REQUESTS = (
+    "SELECT market, state, count(*) FROM outgoing "
+    "WHERE state IN ('built', 'sent', 'acknowledged', 'in-course', 'dead') GROUP BY market, state"
+)
+_OVERDUE = (
+    "SELECT market, count(*) FROM outgoing "
+    "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? GROUP BY market"
+)
+_PUT_ASIDE = (
+    "SELECT count(*) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
+    "WHERE i.code = 'ENV_PUT_ASIDE' AND i.at > ? AND e.state = 'failed'"
+)
+
+
+class Survey(Struct):
+    """What was found.
+
+    Attributes:
+      waiting: envelopes that are not finished.
+      messages: state -> Kernel messages, of states that need somebody.
+      outbox: state -> notifications that are not sent.
+      oldest_notification: age in seconds of the oldest that is to be sent.
+      requests: (market, state) -> requests that are not settled.
+      overdue: market -> requests without an answer in time.
+      put_aside: envelopes that were put aside within the last day.
+    """
+
+    waiting: int = 0
+    messages: dict[str, int] = field(default_factory=dict)
+    outbox: dict[str, int] = field(default_factory=dict)
+    oldest_notification: float = 0
+    requests: dict[tuple[str, str], int] = field(default_factory=dict)
+    overdue: dict[str, int] = field(default_factory=dict)
+    put_aside: int = 0
+
+    def alarms(self) -> Iterator[tuple[str, str, int, str]]:
+        """What alarms: (code, subject, how many, in words); those of which there are none too."""
+        broken, dead = self.messages.get("engine_error", 0), self.outbox.get("dead", 0)
+        requests = sum(number for (_, state), number in self.requests.items() if state == "dead")
+        overdue = sum(self.overdue.values())
+        yield "ENGINE_ERROR", "messages", broken, f"{broken} messages could not be judged"
+        yield "OUTBOX_DEAD", "notifications", dead, f"{dead} notifications were put aside"
+        yield "REQUEST_DEAD", "requests", requests, f"{requests} requests were put aside"
+        yield "REQUEST_OVERDUE", "requests", overdue, f"{overdue} requests have no answer in time"
+        yield "ENVELOPE_PUT_ASIDE", "envelopes", self.put_aside, f"{self.put_aside} envelopes were put aside"
+
+
+def survey(engine: Engine, now: int) -> Survey:
+    """Look at the store.
+
+    Args:
+      engine: the database.
+      now: the present, microseconds since the epoch.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    found = Survey()
+    with reading(engine) as connection:
+        driver = driver_of(connection)
+        found.waiting = driver.rows(_WAITING)[0][0]
+        found.messages = {row[0]: row[1] for row in driver.rows(_MESSAGES)}
+        for state, number, oldest in driver.rows(_OUTBOX):
+            found.outbox[state] = number
+            if state != "dead":
+                found.oldest_notification = max(found.oldest_notification, (now - oldest) / SECOND)
+        found.requests = {(row[0], row[1]): row[2] for row in driver.rows(_REQUESTS)}
+        found.overdue = {row[0]: row[1] for row in driver.rows(_OVERDUE, (now,))}
+        found.put_aside = driver.rows(_PUT_ASIDE, (now - DAY,))[0][0]
+    return found

@@ -1,0 +1,363 @@
+"""One batch: the CH messages of a member that are judged and stored in one transaction of the EIS.
+
+The work is done in two halves. `prepare` needs no database: Kernel XML is written and checked against kernel.xsd.
+`store` reads what is known in a few queries, folds every access point, and writes all rows at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from adapters.contract import Transaction as ChMessage
+from energycomm.eis import tables
+from energycomm.eis.store import AccessPointRow, StoreTransaction
+from energycomm.kernel.check import KernelChecker
+from energycomm.kernel.codec import encode
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.correlation import correlate
+from energycomm.pipeline.effects import Rows
+from energycomm.pipeline.fold import Entry, Fold, Judge, business_key, judge_alone
+from energycomm.pipeline.instants import micros, now_micros
+from energycomm.pipeline.periods import project_periods
+from energycomm.pipeline.reassessment import Change, Reassessment
+from energycomm.pipeline.rows import (
+    finding_row,
+    incident_row,
+    insert_numbered,
+    notification_rows,
+    verdict_change,
+    verdict_why,
+)
+from energycomm.pipeline.state import dump_state, load_state
+
+DAY = 86_400_000_000
+
+
+class Prepared(Struct):
+    """CH messages with their Kernel XML, ready to be stored.
+
+    Attributes:
+      transactions: the CH messages.
+      xmls: per CH message, the XML of each Kernel message; empty for a refused one.
+      refusals: per CH message, why it is refused.
+    """
+
+    transactions: Sequence[ChMessage]
+    xmls: list[list[str]]
+    refusals: list[tuple[Refusal, ...]]
+
+
+class Tally(Struct):
+    """What became of messages: counts for the summary.
+
+    Attributes:
+      messages: Kernel messages by (market, market type, label).
+      codes: findings by error code.
+      transactions: CH messages by (market, market type, digested | refused | duplicate).
+      reassessed: earlier messages whose verdict changed because a late one came.
+      ids: of one batch only: the first and the last Kernel message.
+      refused: of one batch only: (id, label, why) of the messages that were not accepted.
+    """
+
+    messages: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    codes: Counter[str] = field(default_factory=Counter)
+    transactions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    incidents: Counter[str] = field(default_factory=Counter)
+    reassessed: int = 0
+    ids: tuple[int, int] | None = None
+    refused: list[tuple[int, str, str | None]] = field(default_factory=list)
+
+    def judged_again(self, changes: Sequence[Change], since: int) -> None:
+        """Count verdicts that changed. Messages of this run are counted as what they became.
+
+        Args:
+          changes: the changes.
+          since: when this run began, microseconds since the epoch.
+        """
+        self.reassessed += len(changes)
+        for change in changes:
+            if change.received_at >= since:
+                self.messages[change.market, change.market_type, change.before] -= 1
+                self.messages[change.market, change.market_type, change.after] += 1
+                self.codes.subtract(change.codes_before)
+                self.codes.update(change.codes_after)
+
+    def add(self, other: Tally) -> None:
+        """Take over the counts of another tally."""
+        self.messages.update(other.messages)
+        self.codes.update(other.codes)
+        self.transactions.update(other.transactions)
+        self.incidents.update(other.incidents)
+        self.reassessed += other.reassessed
+
+
+class Origin(Struct, frozen=True):
+    """Where the CH messages of a batch came from."""
+
+    market: str
+    envelope_id: int
+    member_id: int
+
+
+class BatchWriter:
+    """Prepares and stores batches with one engine and one checker.
+
+    Args:
+      engine: the rules.
+      rules_version_id: id of the rules' version in the EIS.
+      quarantine_days: how long a message waits for its predecessor.
+    """
+
+    def __init__(self, engine: Judge, rules_version_id: int, quarantine_days: int) -> None:
+        self.engine = engine
+        self.rules_version_id = rules_version_id
+        self.patience = quarantine_days * DAY
+        self.since = now_micros()
+        """Messages that arrived since then belong to this run."""
+        self.checker = KernelChecker()
+
+    def prepare(self, transactions: Sequence[ChMessage]) -> Prepared:
+        """Write the Kernel XML of a batch and check it against kernel.xsd."""
+        xmls = [[encode(message) for message in transaction.messages] for transaction in transactions]
+        refusals = [transaction.refusals for transaction in transactions]
+        verdicts = self.checker.check_batch([xml for group in xmls for xml in group])
+        number = 0
+        for index, group in enumerate(xmls):
+            for refusal in verdicts[number : number + len(group)]:
+                if refusal is not None:
+                    refusals[index] = (*refusals[index], refusal)
+            number += len(group)
+        return Prepared(transactions, xmls, refusals)
+
+    def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
+        """Judge and store a batch inside a transaction of the EIS.
+
+        Args:
+          tx: the transaction; the caller commits it.
+          origin: where the messages came from.
+          batch: what `prepare` made.
+          now: the present, microseconds since the epoch.
+        """
+        tally = Tally()
+        sorting = _Sorting(tx, origin, now, tally)
+        fresh = sorting.sort(batch)
+        work = _Work(self, tx, now, tally)
+        work.add(fresh, batch, origin.market)
+        work.judge(origin.market)
+        work.flush(sorting)
+        return tally
+
+
+class _Sorting:
+    """Tells first arrivals from duplicates and refused ones, and writes their rows."""
+
+    def __init__(self, tx: StoreTransaction, origin: Origin, now: int, tally: Tally) -> None:
+        self.tx, self.origin, self.now, self.tally = tx, origin, now, tally
+        self.ch_rows: list[tuple[Any, ...]] = []
+        self.duplicates: list[tuple[Any, ...]] = []
+        self.incidents: list[tuple[Any, ...]] = []
+
+    def sort(self, batch: Prepared) -> list[tuple[int, int]]:
+        """The (index in the batch, CH message id) of the CH messages that are new and were digested."""
+        transactions, origin, tally = batch.transactions, self.origin, self.tally
+        known = self.tx.known_identities([transaction.identity for transaction in transactions])
+        ids = iter(self.tx.reserve(tables.ch_message, len(transactions)))
+        fresh: list[tuple[int, int]] = []
+        for index, transaction in enumerate(transactions):
+            first = known.get(transaction.identity)
+            if first is not None:
+                self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first))
+                tally.transactions[origin.market, transaction.type, "duplicate"] += 1
+                continue
+            number = next(ids)
+            known[transaction.identity] = number
+            refused = batch.refusals[index]
+            outcome = "refused" if refused else "digested"
+            tally.transactions[origin.market, transaction.type, outcome] += 1
+            self.ch_rows.append(
+                (
+                    number,
+                    origin.envelope_id,
+                    origin.member_id,
+                    transaction.position,
+                    origin.market,
+                    transaction.type,
+                    transaction.version,
+                    transaction.sender,
+                    transaction.reference[:400],
+                    transaction.access_point[:40] if transaction.access_point else None,
+                    transaction.identity,
+                    outcome,
+                )
+            )
+            for refusal in refused:
+                self._incident(refusal, "error", number)
+            for note in transaction.notes:
+                self._incident(note, "note", number)
+            if not refused:
+                fresh.append((index, number))
+        return fresh
+
+    def _incident(self, refusal: Refusal, severity: str, ch_message_id: int) -> None:
+        self.tally.incidents[refusal.code] += 1
+        self.incidents.append(
+            incident_row(refusal, severity, self.now, self.origin.envelope_id, self.origin.member_id, ch_message_id)
+        )
+
+
+class _Work:
+    """The Kernel messages of a batch while they are judged."""
+
+    def __init__(self, writer: BatchWriter, tx: StoreTransaction, now: int, tally: Tally) -> None:
+        self.writer, self.tx, self.now, self.tally = writer, tx, now, tally
+        self.entries: list[tuple[Entry, int, int, str]] = []  # entry, CH message id, position, xml
+        self.by_point: dict[str | None, list[Entry]] = {}
+        self.points: dict[str, AccessPointRow] = {}
+        self.rows: Rows = {}
+        self.folds: list[Fold] = []
+        self.checkpoints: list[tuple[int, int, bytes]] = []
+        self.changes: list[tuple[Any, ...]] = []
+        self.findings: list[tuple[Any, ...]] = []
+        self.notifications: list[tuple[Any, ...]] = []
+
+    def add(self, fresh: list[tuple[int, int]], batch: Prepared, market: str) -> None:
+        """Take in the Kernel messages of the CH messages that are new."""
+        total = sum(len(batch.xmls[index]) for index, _ in fresh)
+        ids = iter(self.tx.reserve(tables.kernel_message, total))
+        for index, ch_message_id in fresh:
+            transaction = batch.transactions[index]
+            for position, (message, xml) in enumerate(zip(transaction.messages, batch.xmls[index], strict=True), 1):
+                at = micros(message.effective)
+                key = business_key(message, at, transaction.identity, position)
+                entry = Entry(key, message, at, next(ids))
+                self.entries.append((entry, ch_message_id, position, xml))
+                point = message.access_point
+                group = self.by_point.get(point)
+                if group is None:
+                    self.by_point[point] = [entry]
+                else:
+                    group.append(entry)
+        identifiers = [point for point in self.by_point if point is not None]
+        self.points = self.tx.access_points(market, identifiers) if identifiers else {}
+
+    def judge(self, market: str) -> None:
+        """Fold every access point of the batch."""
+        engine = self.writer.engine
+        for point, entries in self.by_point.items():
+            if point is None:
+                for entry in entries:
+                    judge_alone(engine, entry, self.rows)
+                continue
+            row = self.points[point]
+            entries.sort(key=_key)
+            if row.state and entries[0].at <= row.last_at:
+                late = Reassessment(self.tx, engine, row, self.now, self.writer.rules_version_id, self.writer.patience)
+                fold = late.run(entries)
+                self.tally.judged_again(late.changes, self.writer.since)
+                for table, rows in fold.rows.items():
+                    self.rows.setdefault(table, []).extend(rows)
+            else:
+                fold = Fold(engine, load_state(row.state), row.id, self.rows, row.messages)
+                for entry in entries:
+                    fold.judge(entry)
+                self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
+            self.folds.append(fold)
+
+    def flush(self, sorting: _Sorting) -> None:
+        """Write all rows of the batch."""
+        tx = self.tx
+        tx.insert(tables.ch_message, sorting.ch_rows)
+        insert_numbered(tx, tables.ch_duplicate, sorting.duplicates)
+        tx.insert(tables.kernel_message, self._message_rows())
+        self._save_points()
+        change_ids = tx.reserve(tables.state_change, len(self.entries))
+        for (entry, *_), change_id in zip(self.entries, change_ids, strict=True):
+            self._verdict_rows(entry, change_id)
+        tx.insert(tables.state_change, self.changes)
+        insert_numbered(tx, tables.finding, self.findings)
+        insert_numbered(tx, tables.outbox, self.notifications)
+        for table, rows in self.rows.items():
+            insert_numbered(tx, table, rows)
+        insert_numbered(tx, tables.incident, sorting.incidents)
+        correlate(tx, self._accepted(), self.now)
+
+    def _accepted(self) -> list[tuple[int, KernelMessage]]:
+        return [
+            (entry.message_id, entry.message)
+            for entry, *_ in self.entries
+            if entry.verdict is not None and entry.verdict.label == "accepted"
+        ]
+
+    def _save_points(self) -> None:
+        folds, tx = self.folds, self.tx
+        project_periods(tx, [(fold.access_point_id, fold.state) for fold in folds], self.now)
+        tx.save_access_points(
+            [(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint) for fold in folds]
+        )
+        tx.save_checkpoints(self.checkpoints)
+
+    def _message_rows(self) -> list[tuple[Any, ...]]:
+        now, patience, points = self.now, self.writer.patience, self.points
+        rows = []
+        for entry, ch_message_id, position, xml in self.entries:
+            message, verdict = entry.message, entry.verdict
+            assert verdict is not None
+            waiting = verdict.label == "quarantined"
+            point = message.access_point
+            rows.append(
+                (
+                    entry.message_id,
+                    ch_message_id,
+                    position,
+                    None if point is None else points[point].id,
+                    message.market,
+                    message.market_type,
+                    type(message).__name__,
+                    entry.at,
+                    verdict.label,
+                    verdict.waits_for if waiting else None,
+                    now + patience if waiting else None,
+                    now,
+                    xml,
+                    1,
+                    None,
+                    None,
+                )
+            )
+        return rows
+
+    def _verdict_rows(self, entry: Entry, change_id: int) -> None:
+        verdict, message, tally = entry.verdict, entry.message, self.tally
+        assert verdict is not None
+        tally.messages[message.market, message.market_type, verdict.label] += 1
+        number = entry.message_id
+        first, last = tally.ids or (number, number)
+        tally.ids = (min(first, number), max(last, number))
+        why = verdict_why(verdict)
+        if verdict.label != "accepted":
+            tally.refused.append((number, verdict.label, why))
+        self.changes.append(
+            verdict_change(
+                change_id,
+                entry.message_id,
+                "received",
+                verdict.label,
+                self.now,
+                self.writer.rules_version_id,
+                why,
+            )
+        )
+        if verdict.findings:
+            for found in verdict.findings:
+                tally.codes[found.error_code] += 1
+                self.findings.append(finding_row(found, entry.message_id, change_id))
+        self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
+
+
+def _key(entry: Entry) -> tuple[Any, ...]:
+    return entry.key

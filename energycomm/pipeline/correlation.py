@@ -1,0 +1,99 @@
+"""Answers meet their requests: by the reference that the market repeats, then by the market's own.
+
+A request's state is that of the furthest step told of it, whatever the order in which the steps arrive: `done` and
+`refused` end it, and nothing that comes after takes it back to being under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from energycomm.eis import tables
+from energycomm.eis.database import Conflict
+from energycomm.eis.store import StoreTransaction
+from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
+from energycomm.pipeline.rows import insert_numbered
+
+PROGRESS: dict[str, int] = {
+    "built": 0,
+    "sent": 1,
+    "acknowledged": 2,
+    "in-course": 3,
+    "done": 9,
+    "refused": 9,
+    "dead": 8,
+}
+"""How far each state of a request is."""
+
+ENDED = frozenset(("done", "refused"))
+
+Step = tuple[str, str | None, str | None, str | None]
+"""(state, code, text, the market's reference) that a message tells of a request."""
+
+
+def step_of(message: KernelMessage) -> Step | None:
+    """What a message tells of a request of ours; None when it is about none."""
+    if isinstance(message, RequestAnswer):
+        return ("acknowledged" if message.accepted else "refused", message.code, message.text, message.request)
+    if isinstance(message, ErrorReport):
+        return ("refused", message.code, message.text, None)
+    if isinstance(message, RequestStatus):
+        state = "refused" if message.state == "cancelled" else message.state
+        return (state, message.state_code, None, message.request)
+    return None
+
+
+def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]], now: int) -> int:
+    """Follow the requests that accepted messages are about.
+
+    Args:
+      tx: the transaction of the batch.
+      messages: (id, message) of the accepted messages.
+      now: the present, microseconds since the epoch.
+
+    Returns:
+      How many requests moved on.
+    """
+    moved = 0
+    for message_id, message in messages:
+        step = step_of(message)
+        if step is None:
+            continue
+        found = _request(tx, message, step[3])
+        if found is not None:
+            moved += _follow(tx, found, step, message_id, now)
+    return moved
+
+
+def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> tuple[int, str] | None:
+    """The request a message is about: (id, state)."""
+    for column, value in (
+        ("reference", message.correlation),
+        ("market_reference", market_reference or message.request_reference),
+    ):
+        if value is not None:
+            # The column is one of the two above.
+            sql = f"SELECT id, state FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608
+            rows = tx.driver.rows(sql, (value, message.market))
+            if rows:
+                return rows[0][0], rows[0][1]
+    return None
+
+
+def _follow(tx: StoreTransaction, found: tuple[int, str], step: Step, message_id: int, now: int) -> int:
+    request_id, before = found
+    state, code, text, market_reference = step
+    known = "SELECT id FROM outgoing_event WHERE outgoing_id = ? AND message_id = ?"
+    if tx.driver.rows(known, (request_id, message_id)):
+        return 0
+    insert_numbered(tx, tables.outgoing_event, [(request_id, now, state, code, text, message_id)])
+    if market_reference is not None:
+        sql = "UPDATE outgoing SET market_reference = ? WHERE id = ? AND market_reference IS NULL"
+        tx.driver.run(sql, (market_reference, request_id))
+    if before in ENDED or PROGRESS[state] < PROGRESS[before]:
+        return 0
+    settled = now if state in ENDED else None
+    sql = "UPDATE outgoing SET state = ?, answer_code = ?, settled_at = ?, next_at = NULL WHERE id = ? AND state = ?"
+    if not tx.driver.run(sql, (state, code, settled, request_id, before)):
+        raise Conflict(f"request {request_id} moved on meanwhile")
+    return int(state != before)

@@ -1,0 +1,156 @@
+"""Delivery: requests that are built go out through a channel, the same bytes until they are there.
+
+A technical error is tried again with growing pauses. A message that the other side refuses as it is, or that was tried
+too often, is put aside as `dead` with its reason. While a channel itself is the trouble (nothing listens, the login is
+refused) its messages wait, however long that takes. What a market answers is no error: it is taken in like any
+envelope, in the transaction that records the sending.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store, StoreTransaction
+from energycomm.pipeline.instants import instant, now_micros
+from energycomm.pipeline.rows import insert_numbered
+from energycomm.transport.breaker import ABOUT_ONE_ITEM
+from energycomm.transport.channel import Outgoing, Sent, TechnicalError
+
+MAX_ATTEMPTS = 40
+"""With pauses of up to an hour: a day and a half."""
+PERHAPS_THE_MESSAGE = frozenset(("CHANNEL_ANSWER", "CHANNEL_BROKEN", "CHANNEL_SERVER", "CHANNEL_TIMEOUT"))
+"""Codes that may be about the message or the channel: only these make a message dead when they go on."""
+FAILURES_IN_A_ROW = 3
+"""After so many the channel is left alone until the next time."""
+FIRST_PAUSE = 30
+LONGEST_PAUSE = 3600
+SECOND = 1_000_000
+
+
+class Sender(Protocol):
+    """A channel that sends."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    def send(self, message: Outgoing) -> Sent | TechnicalError: ...  # noqa: D102
+
+
+class Parcel(NamedTuple):
+    """One request to send; satisfies `energycomm.transport.channel.Outgoing`."""
+
+    id: int
+    type: str
+    content: bytes
+    reference: str
+    content_type: str
+    attempts: int
+
+
+Answered = Callable[[StoreTransaction, bytes, str, str], object]
+"""Takes in an answer: (transaction, bytes, name, channel)."""
+
+
+def due(store: Store, market: str, now: int, limit: int = 100) -> list[Parcel]:
+    """Requests of a market whose time to be sent has come, in the order they were made."""
+    sql = (
+        "SELECT id, type, content, reference, content_type, attempts FROM outgoing "
+        "WHERE state = 'built' AND market = ? AND (next_at IS NULL OR next_at <= ?) ORDER BY id LIMIT ?"
+    )
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows(sql, (market, now, limit))
+    return [Parcel(row[0], row[1], bytes(row[2]), row[3], row[4], row[5]) for row in rows]
+
+
+def deliver(
+    store: Store,
+    channels: Mapping[str, Sender],
+    answered: Answered,
+    *,
+    limit: int = 100,
+    watch: Callable[[Parcel, Sent | TechnicalError], bool] | None = None,
+) -> dict[str, int]:
+    """Send what is due.
+
+    Args:
+      store: the EIS.
+      channels: market -> channel that sends there.
+      answered: takes in an answer that came at once: (transaction, bytes, name, channel).
+      limit: requests a market at most.
+      watch: told of each attempt; answers False to stop.
+
+    Returns:
+      How many were sent, put off, and put aside as dead.
+    """
+    counts = {"sent": 0, "put_off": 0, "dead": 0}
+    for market, channel in channels.items():
+        failures = 0
+        for parcel in due(store, market, now_micros(), limit):
+            outcome = channel.send(parcel)
+            counts[settle(store, parcel, channel.name, outcome, answered)] += 1
+            if watch is not None and not watch(parcel, outcome):
+                break
+            failures = failures + 1 if isinstance(outcome, TechnicalError) else 0
+            if isinstance(outcome, TechnicalError) and (about_channel(outcome) or failures == FAILURES_IN_A_ROW):
+                break
+    return counts
+
+
+def about_channel(error: TechnicalError) -> bool:
+    """Whether the channel is the trouble, whatever is sent through it."""
+    return error.code not in ABOUT_ONE_ITEM and error.code not in PERHAPS_THE_MESSAGE
+
+
+def settle(
+    store: Store, parcel: Parcel, channel: str, outcome: Sent | TechnicalError, answered: Answered | None = None
+) -> str:
+    """Record one attempt, and the answer that came with it; what it came to: sent, put_off or dead."""
+    now = now_micros()
+    attempts = parcel.attempts + 1
+    with store.transaction() as tx:
+        if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
+            stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
+            answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel)
+        if isinstance(outcome, Sent):
+            sql = (
+                "UPDATE outgoing SET state = 'sent', sent_at = ?, attempts = ?, channel = ?, receipt = ?, "
+                "last_error = NULL WHERE id = ? AND state = 'built'"
+            )
+            tx.driver.run(sql, (now, attempts, channel, outcome.receipt[:400], parcel.id))
+            insert_numbered(tx, tables.outgoing_event, [(parcel.id, now, "sent", None, outcome.receipt, None)])
+            return "sent"
+        dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
+        whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
+        pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
+        state = "dead" if dead else "built"
+        next_at = None if dead else now + int(pause * SECOND)
+        # An answer may have come all the same, of an attempt that seemed to fail: it says more than the error.
+        sql = (
+            "UPDATE outgoing SET state = ?, attempts = ?, channel = ?, next_at = ?, last_error = ? "
+            "WHERE id = ? AND state = 'built'"
+        )
+        tx.driver.run(sql, (state, attempts, channel, next_at, str(outcome), parcel.id))
+        event = (parcel.id, now, "dead" if dead else "put-off", outcome.code, str(outcome), None)
+        insert_numbered(tx, tables.outgoing_event, [event])
+    return "dead" if dead else "put_off"
+
+
+def revive(store: Store, request_id: int) -> bool:
+    """Send a dead request again, with the same bytes; False when it is not dead."""
+    with store.transaction() as tx:
+        sql = "UPDATE outgoing SET state = 'built', attempts = 0, next_at = NULL WHERE id = ? AND state = 'dead'"
+        return tx.driver.run(sql, (request_id,)) == 1
+
+
+def overdue(store: Store, now: int) -> list[tuple[int, str, int]]:
+    """Requests that wait for an answer longer than the market may take: (id, reference, answer_by)."""
+    sql = (
+        "SELECT id, reference, answer_by FROM outgoing "
+        "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? ORDER BY answer_by"
+    )
+    with reading(store.engine) as connection:
+        return [(row[0], row[1], row[2]) for row in driver_of(connection).rows(sql, (now,))]

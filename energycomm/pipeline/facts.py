@@ -1,0 +1,189 @@
+"""The facts that rules may read (`History`), computed from the state of an access point just before a message."""
+
+from __future__ import annotations
+
+from energycomm.kernel.history import History, RegisterFacts
+from energycomm.kernel.messages import (
+    GridCharge,
+    KernelMessage,
+    MeterReading,
+    RequestStatus,
+)
+from energycomm.kernel.parts import Register
+from energycomm.kernel.requests import MeterReadingSubmission
+from energycomm.pipeline.instants import instant, local_day
+from energycomm.pipeline.state import AccessPointState, Period, ReadingState
+
+WH_PER_UNIT: dict[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
+"""Units of indexes that can be compared with one another; any other unit counts as itself."""
+
+DAY = 86_400_000_000
+
+_CLOSED = frozenset(("done", "refused", "cancelled"))
+
+
+def register_key(register: Register) -> str:
+    """What makes two registers the same from one reading to the next."""
+    return f"{register.grid[0]}{register.direction[0]}{register.time_class}"
+
+
+def event_key(message: KernelMessage) -> str:
+    """What makes two messages tell the same event: equal keys at one instant and other content is a contradiction."""
+    kind = type(message).__name__
+    if kind == "MeterReading":
+        detail = f"{message.qualification}|{message.function}"  # type: ignore[attr-defined]
+    elif kind == "MeterData":
+        detail = f"{message.action}|{message.meter}"  # type: ignore[attr-defined]
+    elif kind == "RequestStatus":
+        detail = f"{message.request}|{message.milestone}"  # type: ignore[attr-defined]
+    elif kind == "GridCharge":
+        detail = message.charge_reference  # type: ignore[attr-defined]
+    elif kind == "MeasureSeries":
+        detail = f"{message.register}|{message.product}|{message.direction}"  # type: ignore[attr-defined]
+    else:
+        detail = message.function
+    return f"{kind}|{message.market_type}|{message.market_reason}|{detail}"
+
+
+def find_original(state: AccessPointState, message: KernelMessage) -> ReadingState | None:
+    """The reading or volume that a correction or cancellation is about: one of the same kind, source and instant.
+
+    A correction that names its original (`correlation`) matches that one; else the only one there is. A later
+    correction of the same reading matches whichever version of it holds.
+    """
+    kind, source, named = type(message).__name__, message.market_type, message.correlation
+    candidates = [
+        reading
+        for reading in state.readings
+        if reading.kind == kind and reading.source == source and reading.status != "replaced"
+    ]
+    for reading in reversed(candidates):
+        if named is None or named in (reading.reference, reading.own):
+            return reading
+    # Nothing public says that a correction keeps the identifier: at one instant there is mostly one reading anyway.
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def history_of(state: AccessPointState, message: KernelMessage, at: int) -> History:
+    """The facts for one message.
+
+    Args:
+      state: what is remembered; already advanced to `at`.
+      message: the message that will be judged.
+      at: its effective instant in microseconds since the epoch.
+    """
+    periods = state.periods
+    facts: dict[str, object] = {}
+    if state.known:
+        facts["known"] = True
+    if periods:
+        _supply_facts(facts, state, periods, message, at)
+    if state.tariff is not None:
+        facts["tariff"] = state.tariff
+    if state.power is not None:
+        facts["subscribed_power"] = state.power
+    if state.sequence is not None:
+        facts["contract_sequence"] = state.sequence
+    if state.calendar is not None:
+        facts["calendar"] = state.calendar
+    if state.meter is not None:
+        facts["meter"] = state.meter
+    if state.segment is not None:
+        facts["segment"] = state.segment
+    if state.connection is not None:
+        facts["connection_status"] = state.connection
+    if state.service_level is not None:
+        facts["service_level"] = state.service_level
+    if state.last_reading is not None:
+        facts["last_reading_at"] = instant(state.last_reading)
+    if state.events and event_key(message) in state.events:
+        facts["event_repeated"] = True
+    if message.function != "original" and state.readings:
+        original = find_original(state, message)
+        if original is not None:
+            facts["original_found"] = True
+            if original.status == "cancelled":
+                facts["original_cancelled"] = True
+    if isinstance(message, MeterReading | MeterReadingSubmission):
+        facts["registers"] = _register_facts(state, message, at)
+    elif isinstance(message, GridCharge) and message.charge_reference in state.charges:
+        facts["charge_repeated"] = True
+    if state.requests:
+        _request_facts(facts, state, message)
+    return History(**facts)  # type: ignore[arg-type]
+
+
+def _supply_facts(
+    facts: dict[str, object], state: AccessPointState, periods: list[Period], message: KernelMessage, at: int
+) -> None:
+    last = periods[-1]
+    facts["supply_start"] = instant(last.start)
+    facts["supply_reference"] = last.reference
+    facts["supplier"] = last.supplier
+    if last.end is None:
+        facts["supplied"] = facts["supplied_until"] = True
+    else:
+        facts["supply_end"] = instant(last.end)
+        if at <= last.end:
+            facts["supplied_until"] = True
+            facts["supplied"] = at < last.end
+        facts["days_since_end"] = (local_day(message.market, at) - local_day(message.market, last.end)).days
+    reference = message.contract_reference
+    if reference is not None:
+        for period in periods:
+            if period.reference == reference:
+                facts["reference_known"] = True
+                if period.end is not None and period.end < at:
+                    facts["reference_ended"] = True
+
+
+def generation_for(state: AccessPointState, reading: MeterReading | MeterReadingSubmission, at: int) -> int:
+    """Which meter a reading is of: one before the event of a meter change is still of the meter before."""
+    before = isinstance(reading, MeterReading) and reading.qualification == "before-event"
+    if at == state.generation_at and before:
+        return state.generation - 1
+    return state.generation
+
+
+def _register_facts(
+    state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int
+) -> tuple[RegisterFacts, ...]:
+    generation = generation_for(state, message, at)
+    before = state.before
+    facts = []
+    for register in message.registers:
+        previous = before.get(register_key(register))
+        if previous is None:
+            facts.append(_NO_REGISTER)
+        else:
+            facts.append(
+                RegisterFacts(
+                    index_wh=previous.wh,
+                    unit_wh=previous.unit,
+                    at=instant(previous.at),
+                    days=(at - previous.at) / DAY,
+                    digits=previous.digits,
+                    estimated=previous.estimated,
+                    meter=previous.meter,
+                    meter_changed=previous.generation != generation,
+                )
+            )
+    return tuple(facts)
+
+
+_NO_REGISTER = RegisterFacts()
+
+
+def _request_facts(facts: dict[str, object], state: AccessPointState, message: KernelMessage) -> None:
+    own = message.request if isinstance(message, RequestStatus) else message.request_reference
+    pending = 0
+    for reference, memory in state.requests.items():
+        if reference == own:
+            facts["request_known"] = True
+            facts["request_state"] = memory.state
+            facts["request_milestone"] = memory.milestone
+            facts["request_milestone_at"] = instant(memory.at)
+        elif memory.state not in _CLOSED:
+            pending += 1
+    if pending:
+        facts["pending_requests"] = pending

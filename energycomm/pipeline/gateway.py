@@ -1,0 +1,121 @@
+"""The gateway put together from its configuration: the store, the rules, the markets, the keys."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from energycomm.config import Config
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import require_current
+from energycomm.eis.store import Store
+from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.engine.port import RuleEngine
+from energycomm.engine.problems import BrokenCatalogue
+from energycomm.errors import UserError
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.markets import installed_adapters
+from energycomm.pipeline.quarantine import give_up
+from energycomm.transport.keys import KeyRing, read_keys
+
+
+class Gateway:
+    """Everything a run needs.
+
+    Args:
+      config: the configuration.
+      store: the EIS to write to (`open_store`).
+
+    Raises:
+      UserError: the rules are broken, or a key cannot be read.
+    """
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self.config = config
+        self.catalogue = open_catalogue(config.rules_folder)
+        self.engine = open_engine(self.catalogue, config.engine)
+        self.store = store
+        with self.store.transaction() as tx:
+            self.rules_version_id = tx.rules_version(
+                self.engine.version, self.engine.name, rule_texts(config.rules_folder), now_micros()
+            )
+        self.writer = BatchWriter(self.engine, self.rules_version_id, config.quarantine_days)
+        self.inbound = Inbound(
+            self.store,
+            self.writer,
+            installed_adapters(),
+            open_keys(config),
+            config.envelope_limits,
+            config.batch_size,
+        )
+
+    def give_up_overdue(self) -> int:
+        """Reject the messages that waited too long; how many."""
+        return give_up(self.store, now_micros(), self.rules_version_id)
+
+
+@contextmanager
+def open_store(config: Config) -> Iterator[Store]:
+    """The EIS of the configuration, upgraded; its connections are closed at the end.
+
+    Raises:
+      UserError: it cannot be reached or is not of this version.
+    """
+    with opened(config.database_url) as engine:
+        require_current(engine)
+        yield Store(engine)
+
+
+def open_catalogue(folder: Path) -> Catalogue:
+    """The rules of a folder.
+
+    Raises:
+      UserError: a rule file is broken; every problem is listed with file and line.
+    """
+    try:
+        return load_catalogue(folder)
+    except BrokenCatalogue as broken:
+        raise UserError(
+            f"The rules are broken; nothing was processed.\n{broken}", "`energycomm rules check` lists what to change."
+        ) from None
+
+
+def open_engine(catalogue: Catalogue, name: str) -> RuleEngine:
+    """A rules engine by its name in the configuration.
+
+    Raises:
+      UserError: the engine is not installed.
+    """
+    if name == "parallel":
+        return ParallelEngine(catalogue)
+    try:
+        from energycomm.engine.durable import DurableEngine
+    except ImportError:
+        raise UserError(
+            "The engine durable-rules is not installed.", "Install energycomm[durable], or set engine = 'parallel'."
+        ) from None
+    return DurableEngine(catalogue)
+
+
+def open_keys(config: Config) -> KeyRing:
+    """The decryption keys of the configuration.
+
+    Raises:
+      UserError: a key cannot be read; the key itself is never shown.
+    """
+    ring, refusals = read_keys(config.key_entries, os.environ, config.folder)
+    if refusals:
+        raise UserError("Keys cannot be read.\n  " + "\n  ".join(str(refusal) for refusal in refusals))
+    return ring
+
+
+def rule_texts(folder: Path) -> str:
+    """The rule files of a folder as JSON (path -> text): kept with the verdicts that were reached with them."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".csv", ".py"))
+    return json.dumps({path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files})

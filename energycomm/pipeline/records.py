@@ -1,0 +1,268 @@
+"""What the inbound way writes of envelopes, members, incidents and series, apart from the batches themselves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct, structs
+
+from adapters.contract import MemberHead, Series, Sniff
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store, StoreTransaction
+from energycomm.kernel.safexml import prescan
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.batch import Tally
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.rows import incident_row, insert_numbered
+from energycomm.transport.forms import HEAD, XML_HEAD, json_root, namespaces_of, text_root
+from energycomm.transport.members import BrokenMember, Member
+from energycomm.transport.sequences import Received, audit_series, gap_refusal
+
+
+class TakenOver(Exception):
+    """Another process went on with a member: whoever is told so leaves it alone."""
+
+
+class OpenEnvelope(NamedTuple):
+    """An archived envelope that is to be processed."""
+
+    id: int
+    name: str
+    sha256: bytes
+
+
+class MemberRecord(Struct):
+    """A member while it is processed.
+
+    Attributes:
+      id: row id, 0 before the first batch.
+      committed: transactions that are stored.
+      state: state of the row.
+      head: what its header said, once read.
+    """
+
+    path: str
+    sha256: bytes
+    size: int
+    id: int = 0
+    committed: int = 0
+    state: str = "processing"
+    head: MemberHead | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left to do."""
+        return self.state != "processing"
+
+
+# --- envelopes ---
+
+
+def unfinished(store: Store) -> list[OpenEnvelope]:
+    """Envelopes that were archived and not finished, in the order they came."""
+    sql = "SELECT id, name, sha256 FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
+    with reading(store.engine) as connection:
+        return [OpenEnvelope(row[0], row[1], bytes(row[2])) for row in driver_of(connection).rows(sql)]
+
+
+def revive(tx: StoreTransaction, envelope_id: int) -> None:
+    """Make an envelope whose bytes arrived before, but could not be read then, one that is processed."""
+    tx.driver.run("UPDATE envelope SET state = 'archived', duplicate_of = NULL WHERE id = ?", (envelope_id,))
+
+
+def finish(tx: StoreTransaction, envelope: OpenEnvelope, state: str, key_label: str | None) -> None:
+    """Close an envelope."""
+    sql = (
+        "UPDATE envelope SET state = ?, finished_at = ?, key_label = ? "
+        "WHERE id = ? AND state IN ('archived', 'processing')"
+    )
+    tx.driver.run(sql, (state, now_micros(), key_label, envelope.id))
+
+
+def set_series(tx: StoreTransaction, envelope_id: int, market: str, series: Series) -> None:
+    """Note the place of an envelope in its numbered series."""
+    sql = "UPDATE envelope SET market = ?, series_key = ?, series_number = ?, series_stamp = ? WHERE id = ?"
+    tx.driver.run(sql, (market, series.key, series.number, series.stamp, envelope_id))
+
+
+def note(
+    store: Store, tally: Tally, envelope_id: int | None, member_id: int | None, refusal: Refusal, severity: str
+) -> None:
+    """Record an incident, once for one place of one envelope."""
+    now = now_micros()
+    known = "SELECT id FROM incident WHERE envelope_id = ? AND code = ? AND path = ? AND ch_message_id IS NULL"
+    with store.transaction() as tx:
+        path = refusal.path[:600]
+        if envelope_id is None or not tx.driver.rows(known, (envelope_id, refusal.code, path)):
+            insert_numbered(tx, tables.incident, [incident_row(refusal, severity, now, envelope_id, member_id)])
+    tally.incidents[refusal.code] += 1
+
+
+def report_gaps(store: Store, tally: Tally, keys: set[str]) -> list[Refusal]:
+    """Look for provable gaps in numbered series, and record those that are new.
+
+    Args:
+      store: the EIS.
+      tally: gains the codes of new gaps.
+      keys: the series to look at.
+
+    Returns:
+      Every gap there is now.
+    """
+    sql = (
+        "SELECT id, series_number, series_stamp, name FROM envelope "
+        "WHERE series_key = ? AND series_number IS NOT NULL AND duplicate_of IS NULL ORDER BY received_at, id"
+    )
+    gaps: list[Refusal] = []
+    for key in sorted(keys):
+        with reading(store.engine) as connection:
+            rows = driver_of(connection).rows(sql, (key,))
+        ids = {row[3]: row[0] for row in rows}
+        for gap in audit_series(Received(row[1], row[2], row[3]) for row in rows).gaps:
+            refusal = gap_refusal(key, gap)
+            gaps.append(refusal)
+            note(store, tally, ids[gap.before.name], None, refusal, "note")
+    return gaps
+
+
+# --- members ---
+
+
+def find_member(store: Store, envelope_id: int, path: str, sha256: bytes) -> tuple[MemberRecord | None, int | None]:
+    """What an interrupted run left of a member, and the member that brought the same bytes first and was digested."""
+    own = "SELECT id, sha256, size, committed, state FROM member WHERE envelope_id = ? AND path = ?"
+    same = "SELECT id FROM member WHERE sha256 = ? AND state = 'done' ORDER BY id LIMIT 1"
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.rows(own, (envelope_id, path))
+        first = None if rows or not sha256 else driver.rows(same, (sha256,))
+    if not rows:
+        return None, first[0][0] if first else None
+    number, sha256, size, committed, state = rows[0]
+    return MemberRecord(path, bytes(sha256), size, number, committed, state), None
+
+
+def look(member: Member) -> tuple[Sniff, bytes, int] | Refusal:
+    """Read a member once, to its end: its form and root, SHA-256 and size; or why it cannot be read."""
+    try:
+        if member.form == "xml":
+            with member.open() as stream:
+                seen = prescan(stream)
+            if isinstance(seen, Refusal):
+                return seen if seen.path else structs.replace(seen, path=member.path)
+            with member.open() as stream:
+                declared = namespaces_of(stream.read(XML_HEAD))
+            sniff = Sniff(member.name, "xml", seen.root, seen.namespace, declared)
+        else:
+            root: str | None = None
+            if member.form == "json":
+                with member.open() as stream:
+                    keys = json_root(stream.read(HEAD), member.path)
+                if isinstance(keys, Refusal):
+                    return keys
+                root = keys
+            elif member.form == "other":
+                with member.open() as stream:
+                    root = text_root(stream.read(HEAD))
+            sniff = Sniff(member.name, member.form, root)
+        return sniff, member.read_sha256(), member.size
+    except BrokenMember as broken:
+        return broken.refusal
+
+
+def save_member(
+    tx: StoreTransaction, envelope_id: int, record: MemberRecord, market: str, position: int, *, last: bool
+) -> Tally:
+    """Write how far a member has come, in the transaction of its batch.
+
+    Args:
+      tx: the transaction.
+      envelope_id: the envelope it came in.
+      record: the member; gets its id.
+      market: its market.
+      position: number of the last CH message that is stored with this transaction.
+      last: the member is done.
+
+    Returns:
+      Counts of the notes its header gave rise to.
+
+    Raises:
+      TakenOver: what is stored of it is not what was read: another process went on with it.
+    """
+    tally = Tally()
+    read = record.committed
+    record.state = "done" if last else "processing"
+    record.committed = position
+    transactions = position if last else None
+    if record.id:
+        sql = (
+            "UPDATE member SET state = ?, committed = ?, transactions = ? "
+            "WHERE id = ? AND committed = ? AND state = 'processing'"
+        )
+        if not tx.driver.run(sql, (record.state, position, transactions, record.id, read)):
+            raise TakenOver(record.path)
+        return tally
+    (record.id,) = tx.reserve(tables.member, 1)
+    head = record.head
+    tx.insert(
+        tables.member,
+        [
+            (
+                record.id,
+                envelope_id,
+                record.path[:600],
+                record.sha256,
+                record.size,
+                head.type if head else None,
+                head.declared_version if head else None,
+                head.version if head else None,
+                head.sender if head else None,
+                head.receiver if head else None,
+                record.state,
+                None,
+                position,
+                transactions,
+            )
+        ],
+    )
+    tx.driver.run("UPDATE envelope SET state = 'processing', market = ? WHERE id = ?", (market, envelope_id))
+    now = now_micros()
+    for found in head.notes if head else ():
+        tally.incidents[found.code] += 1
+        insert_numbered(tx, tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
+    return tally
+
+
+def add_duplicate_member(store: Store, envelope_id: int, record: MemberRecord, first: int) -> None:
+    """Record a member whose bytes had arrived before."""
+    _add_member(store, envelope_id, record, "duplicate", first)
+
+
+def refuse_member(store: Store, tally: Tally, envelope_id: int, record: MemberRecord, refusal: Refusal) -> None:
+    """Record a member that could not be read, and why."""
+    if record.id:
+        with store.transaction() as tx:
+            tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
+    else:
+        _add_member(store, envelope_id, record, "refused", None)
+    note(store, tally, envelope_id, record.id, refusal, "error")
+
+
+def _add_member(store: Store, envelope_id: int, record: MemberRecord, state: str, first: int | None) -> None:
+    with store.transaction() as tx:
+        (record.id,) = tx.reserve(tables.member, 1)
+        row = (
+            record.id,
+            envelope_id,
+            record.path[:600],
+            record.sha256,
+            record.size,
+            *(None,) * 5,
+            state,
+            first,
+            0,
+            None,
+        )
+        tx.insert(tables.member, [row])

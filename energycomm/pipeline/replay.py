@@ -1,0 +1,217 @@
+"""Replay: messages that were refused go through the Kernel again, in business order per access point.
+
+A message is sent back as it is (its rule was mended, its predecessor was made), or as a corrected version: a new
+message that names the one it corrects. The original is never overwritten; once its corrected version is accepted it
+counts as treated, and the fold of its access point goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from energycomm.eis import tables
+from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
+from energycomm.kernel.codec import decode, encode
+from energycomm.kernel.history import NO_HISTORY
+from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.fold import Fold
+from energycomm.pipeline.instants import micros, now_micros
+from energycomm.pipeline.periods import project_periods
+from energycomm.pipeline.reassessment import Change, Reassessment
+from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_why
+from energycomm.pipeline.state import dump_state
+
+REPLAYABLE = frozenset(("rejected", "engine_error", "quarantined", "delegated", "ticketed"))
+"""States from which a message may be sent back to the Kernel."""
+
+
+class Replayed(Struct):
+    """What a replay came to.
+
+    Attributes:
+      treated: messages that were accepted now.
+      rejected: messages that were refused again.
+      other: messages that wait, or whose rule broke.
+      changes: every verdict that changed, of other messages of the access points too.
+    """
+
+    treated: int = 0
+    rejected: int = 0
+    other: int = 0
+    changes: list[Change] = field(default_factory=list)
+
+
+def mark(tx: StoreTransaction, message_ids: Sequence[int], by: str, why: str) -> list[int]:
+    """Send messages back: those that can be get the state to_replay.
+
+    Returns:
+      The ids that were marked. The others are in a state that is not replayed, or were marked before: a second click
+      does nothing.
+    """
+    now = now_micros()
+    sql = "SELECT id, state, waits_for FROM kernel_message WHERE true"
+    chosen = [row for row in tx.driver.matching(sql, message_ids, "id") if row[1] in REPLAYABLE]
+    superseded = tx.superseded([row[0] for row in chosen])
+    chosen = [row for row in chosen if row[0] not in superseded]
+    tx.set_states([(row[0], "to_replay", row[2], None) for row in chosen])
+    insert_numbered(
+        tx,
+        tables.state_change,
+        [(row[0], row[1], "to_replay", now, by[:120], None, why[:400]) for row in chosen],
+    )
+    return [row[0] for row in chosen]
+
+
+def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: str, why: str) -> int:
+    """Store a corrected version of a message, to be replayed.
+
+    Args:
+      tx: the transaction.
+      original_id: the message that is corrected; a version of it that was corrected before is superseded with it.
+      message: the corrected message.
+      by: who corrects.
+      why: words for the record.
+
+    Returns:
+      The id of the new version.
+
+    Raises:
+      LookupError: there is no such message, or a corrected version of it is there already.
+    """
+    now = now_micros()
+    sql = "SELECT ch_message_id, position, version, state FROM kernel_message WHERE id = ?"
+    rows = tx.driver.rows(sql, (original_id,))
+    if not rows:
+        raise LookupError(f"no Kernel message {original_id}")
+    if tx.superseded([original_id]):
+        raise LookupError(f"message {original_id} has a corrected version already")
+    ch_message_id, position, version, _ = rows[0]
+    point_id = None
+    if message.access_point is not None:
+        point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
+    (number,) = tx.reserve(tables.kernel_message, 1)
+    row = (
+        number,
+        ch_message_id,
+        position,
+        point_id,
+        message.market,
+        message.market_type,
+        type(message).__name__,
+        micros(message.effective),
+        "to_replay",
+        None,
+        None,
+        now,
+        encode(message),
+        version + 1,
+        original_id,
+        by[:120],
+    )
+    tx.insert(tables.kernel_message, [row])
+    insert_numbered(tx, tables.state_change, [(number, "received", "to_replay", now, by[:120], None, why[:400])])
+    return number
+
+
+def replay(
+    store: Store, writer: BatchWriter, market: str, access_points: Sequence[str], since: int | None = None
+) -> Replayed:
+    """Judge the messages of access points that are marked, each access point in a transaction of its own.
+
+    Args:
+      store: the EIS.
+      writer: the rules and their version.
+      market: market of the access points.
+      access_points: their identifiers.
+      since: instant (microseconds) to judge again from at the latest, whether messages are marked or not: after
+        something was withdrawn.
+    """
+    outcome = Replayed()
+    for identifier in access_points:
+        with store.transaction() as tx:
+            point = tx.access_points(market, [identifier])[identifier]
+            _replay_point(tx, writer, point, outcome, since)
+    return outcome
+
+
+def _replay_point(
+    tx: StoreTransaction, writer: BatchWriter, point: AccessPointRow, outcome: Replayed, least: int | None
+) -> None:
+    sql = (
+        "SELECT min(least_of) FROM (SELECT effective AS least_of FROM kernel_message "
+        "WHERE access_point_id = ? AND state = 'to_replay' UNION ALL "
+        "SELECT o.effective FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects "
+        "WHERE o.access_point_id = ? AND k.state = 'to_replay') AS starts"
+    )
+    ((since,),) = tx.driver.rows(sql, (point.id, point.id))
+    since = min((at for at in (since, least) if at is not None), default=None)
+    if since is None:
+        return
+    now = now_micros()
+    again = Reassessment(tx, writer.engine, point, now, writer.rules_version_id, writer.patience)
+    fold = again.run([], since)
+    _save(tx, fold, now)
+    _close_originals(tx, again.changes, now)
+    outcome.changes.extend(again.changes)
+    for change in again.changes:
+        if change.before == "to_replay":
+            if change.after == "treated":
+                outcome.treated += 1
+            elif change.after == "rejected":
+                outcome.rejected += 1
+            else:
+                outcome.other += 1
+
+
+def _save(tx: StoreTransaction, fold: Fold, now: int) -> None:
+    project_periods(tx, [(fold.access_point_id, fold.state)], now)
+    tx.save_access_points([(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint)])
+    for table, rows in fold.rows.items():
+        insert_numbered(tx, table, rows)
+
+
+def _close_originals(tx: StoreTransaction, changes: Sequence[Change], now: int) -> None:
+    """An original whose corrected version is accepted has been dealt with, and every version between them."""
+    treated = [change.message_id for change in changes if change.after == "treated"]
+    sql = "SELECT id, corrects FROM kernel_message WHERE corrects IS NOT NULL"
+    pairs = tx.driver.matching(sql, treated, "id")
+    for version, original in pairs:  # grows as the versions before are found
+        pairs += tx.driver.matching(sql, [original], "id")
+        ((before,),) = tx.driver.rows("SELECT state FROM kernel_message WHERE id = ?", (original,))
+        if before == "treated":
+            continue
+        tx.set_states([(original, "treated", None, None)])
+        tx.retire_findings([original])
+        tx.withdraw_notifications([original], now)
+        why = f"corrected by message {version}"
+        insert_numbered(tx, tables.state_change, [(original, before, "treated", now, "kernel", None, why)])
+
+
+def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
+    """Judge the marked messages that concern no access point."""
+    outcome = Replayed()
+    sql = "SELECT id, xml FROM kernel_message WHERE state = 'to_replay' AND access_point_id IS NULL ORDER BY id"
+    with store.transaction() as tx:
+        for number, xml in tx.driver.rows(sql):
+            message = decode(xml)
+            assert isinstance(message, KernelMessage)
+            verdict = writer.engine.judge(message, NO_HISTORY)
+            after = "treated" if verdict.label == "accepted" else verdict.label
+            now = now_micros()
+            tx.set_states([(number, after, verdict.waits_for, None)])
+            tx.retire_findings([number])
+            (change_id,) = tx.reserve(tables.state_change, 1)
+            row = (change_id, number, "to_replay", after, now, "kernel", writer.rules_version_id, verdict_why(verdict))
+            tx.insert(tables.state_change, [row])
+            insert_numbered(tx, tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
+            insert_numbered(tx, tables.outbox, notification_rows(verdict, number, now))
+            if after == "treated":
+                outcome.treated += 1
+            elif after == "rejected":
+                outcome.rejected += 1
+            else:
+                outcome.other += 1
+    return outcome

@@ -1,0 +1,131 @@
+"""What is remembered of one access point between messages: the state that a fold in business order carries along.
+
+The state is small and bounded, whatever the number of messages: rules never need more of the past than `History`
+declares, and `History` is computed from here. It is stored with the access point, so that one query per batch brings
+all that the rules of the batch may know.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+MAX_REQUESTS = 16
+MAX_CHARGES = 64
+
+
+class Period(Struct, array_like=True):
+    """One supply period of ours. Instants are microseconds since the epoch; `row`
+    is its id in the EIS, 0 before it has one; `written` is the end that stands in that row."""
+
+    start: int
+    message: int
+    reference: str | None = None
+    supplier: str | None = None
+    reason: str | None = None
+    end: int | None = None
+    end_reason: str | None = None
+    end_message: int | None = None
+    row: int = 0
+    written: int | None = None
+
+
+class RegisterState(Struct, array_like=True):
+    """The last accepted index of one register."""
+
+    wh: int
+    unit: int
+    at: int
+    digits: int | None
+    estimated: bool
+    meter: str | None
+    generation: int
+
+
+class ReadingState(Struct, array_like=True):
+    """A reading or volume that was accepted at the current instant."""
+
+    kind: str
+    source: str
+    reference: str | None
+    own: str
+    status: str
+    message: int
+    estimated: bool = False
+    registers: dict[str, RegisterState] = field(default_factory=dict)
+
+
+class RequestMemory(Struct, array_like=True):
+    """The latest milestone of one request."""
+
+    state: str
+    milestone: int | None
+    at: int
+
+
+class AccessPointState(Struct, array_like=True):
+    """All that the fold carries along for one access point.
+
+    Attributes:
+      at: instant of the latest message, microseconds since the epoch; -1 before the first.
+      known: a message was accepted.
+      periods: supply periods in order of their start.
+      events: what was accepted at the instant `at`, to recognise an event that is told twice with other content.
+      before: last index of each register strictly before the instant `at`, by register key.
+      readings: readings and volumes accepted at the instant `at`.
+      generation: counts the changes of the meter; `generation_at` is the instant of the latest.
+    """
+
+    at: int = -1
+    known: bool = False
+    periods: list[Period] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    before: dict[str, RegisterState] = field(default_factory=dict)
+    readings: list[ReadingState] = field(default_factory=list)
+    last_reading: int | None = None
+    tariff: str | None = None
+    power: Decimal | None = None
+    sequence: int | None = None
+    calendar: str | None = None
+    meter: str | None = None
+    generation: int = 0
+    generation_at: int = -1
+    segment: str | None = None
+    connection: str | None = None
+    service_level: str | None = None
+    requests: dict[str, RequestMemory] = field(default_factory=dict)
+    charges: list[str] = field(default_factory=list)
+
+    def advance(self, at: int) -> None:
+        """Move on to a later instant: what was accepted at the present one becomes the past."""
+        if self.events:
+            self.events = []
+        if self.readings:
+            for reading in self.readings:
+                if reading.status == "current" and reading.registers:
+                    self.before.update(reading.registers)
+                    self.last_reading = self.at
+            self.readings = []
+        self.at = at
+
+
+_decoder = msgspec.msgpack.Decoder(AccessPointState)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def load_state(data: bytes | memoryview | None) -> AccessPointState:
+    """The state that was stored; a new one for an access point nothing is known of."""
+    return _decoder.decode(data) if data else AccessPointState()
+
+
+def dump_state(state: AccessPointState) -> bytes:
+    """The bytes of the state to store."""
+    return _encoder.encode(state)
+
+
+def describe_state(state: AccessPointState) -> dict[str, Any]:
+    """The state in words and plain values, for a person."""
+    return {name: msgspec.to_builtins(getattr(state, name)) for name in state.__struct_fields__}

@@ -1,0 +1,72 @@
+"""What a market's simulator is. It is found through the entry point group ``energycomm.simulators``, by market.
+
+Simulators are loaded when they are asked for: the command line starts without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Protocol
+
+from energycomm.simulation.answering import Clerk
+from energycomm.simulation.scenario import Scenario
+
+GROUP = "energycomm.simulators"
+
+
+class Written(Protocol):
+    """What a simulation wrote."""
+
+    envelopes: int
+    messages: int
+    bytes: int
+    by_type: dict[str, int]
+
+
+class Simulator(Protocol):
+    """A market's simulator."""
+
+    market: str
+    """Code of the market: FR."""
+    fault_months: int
+    """Months that a simulation needs for its faults to be played."""
+    schemes: tuple[str, ...]
+    """Encryptions that the market uses for its envelopes."""
+    flat_types: tuple[str, ...]
+    """Message types of which one plain file of any size can be written."""
+    clerk: Clerk
+    """Who answers requests in this market."""
+
+    def playable(self) -> Mapping[str, tuple[str, ...]]:
+        """Class of faults or error code -> the mistakes that are played of it."""
+
+    def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Written:
+        """Play a scenario: envelopes under ``envelopes/`` of the folder, ``truth.jsonl`` beside them.
+
+        Args:
+          scenario: what to play.
+          folder: made when it does not exist.
+          encryption: one of `schemes`.
+
+        Raises:
+          FileExistsError: the folder holds the envelopes of an earlier simulation.
+        """
+
+    def flat_file(self, folder: Path, kind: str, size: int, seed: int) -> Sequence[Path]:
+        """Write one plain file of a type of `flat_types`, of about so many bytes, and what has to come before it."""
+
+
+def simulated_markets() -> dict[str, EntryPoint]:
+    """Markets that have a simulator, in lower case, in order; nothing is loaded."""
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+
+
+def load_simulator(market: str) -> Simulator | None:
+    """The simulator of a market, None where it has none."""
+    point = simulated_markets().get(market.lower())
+    if point is None:
+        return None
+    loaded: Simulator = point.load()
+    return loaded

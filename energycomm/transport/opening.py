@@ -1,0 +1,210 @@
+"""From a channel's settings to the channel: each kind made, each with its patience."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from energycomm.transport.breaker import CircuitBreaker
+from energycomm.transport.channel import Incoming, Sending
+from energycomm.transport.credentials import Secret
+from energycomm.transport.folders import FolderIn, FolderOut
+from energycomm.transport.guard import Guard, GuardedIn, GuardedOut, Pace
+from energycomm.transport.https import HttpsServer
+from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
+from energycomm.transport.push import PushIn
+from energycomm.transport.retry import Clock, RetryPolicy, SystemClock
+from energycomm.transport.settings import (
+    ChannelSetting,
+    FolderSetting,
+    PushSetting,
+    QueueSetting,
+    SftpSetting,
+    SoapSetting,
+    TlsSetting,
+)
+from energycomm.transport.sftp import Seen, SftpIn, SftpOut
+from energycomm.transport.sftp_session import SftpServer
+from energycomm.transport.soap import SoapOut
+
+
+class Places:
+    """Where channels find and lay their files.
+
+    Args:
+      folder: folder that relative paths of the configuration start from.
+      spool: folder in which each channel has a spool.
+      environ: environment that secrets are read from; the process's own by default.
+      queue_names: market -> names of its message service, as its adapter knows them; settings go before them.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        spool: Path,
+        environ: Mapping[str, str] | None = None,
+        queue_names: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self.folder, self.spool, self._environ = folder, spool, environ
+        self.queue_names = dict(queue_names or {})
+
+    def file(self, written: str | None) -> Path | None:
+        """The path of a setting."""
+        return None if written is None else self.folder / Path(written).expanduser()
+
+    def secret(self, what: str, file: str | None, variable: str | None) -> Secret | None:
+        """Where a secret is; None where the setting names no place."""
+        if file is None and variable is None:
+            return None
+        return Secret(what, self.file(file), variable, self._environ)
+
+
+def open_channel(
+    setting: ChannelSetting,
+    places: Places,
+    seen: Seen | None = None,
+    stop: threading.Event | None = None,
+    clock: Clock | None = None,
+) -> GuardedIn | GuardedOut:
+    """A channel with its patience. Nothing is connected before it is used.
+
+    Args:
+      setting: the entry of `[[channels]]`.
+      places: where files are.
+      seen: remembers the files of SFTP channels that keep them.
+      stop: ends waits when it is set.
+      clock: the time; that of the machine by default.
+
+    Raises:
+      ValueError: the settings do not go together.
+    """
+    channel = bare_channel(setting, places, seen)
+    guard = make_guard(setting, clock or SystemClock(stop))
+    return GuardedIn(channel, guard) if isinstance(channel, Incoming) else GuardedOut(channel, guard)
+
+
+def make_guard(setting: ChannelSetting, clock: Clock) -> Guard:
+    """The patience of a channel."""
+    policy = RetryPolicy(
+        attempts=setting.attempts,
+        first=setting.first_wait,
+        factor=setting.wait_factor,
+        longest=setting.longest_wait,
+        jitter=setting.jitter,
+        patience=setting.patience,
+    )
+    breaker = CircuitBreaker(clock, setting.break_after, setting.break_for, setting.break_longest)
+    return Guard(policy, breaker, clock, Pace(clock, setting.per_minute))
+
+
+def bare_channel(setting: ChannelSetting, places: Places, seen: Seen | None = None) -> Incoming | Sending:
+    """A channel without patience: each call is one attempt.
+
+    Raises:
+      ValueError: the settings do not go together.
+    """
+    match setting:
+        case FolderSetting():
+            return _folder(setting, places)
+        case SftpSetting():
+            return _sftp(setting, places, seen)
+        case SoapSetting():
+            return SoapOut(
+                setting.name,
+                setting.market,
+                _https(setting, places),
+                version=setting.soap,
+                actions=setting.actions,
+                paths=setting.paths,
+            )
+        case QueueSetting():
+            return _queue(setting, places)
+        case PushSetting():
+            return push_channel(setting, places)
+        case _:
+            raise ValueError(f"no channel of kind {type(setting).__name__}")
+
+
+def push_channel(setting: PushSetting, places: Places) -> PushIn:
+    """The channel of a push endpoint; its `endpoint` goes to `create_app`."""
+    token = places.secret("token", setting.token_file, setting.token_env)
+    assert token is not None  # the setting was checked
+    return PushIn(
+        setting.name,
+        setting.market,
+        places.spool / setting.name,
+        token,
+        max_bytes=setting.max_bytes,
+        max_waiting=setting.max_waiting,
+    )
+
+
+def _folder(setting: FolderSetting, places: Places) -> FolderIn | FolderOut:
+    path = places.folder / Path(setting.path).expanduser()
+    if setting.direction == "out":
+        return FolderOut(setting.name, setting.market, path)
+    return FolderIn(
+        setting.name,
+        setting.market,
+        path,
+        include=setting.include,
+        settle=setting.settle,
+        max_bytes=setting.max_bytes,
+        keep=setting.keep,
+    )
+
+
+def _sftp(setting: SftpSetting, places: Places, seen: Seen | None) -> SftpIn | SftpOut:
+    server = SftpServer(
+        host=setting.host,
+        port=setting.port,
+        user=setting.user,
+        known_hosts=places.folder / Path(setting.known_hosts).expanduser(),
+        password=places.secret("password", setting.password_file, setting.password_env),
+        key_file=places.file(setting.key_file),
+        passphrase=places.secret("pass phrase", setting.passphrase_file, setting.passphrase_env),
+        connect_timeout=setting.connect_timeout,
+        timeout=setting.timeout,
+    )
+    if setting.direction == "out":
+        return SftpOut(setting.name, setting.market, server, setting.path)
+    return SftpIn(
+        setting.name,
+        setting.market,
+        server,
+        setting.path,
+        places.spool / setting.name,
+        after=setting.after,
+        move_to=setting.move_to,
+        seen=seen,
+        recursive=setting.recursive,
+        include=setting.include,
+        settle=setting.settle,
+        max_bytes=setting.max_bytes,
+        max_files=setting.max_files,
+    )
+
+
+def _queue(setting: QueueSetting, places: Places) -> QueueIn | QueueOut:
+    names = msgspec.convert({**places.queue_names.get(setting.market, {}), **setting.names}, QueueNames)
+    service = QueueService(setting.name, _https(setting, places), names, setting.queue, setting.soap)
+    if setting.direction == "out":
+        return QueueOut(setting.name, setting.market, service)
+    spool = places.spool / setting.name
+    return QueueIn(setting.name, setting.market, service, spool, max_messages=setting.max_messages)
+
+
+def _https(setting: TlsSetting, places: Places) -> HttpsServer:
+    return HttpsServer(
+        url=setting.url,
+        ca_file=places.file(setting.ca_file),
+        certificate_file=places.file(setting.certificate_file),
+        key_file=places.file(setting.key_file),
+        passphrase=places.secret("pass phrase", setting.passphrase_file, setting.passphrase_env),
+        connect_timeout=setting.connect_timeout,
+        timeout=setting.timeout,
+        max_answer=setting.max_bytes,
+    )

@@ -1,0 +1,187 @@
+"""The `[[channels]]` of the configuration: one model for each kind of channel, chosen by `kind`.
+
+Secrets are never values here, only the file or the environment variable that holds them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
+
+
+class ChannelSetting(BaseModel):
+    """What every channel has."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    name: str = Field(pattern=NAME, description="Name of the channel: small letters, digits, - and _.")
+    market: str = Field(pattern="^[A-Z]{2}$", description="Market it belongs to: FR, NL, BE.")
+    direction: Literal["in", "out"] = Field(description="Whether envelopes come in or messages go out.")
+    attempts: int = Field(default=4, ge=1, le=20, description="Attempts at one time, the first one too.")
+    first_wait: float = Field(default=1.0, gt=0, le=3600, description="Seconds before the second attempt.")
+    wait_factor: float = Field(default=3.0, ge=1, le=10, description="Each wait is so many times the one before.")
+    longest_wait: float = Field(default=60.0, gt=0, le=86_400, description="Longest wait between attempts, seconds.")
+    jitter: float = Field(default=0.5, ge=0, le=1, description="Share of each wait that is left to chance.")
+    patience: float = Field(default=120.0, ge=0, le=86_400, description="Seconds that all waits may take together.")
+    break_after: int = Field(default=5, ge=1, le=100, description="Failures in a row after which it is left alone.")
+    break_for: float = Field(default=30.0, gt=0, le=86_400, description="Seconds that it is left alone at first.")
+    break_longest: float = Field(default=900.0, gt=0, le=86_400, description="Longest time that it is left alone.")
+    per_minute: float | None = Field(default=None, gt=0, description="Most attempts a minute; no limit when not set.")
+
+
+class FolderSetting(ChannelSetting):
+    """A folder on our own disk."""
+
+    kind: Literal["folder"] = Field(description="Kind of channel.")
+    path: str = Field(min_length=1, description="The folder.")
+    include: tuple[str, ...] = Field(default=("*",), description="Patterns of file names that are taken.")
+    settle: float = Field(default=2.0, ge=0, description="Seconds that a file must not have changed.")
+    max_bytes: int = Field(default=1 << 30, gt=0, description="Largest file in bytes.")
+    keep: bool = Field(default=True, description="Keep files that are done or duplicate in folders of their own.")
+
+
+class SftpSetting(ChannelSetting):
+    """A folder on an SFTP server."""
+
+    kind: Literal["sftp"] = Field(description="Kind of channel.")
+    host: str = Field(min_length=1, description="Name or address of the server.")
+    port: int = Field(default=22, ge=1, le=65_535, description="Port of the server.")
+    user: str = Field(min_length=1, description="Our name there.")
+    known_hosts: str = Field(min_length=1, description="File with the server's host key, in the form of OpenSSH.")
+    path: str = Field(min_length=1, description="The folder on the server.")
+    password_file: str | None = Field(default=None, description="File that holds our password.")
+    password_env: str | None = Field(default=None, description="Environment variable that holds our password.")
+    key_file: str | None = Field(default=None, description="File with our private key.")
+    passphrase_file: str | None = Field(default=None, description="File that holds the key's pass phrase.")
+    passphrase_env: str | None = Field(default=None, description="Environment variable that holds the pass phrase.")
+    after: Literal["delete", "move", "keep"] = Field(
+        default="delete", description="What happens on the server to a file that the store has."
+    )
+    move_to: str | None = Field(default=None, description='Folder on the server for `after = "move"`.')
+    recursive: bool = Field(default=False, description="Look into folders inside, at most 8 deep.")
+    include: tuple[str, ...] = Field(default=("*",), description="Patterns of file names that are taken.")
+    settle: float = Field(default=10.0, ge=0, description="Seconds that a file must not have changed.")
+    max_bytes: int = Field(default=1 << 30, gt=0, description="Largest file in bytes.")
+    max_files: int = Field(default=1000, ge=1, description="Most files of one poll.")
+    connect_timeout: float = Field(default=20.0, gt=0, description="Seconds for the connection and the login.")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds of silence after which a transfer is given up.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        secret = one_place(self.password_file, self.password_env, "password")
+        if secret == (self.key_file is not None):
+            raise ValueError("either a password (password_file or password_env) or a key_file is needed")
+        if one_place(self.passphrase_file, self.passphrase_env, "passphrase") and self.key_file is None:
+            raise ValueError("a pass phrase without a key_file")
+        if (self.after == "move") != (self.move_to is not None):
+            raise ValueError('move_to goes with after = "move", and only with it')
+        return self
+
+
+class TlsSetting(ChannelSetting):
+    """What channels over HTTPS have."""
+
+    url: str = Field(pattern="^https://", description="Address of the service; https only.")
+    ca_file: str | None = Field(
+        default=None, description="Authorities that may vouch for the server, in PEM; those of the system if not set."
+    )
+    certificate_file: str | None = Field(default=None, description="Our client certificate with its chain, in PEM.")
+    key_file: str | None = Field(default=None, description="Our private key, in PEM; else it is with the certificate.")
+    passphrase_file: str | None = Field(default=None, description="File that holds the key's pass phrase.")
+    passphrase_env: str | None = Field(default=None, description="Environment variable that holds the pass phrase.")
+    soap: Literal["1.1", "1.2"] = Field(default="1.1", description="SOAP version.")
+    connect_timeout: float = Field(default=10.0, gt=0, description="Seconds for the connection.")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds for the whole exchange.")
+    max_bytes: int = Field(default=64 << 20, gt=0, description="Largest answer in bytes.")
+
+    @model_validator(mode="after")
+    def _certified(self) -> Self:
+        one_place(self.passphrase_file, self.passphrase_env, "passphrase")
+        if self.key_file is not None and self.certificate_file is None:
+            raise ValueError("a key_file without a certificate_file")
+        return self
+
+
+class SoapSetting(TlsSetting):
+    """A SOAP service that answers at once: SGE, EDSN. Its direction is out."""
+
+    kind: Literal["soap"] = Field(description="Kind of channel.")
+    direction: Literal["out"] = Field(default="out", description="Always out; answers are taken in with the request.")
+    actions: dict[str, str] = Field(default={}, description="Message type -> SOAPAction.")
+    paths: dict[str, str] = Field(default={}, description="Message type -> path on the server.")
+
+
+class QueueSetting(TlsSetting):
+    """A message service that is polled, as in Belgium."""
+
+    kind: Literal["message-queue"] = Field(description="Kind of channel.")
+    queue: str | None = Field(default=None, description="Name of our queue; left out when not set.")
+    names: dict[str, str] = Field(
+        default={}, description="Names of the service's elements where they are not the usual ones: docs/channels.md."
+    )
+    max_messages: int = Field(default=500, ge=1, description="Most messages of one poll.")
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        unknown = sorted(set(self.names) - QUEUE_NAMES)
+        if unknown:
+            raise ValueError(f"names has no {unknown[0]}; it has {', '.join(sorted(QUEUE_NAMES))}")
+        if self.names.get("payload", "base64") not in ("base64", "xml"):
+            raise ValueError("names.payload is base64 or xml")
+        wrong = [name for key, name in self.names.items() if key not in FREE_NAMES and not ELEMENT.fullmatch(name)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is no name of an element")
+        return self
+
+
+class PushSetting(ChannelSetting):
+    """An endpoint that the market pushes to. Its direction is in."""
+
+    kind: Literal["push"] = Field(description="Kind of channel.")
+    direction: Literal["in"] = Field(default="in", description="Always in.")
+    token_file: str | None = Field(default=None, description="File that holds the tokens, one a line.")
+    token_env: str | None = Field(default=None, description="Environment variable that holds the tokens, one a line.")
+    max_bytes: int = Field(default=64 << 20, gt=0, description="Largest message in bytes.")
+    max_waiting: int = Field(default=10_000, ge=1, description="Most messages that may wait to be taken in.")
+
+    @model_validator(mode="after")
+    def _with_token(self) -> Self:
+        if not one_place(self.token_file, self.token_env, "token"):
+            raise ValueError("token_file or token_env is needed")
+        return self
+
+
+ELEMENT = re.compile(r"[A-Za-z_][\w.-]*")
+FREE_NAMES = frozenset({"namespace", "action", "payload"})
+QUEUE_NAMES = FREE_NAMES | {
+    "send", "get", "count", "available", "confirm", "queue", "message", "identifier", "kind", "total", "state",
+}  # fmt: skip
+"""What `names` of a queue may hold: the fields of `energycomm.transport.messagequeue.QueueNames`."""
+
+AnyChannel = Annotated[
+    FolderSetting | SftpSetting | SoapSetting | QueueSetting | PushSetting, Field(discriminator="kind")
+]
+"""An entry of `[[channels]]`."""
+
+KINDS: tuple[type[ChannelSetting], ...] = (FolderSetting, SftpSetting, SoapSetting, QueueSetting, PushSetting)
+
+
+def one_place(file: str | None, variable: str | None, what: str) -> bool:
+    """Whether a secret has a place.
+
+    Raises:
+      ValueError: it has two.
+    """
+    if file is not None and variable is not None:
+        raise ValueError(f"either {what}_file or {what}_env, not both")
+    return file is not None or variable is not None
+
+
+def variables(setting: ChannelSetting) -> frozenset[str]:
+    """The environment variables that hold secrets of a channel."""
+    named = (getattr(setting, name, None) for name in ("password_env", "passphrase_env", "token_env"))
+    return frozenset(name for name in named if name)

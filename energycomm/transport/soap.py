@@ -1,0 +1,178 @@
+"""SOAP over HTTPS: SGE of Enedis, the services of EDSN. A request goes out, its answer comes back at once.
+
+An answer of the market is content, a fault that gives its reasons (``detail``) too: it is handed on as it came. A fault
+without reasons is a technical error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from lxml import etree
+from msgspec import Struct
+
+from energycomm.kernel import safexml
+from energycomm.kernel.verdicts import Refusal
+from energycomm.transport.channel import Direction, Outgoing, Sent, TechnicalError
+from energycomm.transport.https import Answer, HttpsClient, HttpsServer
+
+SoapVersion = Literal["1.1", "1.2"]
+NAMESPACES: Final[dict[str, str]] = {
+    "1.1": "http://schemas.xmlsoap.org/soap/envelope/",
+    "1.2": "http://www.w3.org/2003/05/soap-envelope",
+}
+THEIR_FAULTS: Final = {"Server", "Receiver"}
+"""Fault codes, local names, that say the fault is the server's."""
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """What stands in a SOAP body.
+
+    Attributes:
+      element: the first element; None where the body is empty or holds a fault.
+      fault: local name of the fault's code; None where there is no fault.
+      reason: the fault's words.
+      detailed: whether the fault gives its reasons as elements.
+    """
+
+    element: etree._Element | None = None
+    fault: str | None = None
+    reason: str = ""
+    detailed: bool = False
+
+
+def wrapped(content: bytes, version: SoapVersion) -> bytes:
+    """The content as a SOAP message: as it is where it is one already, else in the body of an empty envelope.
+
+    The content's own bytes are not changed, so that a signature inside stays valid.
+    """
+    head = content.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"<?xml"):
+        head = head[head.index(b"?>") + 2 :].lstrip() if b"?>" in head else head
+    refusal_or_root = safexml.parse_bytes(content)
+    if not isinstance(refusal_or_root, Refusal):
+        name = etree.QName(refusal_or_root)
+        if name.localname == "Envelope" and name.namespace in NAMESPACES.values():
+            return content
+    namespace = NAMESPACES[version].encode()
+    return b'<s:Envelope xmlns:s="' + namespace + b'"><s:Body>' + head + b"</s:Body></s:Envelope>"
+
+
+def headers_of(version: SoapVersion, action: str) -> dict[str, str]:
+    """The HTTP headers of a SOAP request."""
+    if version == "1.1":
+        return {"Content-Type": "text/xml; charset=utf-8", "SOAPAction": f'"{action}"'}
+    parameter = f'; action="{action}"' if action else ""
+    return {"Content-Type": f"application/soap+xml; charset=utf-8{parameter}"}
+
+
+def read_body(content: bytes) -> Body | None:
+    """What stands in the body of a SOAP message; None where it is none."""
+    root = safexml.parse_bytes(content)
+    if isinstance(root, Refusal):
+        return None
+    name = etree.QName(root)
+    if name.localname != "Envelope" or name.namespace not in NAMESPACES.values():
+        return None
+    space = f"{{{name.namespace}}}"
+    body = root.find(f"{space}Body")
+    if body is None:
+        return None
+    element = next((child for child in body if isinstance(child.tag, str)), None)
+    if element is None or element.tag != f"{space}Fault":
+        return Body(element=element)
+    if name.namespace == NAMESPACES["1.1"]:
+        code, reason, detail = element.findtext("faultcode"), element.findtext("faultstring"), element.find("detail")
+    else:
+        code = element.findtext(f"{space}Code/{space}Value")
+        reason = element.findtext(f"{space}Reason/{space}Text")
+        detail = element.find(f"{space}Detail")
+    detailed = detail is not None and any(isinstance(child.tag, str) for child in detail)
+    local = (code or "Server").strip().rpartition(":")[2].partition(".")[0]
+    return Body(fault=local, reason=" ".join((reason or "").split())[:200], detailed=detailed)
+
+
+def understood(client: HttpsClient, answer: Answer, item: str | None) -> Body | TechnicalError:
+    """What an HTTP answer says in SOAP; an error where it says nothing of the market's.
+
+    Args:
+      client: who asked.
+      answer: the answer; a fault comes with status 500, or 400.
+      item: the message it is about.
+    """
+    error = client.judge(answer, item)
+    body = read_body(answer.content) if error is None or answer.status in (400, 500) else None
+    if body is None:
+        return error or TechnicalError(
+            code="CHANNEL_ANSWER", channel=client.channel, detail="the answer is not SOAP", item=item, maybe_sent=True
+        )
+    if body.fault is None:
+        return error or body
+    if body.detailed:
+        return body
+    theirs = body.fault in THEIR_FAULTS
+    return TechnicalError(
+        code="CHANNEL_SERVER" if theirs else "CHANNEL_REFUSED",
+        channel=client.channel,
+        detail=f"SOAP fault {body.fault}: {body.reason or 'no words'}",
+        item=item,
+        maybe_sent=theirs,
+    )
+
+
+class SoapOut:
+    """A SOAP service that answers at once.
+
+    Args:
+      name: name of the channel.
+      market: ISO code of the market.
+      server: the service and our certificate.
+      version: SOAP version.
+      actions: message type -> SOAPAction; empty for types that are not listed.
+      paths: message type -> path of the service, relative to the server's address.
+    """
+
+    direction: Direction = "out"
+
+    def __init__(
+        self,
+        name: str,
+        market: str,
+        server: HttpsServer,
+        *,
+        version: SoapVersion = "1.1",
+        actions: Mapping[str, str] | None = None,
+        paths: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name, self.market = name, market
+        self._client = HttpsClient(name, server)
+        self._version, self._actions, self._paths = version, dict(actions or {}), dict(paths or {})
+
+    def check(self) -> str | TechnicalError:
+        """Make a TLS connection and see whether somebody answers; nothing is asked for.
+
+        An empty body is sent: a service refuses that, which shows that it is there and knows our certificate.
+        """
+        answer = self._client.post(b"", headers_of(self._version, ""))
+        if isinstance(answer, TechnicalError):
+            return answer
+        if answer.status in (401, 403, 407):
+            return self._client.judge(answer) or ""
+        return f"the service answers (HTTP status {answer.status} to an empty request)"
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()
+
+    def send(self, message: Outgoing) -> Sent | TechnicalError:
+        """Send a request; its answer, a fault with reasons too, is in `Sent.answer`."""
+        content = wrapped(message.content, self._version)
+        headers = headers_of(self._version, self._actions.get(message.type, ""))
+        answer = self._client.post(content, headers, self._paths.get(message.type, ""), message.reference)
+        if isinstance(answer, TechnicalError):
+            return answer
+        body = understood(self._client, answer, message.reference)
+        if isinstance(body, TechnicalError):
+            return body
+        return Sent(reference=message.reference, receipt=f"HTTP {answer.status}", answer=answer.content)

@@ -1,0 +1,1 @@
+"""Correction: what consultants do about refused messages, analysed, tried out, recorded, undone."""

@@ -1,0 +1,186 @@
+"""What a script asks for, done to the store: versions, made messages, marks; then the access point is judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from energycomm.correction.cases import APPLIED, STUCK
+from energycomm.correction.script import Action, Create, Replay
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store, StoreTransaction
+from energycomm.kernel.check import KernelChecker
+from energycomm.kernel.codec import encode
+from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.instants import micros, now_micros
+from energycomm.pipeline.replay import correct, mark, replay, replay_alone
+from energycomm.pipeline.rows import insert_numbered
+
+ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay"}
+"""Class of an action -> its word in the store."""
+
+
+class NotDone(Exception):
+    """An action that cannot be done; says why."""
+
+
+class Outcome(Struct, frozen=True):
+    """What an act did to an access point.
+
+    Attributes:
+      freed: messages that were stuck and are accepted or dealt with now.
+      lost: messages that were accepted and are no more.
+    """
+
+    freed: tuple[int, ...]
+    lost: tuple[int, ...]
+
+    @property
+    def better(self) -> bool:
+        """Whether it frees something and takes nothing away."""
+        return bool(self.freed) and not self.lost
+
+
+def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str) -> int | None:
+    """Do what a script asks for; the access point is not judged again yet.
+
+    Args:
+      tx: the transaction.
+      message_id: the stuck message.
+      action: what to do.
+      by: who asks.
+      why: words for the record.
+
+    Returns:
+      The id of the new version or the made message; None for a replay.
+
+    Raises:
+      NotDone: the message is no longer stuck, was corrected meanwhile, or the new content is no Kernel message.
+    """
+    rows = tx.driver.rows("SELECT state FROM kernel_message WHERE id = ?", (message_id,))
+    if not rows or rows[0][0] not in STUCK or tx.superseded([message_id]):
+        raise NotDone("it is no longer stuck")
+    if isinstance(action, Replay):
+        if not mark(tx, [message_id], by, why):
+            raise NotDone("it is being replayed already")
+        return None
+    check(action.message)
+    if isinstance(action, Create):
+        return create(tx, action.message, by, why)
+    try:
+        return correct(tx, message_id, action.message, by, why)
+    except LookupError as error:
+        raise NotDone(str(error)) from None
+
+
+def check(message: KernelMessage) -> str:
+    """The Kernel XML of a message.
+
+    Raises:
+      NotDone: it is none that kernel.xsd allows.
+    """
+    try:
+        xml = encode(message)
+    except ValueError as error:
+        raise NotDone(str(error)) from None
+    (refusal,) = KernelChecker().check_batch([xml])
+    if refusal is not None:
+        raise NotDone(str(refusal))
+    return xml
+
+
+def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> int:
+    """Store a message that the market did not send, to be judged; it is attributed to whoever made it."""
+    now = now_micros()
+    point_id = None
+    if message.access_point is not None:
+        point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
+    (number,) = tx.reserve(tables.kernel_message, 1)
+    row = (
+        number,
+        None,
+        1,
+        point_id,
+        message.market,
+        message.market_type,
+        type(message).__name__,
+        micros(message.effective),
+        "to_replay",
+        None,
+        None,
+        now,
+        encode(message),
+        1,
+        None,
+        by[:120],
+    )
+    tx.insert(tables.kernel_message, [row])
+    insert_numbered(tx, tables.state_change, [(number, "received", "to_replay", now, by[:120], None, why[:400])])
+    return number
+
+
+def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
+    """Take back a version or a made message; the one that it corrected counts again, and is to be judged.
+
+    Returns:
+      The instant (microseconds) from which the access point is to be judged again.
+
+    Raises:
+      NotDone: it is no version of ours, was corrected further, or was withdrawn before.
+    """
+    now = now_micros()
+    sql = "SELECT state, corrects, effective, injected_by FROM kernel_message WHERE id = ?"
+    rows = tx.driver.rows(sql, (message_id,))
+    if not rows or rows[0][3] is None:
+        raise NotDone("it is no message of ours")
+    state, original, since, _ = rows[0]
+    if state == "withdrawn":
+        raise NotDone("it was withdrawn before")
+    if tx.superseded([message_id]):
+        raise NotDone("it was corrected further: undo that first")
+    changes = [(message_id, state, "withdrawn", now, by[:120], None, why[:400])]
+    tx.set_states([(message_id, "withdrawn", None, None)])
+    tx.retire_findings([message_id])
+    tx.withdraw_notifications([message_id], now)
+    if original is not None:
+        ((before, at),) = tx.driver.rows("SELECT state, effective FROM kernel_message WHERE id = ?", (original,))
+        tx.set_states([(original, "to_replay", None, None)])
+        changes.append((original, before, "to_replay", now, by[:120], None, why[:400]))
+        since = min(since, at)
+    insert_numbered(tx, tables.state_change, changes)
+    return int(since)
+
+
+def judge_again(
+    store: Store, writer: BatchWriter, market: str, identifier: str | None, since: int | None = None
+) -> None:
+    """Judge what is marked: of an access point, or of all messages that concern none."""
+    if identifier is None:
+        replay_alone(store, writer)
+    else:
+        replay(store, writer, market, [identifier], since)
+
+
+def states(store: Store, market: str, identifier: str | None, ids: Sequence[int]) -> dict[int, str]:
+    """States of all messages of an access point; of the messages themselves when they concern none."""
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        if identifier is None:
+            return dict(driver.matching("SELECT id, state FROM kernel_message WHERE true", ids, "id"))
+        sql = (
+            "SELECT k.id, k.state FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
+            "WHERE p.identifier = ? AND p.market = ?"
+        )
+        return dict(driver.rows(sql, (identifier, market)))
+
+
+def compared(before: dict[int, str], after: dict[int, str]) -> Outcome:
+    """What changed between two looks at an access point; messages that were not there before do not count."""
+    return Outcome(
+        tuple(n for n, state in before.items() if state in STUCK and after.get(n) in APPLIED),
+        tuple(n for n, state in before.items() if state in APPLIED and after.get(n) not in APPLIED),
+    )

@@ -1,0 +1,221 @@
+"""Stuck messages in groups: how many, since when, what is at stake, whose fault, with the evidence."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct, structs
+from sqlalchemy import Engine
+
+from energycomm.correction.cases import STUCK, Case, Found, read_cases, stuck_ids
+from energycomm.correction.evidence import Evidence, evidence_of
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.messages import micros_of, moment
+from energycomm.kernel.messages import GridCharge, GridInvoice, MeteredVolume, MeterReading
+from energycomm.pipeline.instants import local_day
+
+Dimension = Literal["code", "codes", "access-point", "rule", "operator", "type", "kind", "age", "class", "state"]
+
+DAY = 86_400_000_000
+
+AGES = ((1, "today"), (7, "this week"), (30, "this month"), (90, "three months"))
+"""(days, words) of the groups by age; older ones are `older`."""
+
+
+class Judged(Struct, frozen=True):
+    """A stuck message with the evidence about it."""
+
+    case: Case
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def error_class(self) -> str:
+        """The class of the strongest evidence."""
+        return self.evidence[0].error_class if self.evidence else "product"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Every class that there is evidence for."""
+        return tuple(dict.fromkeys(one.error_class for one in self.evidence))
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """Stuck messages that have something in common.
+
+    Attributes:
+      key: what they have in common.
+      messages: how many.
+      occurrences: findings of severity error among them; of the code or rule only when grouped by one.
+      access_points: at how many access points.
+      oldest: when the first of them arrived.
+      invoices: what cannot be checked or drawn because of them: grid invoices that they belong to, and access points'
+        months with a measure that is stuck.
+      classes: error class -> messages with evidence for it.
+      evidence: the most frequent evidence, with the number of messages.
+      examples: ids of some of them.
+    """
+
+    key: str
+    messages: int
+    occurrences: int
+    access_points: int
+    oldest: datetime
+    invoices: int
+    classes: dict[str, int]
+    evidence: tuple[tuple[str, int], ...]
+    examples: tuple[int, ...]
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One group at two dates: messages then and now."""
+
+    key: str
+    then: int
+    now: int
+
+    @property
+    def difference(self) -> int:
+        """How many more."""
+        return self.now - self.then
+
+
+def judged_cases(engine: Engine, at: datetime | None = None) -> list[Judged]:
+    """All stuck messages with the evidence about them.
+
+    Args:
+      engine: the store.
+      at: as they stood at this instant; now when None. The history around them is that of today.
+    """
+    cases = list(read_cases(engine, stuck_ids(engine))) if at is None else _cases_at(engine, micros_of(at))
+    points: dict[tuple[str, str | None], set[str | None]] = defaultdict(set)
+    for case in cases:
+        for found in case.findings:
+            points[found.rule, found.value].add(case.identifier)
+    widespread = {key: len(identifiers) for key, identifiers in points.items()}
+    return [Judged(case, evidence_of(case, widespread)) for case in cases]
+
+
+def _cases_at(engine: Engine, at: int) -> list[Case]:
+    """Messages that were stuck at an instant, with the findings they had then."""
+    with reading(engine) as connection:
+        driver = driver_of(connection)
+        sql = "SELECT message_id, id, after FROM state_change WHERE at <= ? ORDER BY id"
+        last = {row[0]: (row[1], row[2]) for row in driver.rows(sql, (at,))}
+        ids = sorted(number for number, (_, state) in last.items() if state in STUCK)
+        corrected = driver.matching(
+            "SELECT corrects, received_at FROM kernel_message WHERE state <> 'withdrawn'", ids, "corrects"
+        )
+        gone = {row[0] for row in corrected if row[1] <= at}
+        ids = [number for number in ids if number not in gone]
+        columns = "message_id, change_id, error_code, rule, severity, error_class, field, value"
+        sql = f"SELECT {columns} FROM finding WHERE true"  # noqa: S608 - our own columns
+        found: dict[int, dict[int, list[Found]]] = defaultdict(lambda: defaultdict(list))
+        for message_id, change_id, *rest in driver.matching(sql, ids, "message_id", "ORDER BY id"):
+            if change_id <= last[message_id][0]:
+                found[message_id][change_id].append(Found(*rest))
+    cases = []
+    for case in read_cases(engine, ids):
+        verdicts = found.get(case.id, {})
+        findings = tuple(verdicts[max(verdicts)]) if verdicts else ()
+        cases.append(structs.replace(case, state=last[case.id][1], findings=findings))
+    return cases
+
+
+def groups(cases: Sequence[Judged], by: Dimension, now: int) -> list[Group]:
+    """The groups, the largest first; a message with several codes is in the group of each.
+
+    Args:
+      cases: what to group.
+      by: what they have in common.
+      now: the present, microseconds since the epoch, for ages.
+    """
+    members: dict[str, list[Judged]] = defaultdict(list)
+    keys = _KEYS[by]
+    for one in cases:
+        for key in keys(one, now):
+            members[key].append(one)
+    made = [_group(key, found, by) for key, found in members.items()]
+    return sorted(made, key=lambda group: (-group.messages, group.key))
+
+
+def _group(key: str, members: list[Judged], by: Dimension) -> Group:
+    findings = [found for one in members for found in one.case.findings if found.severity == "error"]
+    if by in ("code", "rule"):
+        findings = [found for found in findings if key == (found.code if by == "code" else found.rule)]
+    invoices = {stake for one in members for stake in stakes(one.case)}
+    classes = Counter(name for one in members for name in one.classes)
+    words = Counter(evidence.words for one in members for evidence in one.evidence)
+    return Group(
+        key=key,
+        messages=len(members),
+        occurrences=len(findings),
+        access_points=len({one.case.identifier for one in members if one.case.identifier}),
+        oldest=moment(min(one.case.received_at for one in members)),
+        invoices=len(invoices),
+        classes=dict(classes.most_common()),
+        evidence=tuple(words.most_common(3)),
+        examples=tuple(sorted(one.case.id for one in members)[:5]),
+    )
+
+
+def stakes(case: Case) -> set[tuple[str, str]]:
+    """The invoices that wait for a message: a grid invoice by its number, or the month of an access point's measure."""
+    message = case.message
+    if isinstance(message, GridCharge | GridInvoice):
+        return {("grid invoice", message.invoice)}
+    if isinstance(message, MeterReading | MeteredVolume) and case.identifier is not None:
+        return {(case.identifier, f"{local_day(message.market, case.at):%Y-%m}")}
+    return set()
+
+
+def compare(then: Iterable[Group], now: Iterable[Group]) -> list[Change]:
+    """Groups of two dates, those that grew most first."""
+    before = {group.key: group.messages for group in then}
+    after = {group.key: group.messages for group in now}
+    keys = before.keys() | after.keys()
+    changes = [Change(key=key, then=before.get(key, 0), now=after.get(key, 0)) for key in keys]
+    return sorted(changes, key=lambda change: (-change.difference, change.key))
+
+
+def _codes(one: Judged, _now: int) -> Sequence[str]:
+    return one.case.codes or (_unjudged(one.case),)
+
+
+def _unjudged(case: Case) -> str:
+    """The key of a message that has no code: what it waits for, or that a rule broke."""
+    return f"waits for {case.waits_for}" if case.waits_for else case.state
+
+
+def _code_set(one: Judged, _now: int) -> Sequence[str]:
+    return (" ".join(one.case.codes) or _unjudged(one.case),)
+
+
+def _rules(one: Judged, _now: int) -> Sequence[str]:
+    rules = {found.rule for found in one.case.findings if found.severity == "error"}
+    return sorted(rules) or (_unjudged(one.case),)
+
+
+def _age(one: Judged, now: int) -> Sequence[str]:
+    days = (now - one.case.received_at) / DAY
+    return (next((words for most, words in AGES if days < most), "older"),)
+
+
+_KEYS: dict[Dimension, Callable[[Judged, int], Sequence[str]]] = {
+    "code": _codes,
+    "codes": _code_set,
+    "rule": _rules,
+    "age": _age,
+    "access-point": lambda one, _: (one.case.identifier or "none",),
+    "operator": lambda one, _: (one.case.grid_operator or "unknown",),
+    "type": lambda one, _: (f"{one.case.message.market} {one.case.message.market_type}",),
+    "kind": lambda one, _: (one.case.kind,),
+    "class": lambda one, _: one.classes or ("unknown",),
+    "state": lambda one, _: (one.case.state,),
+}
+
+DIMENSIONS: tuple[Dimension, ...] = tuple(_KEYS)
+"""What messages can be grouped by."""

@@ -1,0 +1,354 @@
+"""Campaigns: a correction that was planned is done message by message, recorded, cancelled, resumed and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+
+import msgspec
+from msgspec import Struct
+
+from energycomm.correction.acting import ACTIONS, NotDone, act, compared, judge_again, states, withdraw
+from energycomm.correction.cases import content_of
+from energycomm.correction.planning import Planned
+from energycomm.correction.script import Action, Create, LoadedScript, Modify, Reorder, Replay
+from energycomm.eis import tables
+from energycomm.eis.bulk import Row, driver_of
+from energycomm.eis.database import Conflict, reading
+from energycomm.eis.messages import moment
+from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import UserError
+from energycomm.kernel.codec import encode
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.rows import insert_numbered
+
+_KINDS: dict[str, type[Modify | Reorder | Create]] = {"modify": Modify, "reorder": Reorder, "create": Create}
+
+
+class CampaignRecord(Struct, frozen=True, kw_only=True):
+    """A campaign as it stands; `items` counts its items by state."""
+
+    id: int
+    script: str
+    digest: str
+    parameters: dict[str, str]
+    state: str
+    by: str
+    why: str
+    approved_by: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    selected: int
+    freed: int
+    items: dict[str, int]
+
+
+class ItemRecord(Struct, frozen=True, kw_only=True):
+    """What a campaign did to one message."""
+
+    message_id: int
+    access_point: str | None
+    action: str
+    state: str
+    note: str
+    before: str
+    after: str | None
+    result_id: int | None
+
+
+def start(
+    store: Store,
+    script: LoadedScript | None,
+    items: Sequence[Planned],
+    *,
+    by: str,
+    why: str,
+    parameters: Mapping[str, str] | None = None,
+    selected: int | None = None,
+    key: str | None = None,
+) -> int:
+    """Record a campaign; nothing is done to a message yet.
+
+    Args:
+      store: the EIS.
+      script: the script; None for an edit by hand.
+      items: what is to be done.
+      by: who.
+      why: in words.
+      parameters: of the script.
+      selected: how many messages the script was about.
+      key: idempotency key: the campaign that bears it already is the answer.
+
+    Returns:
+      The campaign's id.
+    """
+    if key is not None and (known := _by_key(store, key)) is not None:
+        return known
+    content = msgspec.json.encode(dict(parameters or {})).decode()
+    name, digest = (script.name, script.digest) if script is not None else ("edit", "")
+    number = len(items) if selected is None else selected
+    try:
+        with store.transaction() as tx:
+            (campaign_id,) = tx.reserve(tables.campaign, 1)
+            row = (campaign_id, name, digest, content, "planned", by[:120], why[:400], None, key, now_micros(), None)
+            tx.insert(tables.campaign, [(*row, number, 0)])
+            insert_numbered(tx, tables.campaign_item, [_item_row(campaign_id, item) for item in items])
+    except Conflict:
+        known = None if key is None else _by_key(store, key)
+        if known is None:
+            raise
+        return known
+    return campaign_id
+
+
+def _by_key(store: Store, key: str) -> int | None:
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows("SELECT id FROM campaign WHERE key = ?", (key,))
+    return rows[0][0] if rows else None
+
+
+def _item_row(campaign_id: int, item: Planned) -> Row:
+    case, action = item.case, item.action
+    content = "" if isinstance(action, Replay) else encode(action.message)
+    word = ACTIONS[type(action).__name__]
+    note = action.note[:400]
+    return (campaign_id, case.id, case.access_point_id, word, "planned", content, note, case.state, None, None)
+
+
+def approve(store: Store, campaign_id: int, by: str) -> None:
+    """A second person agrees to a campaign that was proposed.
+
+    Raises:
+      UserError: there is none, it has begun, or the person proposed it.
+    """
+    record = show(store, campaign_id)
+    if record.by == by:
+        raise UserError("A campaign is approved by somebody else than who proposed it.", "Ask a colleague.")
+    if record.state != "planned":
+        raise UserError(f"Campaign {campaign_id} is {record.state} already.")
+    with store.transaction() as tx:
+        tx.driver.run("UPDATE campaign SET approved_by = ? WHERE id = ?", (by[:120], campaign_id))
+
+
+def run(
+    store: Store,
+    writer: BatchWriter,
+    campaign_id: int,
+    *,
+    four_eyes: bool = False,
+    watch: Callable[[int, int], None] = lambda _done, _freed: None,
+) -> CampaignRecord:
+    """Do what is left of a campaign, access point by access point; what was done is never done again.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      campaign_id: the campaign; one that was cancelled or cut off goes on.
+      four_eyes: refuse a campaign that nobody approved.
+      watch: called with (items done, messages freed).
+
+    Raises:
+      UserError: there is none, it was undone, or it is not approved.
+    """
+    record = show(store, campaign_id)
+    if record.state == "undone":
+        raise UserError(f"Campaign {campaign_id} was undone.", "Run its script again.")
+    if four_eyes and record.approved_by is None:
+        raise UserError(
+            f"Campaign {campaign_id} waits for the approval of a second person.",
+            "`energycomm correct approve` gives it.",
+        )
+    if record.state != "done":
+        _set_state(store, campaign_id, "running")
+    done = 0
+    for (market, identifier), group in groupby(_open_items(store, campaign_id), key=lambda row: (row[0], row[1])):
+        if show(store, campaign_id).state != "running":
+            break
+        items = list(group)
+        freed = _run_point(store, writer, campaign_id, record, (market, identifier), items)
+        done += len(items)
+        watch(done, freed)
+    if show(store, campaign_id).state == "running":
+        _set_state(store, campaign_id, "done")
+    return show(store, campaign_id)
+
+
+def _open_items(store: Store, campaign_id: int) -> list[Row]:
+    sql = (
+        "SELECT k.market, p.identifier, i.id, i.message_id, i.action, i.content, i.note FROM campaign_item i "
+        "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
+        "WHERE i.campaign_id = ? AND i.state IN ('planned', 'acted') ORDER BY k.market, p.identifier, k.effective, i.id"
+    )
+    with reading(store.engine) as connection:
+        return driver_of(connection).rows(sql, (campaign_id,))
+
+
+def _run_point(
+    store: Store,
+    writer: BatchWriter,
+    campaign_id: int,
+    record: CampaignRecord,
+    place: tuple[str, str | None],
+    items: list[Row],
+) -> int:
+    """The items of one access point; how many messages they freed."""
+    market, identifier = place
+    ids = [row[3] for row in items]
+    before = states(store, market, identifier, ids)
+    for _, _, item_id, message_id, word, content, note in items:
+        _act_once(
+            store, item_id, message_id, _action(word, content, note), f"campaign {campaign_id}: {note}", record.by
+        )
+    judge_again(store, writer, market, identifier)
+    after = states(store, market, identifier, list(before))
+    freed = len(compared(before, after).freed)
+    with store.transaction() as tx:
+        tx.driver.many(
+            "UPDATE campaign_item SET state = 'done', after = ? WHERE id = ? AND state = 'acted'",
+            [(after.get(row[3]), row[2]) for row in items],
+        )
+        tx.driver.run("UPDATE campaign SET freed = freed + ? WHERE id = ?", (freed, campaign_id))
+    return freed
+
+
+def _action(word: str, content: str, note: str) -> Action:
+    return Replay(note) if word == "replay" else _KINDS[word](content_of(content), note)
+
+
+def _act_once(store: Store, item_id: int, message_id: int, action: Action, why: str, by: str) -> None:
+    """Claim an item and do it in one transaction: another process that runs the same campaign finds it claimed."""
+    claim = "UPDATE campaign_item SET state = 'acted' WHERE id = ? AND state = 'planned'"
+    try:
+        with store.transaction() as tx:
+            if tx.driver.run(claim, (item_id,)):
+                if isinstance(action, Create) and _made_before(tx, item_id, message_id):
+                    raise NotDone("another campaign made the missing message")
+                result = act(tx, message_id, action, by, why)
+                tx.driver.run("UPDATE campaign_item SET result_id = ? WHERE id = ?", (result, item_id))
+    except NotDone as reason:
+        with store.transaction() as tx:
+            skip = "UPDATE campaign_item SET state = 'skipped', note = ? WHERE id = ? AND state = 'planned'"
+            tx.driver.run(skip, (str(reason)[:400], item_id))
+
+
+def _made_before(tx: StoreTransaction, item_id: int, message_id: int) -> bool:
+    sql = (
+        "SELECT 1 FROM campaign_item WHERE message_id = ? AND action = 'create' AND id <> ? "
+        "AND state IN ('acted', 'done')"
+    )
+    return bool(tx.driver.rows(sql, (message_id, item_id)))
+
+
+def cancel(store: Store, campaign_id: int) -> CampaignRecord:
+    """Stop a campaign after the access point it is at; `run` goes on with it."""
+    record = show(store, campaign_id)
+    if record.state in ("planned", "running"):
+        _set_state(store, campaign_id, "cancelled")
+    return show(store, campaign_id)
+
+
+def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> CampaignRecord:
+    """Take back what a campaign stored: its versions and made messages are withdrawn, and all is judged again.
+
+    Messages that were only sent back keep the verdict that today's rules gave them. A version that was corrected
+    further stays, and its item says so.
+    """
+    show(store, campaign_id)
+    sql = (
+        "SELECT k.market, p.identifier, i.id, i.result_id FROM campaign_item i "
+        "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
+        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') AND i.result_id IS NOT NULL "
+        "ORDER BY k.market, p.identifier, i.id DESC"
+    )
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows(sql, (campaign_id,))
+    for (market, identifier), group in groupby(rows, key=lambda row: (row[0], row[1])):
+        since: list[int] = []
+        for _, _, item_id, result_id in group:
+            at = _undo_item(store, item_id, result_id, by, f"campaign {campaign_id} was undone")
+            if at is not None:
+                since.append(at)
+        if since:
+            judge_again(store, writer, market, identifier, min(since))
+    _set_state(store, campaign_id, "undone")
+    return show(store, campaign_id)
+
+
+def _undo_item(store: Store, item_id: int, result_id: int, by: str, why: str) -> int | None:
+    try:
+        with store.transaction() as tx:
+            since = withdraw(tx, result_id, by, why)
+            tx.driver.run("UPDATE campaign_item SET state = 'undone' WHERE id = ?", (item_id,))
+            return since
+    except NotDone as reason:
+        with store.transaction() as tx:
+            tx.driver.run("UPDATE campaign_item SET note = ? WHERE id = ?", (f"not undone: {reason}"[:400], item_id))
+        return None
+
+
+def _set_state(store: Store, campaign_id: int, state: str) -> None:
+    finished = now_micros() if state in ("done", "cancelled", "undone") else None
+    with store.transaction() as tx:
+        tx.driver.run("UPDATE campaign SET state = ?, finished_at = ? WHERE id = ?", (state, finished, campaign_id))
+
+
+def show(store: Store, campaign_id: int) -> CampaignRecord:
+    """A campaign as it stands.
+
+    Raises:
+      UserError: there is none.
+    """
+    found = [record for record in campaigns(store, campaign_id) if record.id == campaign_id]
+    if not found:
+        raise UserError(f"There is no campaign {campaign_id}.", "`energycomm correct history` lists them.")
+    return found[0]
+
+
+def campaigns(store: Store, campaign_id: int | None = None, limit: int = 100) -> list[CampaignRecord]:
+    """The latest campaigns, the newest first; or one."""
+    sql = (
+        'SELECT id, script, digest, parameters, state, "by", why, approved_by, created_at, finished_at, selected, '
+        "freed FROM campaign WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?"
+    )
+    values = (0 if campaign_id is None else campaign_id, (1 << 62) if campaign_id is None else campaign_id, limit)
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.rows(sql, values)
+        counts: dict[int, dict[str, int]] = {}
+        tail = "GROUP BY campaign_id, state ORDER BY campaign_id, state"
+        sql = "SELECT campaign_id, state, count(*) FROM campaign_item WHERE true"
+        for number, state, count in driver.matching(sql, [row[0] for row in rows], "campaign_id", tail):
+            counts.setdefault(number, {})[state] = count
+    return [
+        CampaignRecord(
+            id=row[0],
+            script=row[1],
+            digest=row[2],
+            parameters=msgspec.json.decode(row[3]),
+            state=row[4],
+            by=row[5],
+            why=row[6],
+            approved_by=row[7],
+            created_at=moment(row[8]),
+            finished_at=None if row[9] is None else moment(row[9]),
+            selected=row[10],
+            freed=row[11],
+            items=counts.get(row[0], {}),
+        )
+        for row in rows
+    ]
+
+
+def items_of(store: Store, campaign_id: int, limit: int = 1000) -> list[ItemRecord]:
+    """What a campaign did, message by message."""
+    sql = (
+        "SELECT i.message_id, p.identifier, i.action, i.state, i.note, i.before, i.after, i.result_id "
+        "FROM campaign_item i LEFT JOIN access_point p ON p.id = i.access_point_id WHERE i.campaign_id = ? "
+        "ORDER BY i.id LIMIT ?"
+    )
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows(sql, (campaign_id, limit))
+    names = ItemRecord.__struct_fields__
+    return [ItemRecord(**dict(zip(names, row, strict=True))) for row in rows]

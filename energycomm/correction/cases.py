@@ -1,0 +1,185 @@
+"""Messages that are stuck, each with its access point's history: what analysis groups and scripts correct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Engine
+
+from energycomm.eis.bulk import Driver, driver_of
+from energycomm.eis.database import reading
+from energycomm.kernel.codec import decode
+from energycomm.kernel.messages import KernelMessage
+
+STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
+"""States of messages that are not accepted and not dealt with."""
+
+APPLIED = frozenset(("accepted", "treated"))
+
+_PIECE = 2000
+
+
+class Neighbour(Struct, frozen=True):
+    """Another Kernel message of the same access point.
+
+    Attributes:
+      id: of the message.
+      state: accepted, rejected, ...
+      at: effective instant, microseconds since the epoch.
+      received_at: when it arrived, microseconds since the epoch.
+      waits_for: what it waits for.
+      message: its content.
+    """
+
+    id: int
+    state: str
+    at: int
+    received_at: int
+    waits_for: str | None
+    message: KernelMessage
+
+    @property
+    def kind(self) -> str:
+        """Name of its kind."""
+        return type(self.message).__name__
+
+
+class Found(Struct, frozen=True):
+    """A finding that holds now."""
+
+    code: str
+    rule: str
+    severity: str
+    error_class: str
+    field: str
+    value: str | None
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """One stuck message.
+
+    Attributes:
+      id, state, waits_for, received_at, at, version: as they are stored; instants in microseconds since the epoch.
+      message: its content.
+      identifier: of its access point; None when it concerns none.
+      access_point_id: row of the access point.
+      findings: that hold now, warnings too.
+      why: reason of its last change of state.
+      around: the other messages of its access point that count, in business time.
+    """
+
+    id: int
+    state: str
+    at: int
+    received_at: int
+    version: int
+    waits_for: str | None
+    message: KernelMessage
+    identifier: str | None
+    access_point_id: int | None
+    findings: tuple[Found, ...] = ()
+    why: str | None = None
+    around: tuple[Neighbour, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Name of its kind."""
+        return type(self.message).__name__
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Its error codes, sorted, each once; warnings apart."""
+        return tuple(sorted({found.code for found in self.findings if found.severity == "error"}))
+
+    @property
+    def grid_operator(self) -> str | None:
+        """Who is to be asked: the grid operator that the message names, else its sender."""
+        return self.message.grid_operator or self.message.sender
+
+
+def stuck_ids(engine: Engine, states: Sequence[str] = STUCK) -> list[int]:
+    """Ids of all messages that are stuck and that no corrected version has taken the place of, in their order."""
+    with reading(engine) as connection:
+        driver = driver_of(connection)
+        ids = [row[0] for row in driver.matching("SELECT id FROM kernel_message WHERE true", states, "state")]
+        return sorted(set(ids) - _superseded(driver))
+
+
+def _superseded(driver: Driver) -> set[int]:
+    sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
+    return {row[0] for row in driver.rows(sql)}
+
+
+def read_cases(engine: Engine, ids: Sequence[int]) -> Iterator[Case]:
+    """The cases of messages, access point by access point, read in pieces; ids of no message are left out."""
+    for start in range(0, len(ids), _PIECE):
+        with reading(engine) as connection:
+            yield from _cases(driver_of(connection), ids[start : start + _PIECE])
+
+
+def _cases(driver: Driver, ids: Sequence[int]) -> list[Case]:
+    sql = (
+        "SELECT k.id, k.state, k.effective, k.received_at, k.version, k.waits_for, k.xml, p.identifier, "
+        "k.access_point_id FROM kernel_message k LEFT JOIN access_point p ON p.id = k.access_point_id WHERE true"
+    )
+    rows = {row[0]: row for row in driver.matching(sql, ids, "k.id")}
+    findings: dict[int, list[Found]] = {}
+    sql = 'SELECT message_id, error_code, rule, severity, error_class, field, value FROM finding WHERE "current"'
+    for message_id, *found in driver.matching(sql, ids, "message_id", "ORDER BY id"):
+        findings.setdefault(message_id, []).append(Found(*found))
+    whys: dict[int, str | None] = {}
+    sql = "SELECT message_id, why FROM state_change WHERE true"
+    whys.update(driver.matching(sql, ids, "message_id", "ORDER BY id"))
+    around = neighbours(driver, {row[8] for row in rows.values() if row[8] is not None})
+    cases = []
+    for number, state, at, received_at, version, waits_for, xml, identifier, point in rows.values():
+        others = tuple(one for one in around.get(point, ()) if one.id != number)
+        cases.append(
+            Case(
+                id=number,
+                state=state,
+                at=at,
+                received_at=received_at,
+                version=version,
+                waits_for=waits_for,
+                message=content_of(xml),
+                identifier=identifier,
+                access_point_id=point,
+                findings=tuple(findings.get(number, ())),
+                why=whys.get(number),
+                around=others,
+            )
+        )
+    cases.sort(key=lambda case: (case.identifier or "", case.at, case.id))
+    return cases
+
+
+def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, list[Neighbour]]:
+    """The messages of access points that count, by access point, in the order of their instants."""
+    points = sorted(access_point_ids)
+    sql = (
+        "SELECT access_point_id, id, state, effective, received_at, waits_for, xml FROM kernel_message "
+        "WHERE state <> 'withdrawn'"
+    )
+    rows = driver.matching(sql, points, "access_point_id", "ORDER BY effective, id")
+    sql = "SELECT o.id FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects WHERE k.state <> 'withdrawn'"
+    gone = {row[0] for row in driver.matching(sql, points, "o.access_point_id")}
+    found: dict[int, list[Neighbour]] = {}
+    for point, number, state, at, received_at, waits_for, xml in _once(rows):
+        if number not in gone:
+            one = Neighbour(number, state, at, received_at, waits_for, content_of(xml))
+            found.setdefault(point, []).append(one)
+    return found
+
+
+def _once(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return list({row[1]: row for row in rows}.values())
+
+
+def content_of(xml: str) -> KernelMessage:
+    """The message of Kernel XML that the EIS holds."""
+    message = decode(xml)
+    assert isinstance(message, KernelMessage), f"Kernel XML in the EIS is not readable: {message}"
+    return message

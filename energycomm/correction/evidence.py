@@ -1,0 +1,129 @@
+"""Whose fault a stuck message is, with the evidence found in the history of its access point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
+from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
+from energycomm.kernel.verdicts import ErrorClass
+from energycomm.pipeline.instants import instant
+
+WIDESPREAD = 5
+"""A rule that refuses one and the same value at so many access points may itself be wrong."""
+
+
+_PRECEDENCE: tuple[ErrorClass, ...] = ("dno", "missing", "ordering", "product")
+
+
+class Evidence(Struct, frozen=True):
+    """One reason to think that a message is stuck through a fault of a class.
+
+    Attributes:
+      error_class: dno (the grid operator's), ordering, missing, product (ours).
+      words: what was found.
+      message_id: the message that shows it, where there is one.
+    """
+
+    error_class: ErrorClass
+    words: str
+    message_id: int | None = None
+
+
+Widespread = Mapping[tuple[str, str | None], int]
+"""(rule, value refused) -> at how many access points."""
+
+
+def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evidence, ...]:
+    """All evidence about a stuck message, the strongest first; its class is that of the first.
+
+    Args:
+      case: the message with what is around it.
+      widespread: how often each rule refuses each value.
+    """
+    found: list[Evidence] = []
+    if case.state == "engine_error":
+        found.append(Evidence("product", case.why or "a rule broke"))
+    if case.waits_for is not None:
+        found += _missing(case, case.waits_for)
+    found += _orphan(case)
+    found += _declared(case)
+    found += _out_of_order(case)
+    found += _refused_everywhere(case, widespread or {})
+    return tuple(dict.fromkeys(found))
+
+
+def _missing(case: Case, waits_for: str) -> list[Evidence]:
+    """What it waits for is nowhere, or came and was refused."""
+    reference = case.message.contract_reference
+    kind = waits_for.split()[0]
+    refused = [one for one in case.around if _is_predecessor(one, kind, case)]
+    words = f"no {waits_for} has arrived" + (f" (contract {reference})" if reference else "")
+    if not refused:
+        return [Evidence("missing", words)]
+    return [Evidence("missing", f"{waits_for} has arrived and is not accepted", refused[0].id)]
+
+
+def _is_predecessor(one: Neighbour, kind: str, case: Case) -> bool:
+    if one.state in APPLIED:
+        return False
+    if kind not in KINDS:  # an original reading or volume
+        same = one.kind == case.kind and one.at == case.at and one.message.market_type == case.message.market_type
+        return same and one.message.function == "original"
+    reference = case.message.contract_reference
+    return one.kind == kind and (
+        reference is None or kind == "EndOfSupply" or one.message.contract_reference == reference
+    )
+
+
+def _orphan(case: Case) -> list[Evidence]:
+    """A measure that names no contract, while a contract's messages around it wait for their start."""
+    measure = isinstance(case.message, MeterReading | MeteredVolume | MeasureSeries)
+    if not measure or case.state == "quarantined" or case.message.contract_reference is not None:
+        return []
+    for one in case.around:
+        if one.state not in APPLIED and (one.waits_for or "").startswith("StartOfSupply"):
+            contract = one.message.contract_reference or "without reference"
+            return [Evidence("missing", f"contract {contract}, whose start is missing, would cover it", one.id)]
+    return []
+
+
+def _declared(case: Case) -> list[Evidence]:
+    """What the rules that refuse it say. A message with a mistake of the grid operator's is his to send again,
+    whatever else is found in it; that our rules are wrong is the last thing to think."""
+    codes: dict[str, list[str]] = {}
+    for one in case.findings:
+        if one.severity == "error":
+            codes.setdefault(one.error_class, []).append(one.code)
+    return [
+        Evidence(name, "refused by " + " ".join(dict.fromkeys(codes[name]))) for name in _PRECEDENCE if name in codes
+    ]
+
+
+def _out_of_order(case: Case) -> list[Evidence]:
+    """It arrived before messages that come before it in business order."""
+    if not any(one.error_class == "ordering" for one in case.findings):
+        return []
+    mine = _order(case.message, case.at)
+    for one in case.around:
+        if one.received_at > case.received_at and _order(one.message, one.at) < mine:
+            day = instant(one.at).date()
+            return [Evidence("ordering", f"it came before the {one.kind} of {day} that precedes it", one.id)]
+    return []
+
+
+def _order(message: KernelMessage, at: int) -> tuple[int, int, int]:
+    return at, RANK.get(type(message).__name__, 99), FUNCTION_RANK[message.function]
+
+
+def _refused_everywhere(case: Case, widespread: Widespread) -> list[Evidence]:
+    found = []
+    for one in case.findings:
+        points = widespread.get((one.rule, one.value), 0)
+        if one.severity == "error" and one.value is not None and points >= WIDESPREAD:
+            words = f"{one.code} refuses {one.field} = {one.value[:40]!r} at {points} access points"
+            found.append(Evidence("product", words))
+    return found

@@ -1,0 +1,122 @@
+"""The loop: analyse, act, replay, until nothing moves; then tickets for what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct, field
+
+from energycomm.correction import campaign
+from energycomm.correction.analysis import judged_cases
+from energycomm.correction.planning import Plan, plan, preview
+from energycomm.correction.script import LoadedScript, Replay
+from energycomm.correction.tickets import close_settled, make_tickets
+from energycomm.eis.store import Store
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.instants import now_micros
+
+DAY = 86_400_000_000
+
+MOST_ROUNDS = 20
+
+
+class Step(Struct, frozen=True):
+    """One campaign of the loop."""
+
+    round: int
+    script: str
+    campaign_id: int
+    actions: int
+    freed: int
+
+
+class LoopReport(Struct):
+    """What the loop did.
+
+    Attributes:
+      steps: its campaigns.
+      freed: messages that came to be accepted.
+      left: messages that are still stuck.
+      tickets: ids of the tickets made.
+      closed: ids of tickets whose messages were all freed.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    freed: int = 0
+    left: int = 0
+    tickets: list[int] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+
+
+def loop(
+    store: Store,
+    writer: BatchWriter,
+    scripts: Iterable[LoadedScript],
+    *,
+    by: str,
+    why: str,
+    waited_days: int = 0,
+    ticket: bool = True,
+    owner: str | None = None,
+    due_days: int | None = None,
+    watch: Callable[[str], None] = lambda _: None,
+) -> LoopReport:
+    """Run the automatic scripts again and again, each only where its dry run frees something and takes nothing away.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      scripts: which scripts; those that are not automatic are passed over.
+      by: who asks.
+      why: words for the record.
+      waited_days: messages in quarantine are touched when they have waited so many days.
+      ticket: make tickets for what is left.
+      owner: of the tickets.
+      due_days: days until the tickets are due.
+      watch: called with words about each step.
+    """
+    report = LoopReport()
+    chosen = [script for script in scripts if script.declared.automatic]
+    tried: set[tuple[str, int]] = set()
+    for number in range(1, MOST_ROUNDS + 1):
+        before = report.freed
+        for script in chosen:
+            step = _step(store, writer, script, number, by, why, waited_days, tried)
+            if step is not None:
+                report.steps.append(step)
+                report.freed += step.freed
+                watch(f"round {number}: {script.name} freed {step.freed} messages by {step.actions} actions")
+        if report.freed == before:
+            break
+    report.closed = close_settled(store)
+    left = judged_cases(store.engine)
+    report.left = len(left)
+    if ticket:
+        report.tickets = make_tickets(store, left, by, owner=owner, due_days=due_days)
+    return report
+
+
+def _step(
+    store: Store,
+    writer: BatchWriter,
+    script: LoadedScript,
+    number: int,
+    by: str,
+    why: str,
+    waited_days: int,
+    tried: set[tuple[str, int]],
+) -> Step | None:
+    asked = plan(store.engine, script, {})
+    ripe = now_micros() - waited_days * DAY
+    items = [item for item in asked.items if item.case.state != "quarantined" or item.case.received_at <= ripe]
+    # Sending back what is refused is worth one try: rules do not change while the loop runs.
+    items = [item for item in items if not isinstance(item.action, Replay) or (script.name, item.case.id) not in tried]
+    tried.update((script.name, item.case.id) for item in items)
+    if not items:
+        return None
+    useful = preview(store, writer, Plan(asked.selected, tuple(items), asked.faults)).useful
+    if not useful:
+        return None
+    campaign_id = campaign.start(store, script, useful, by=by, why=why, selected=asked.selected)
+    record = campaign.run(store, writer, campaign_id)
+    return Step(number, script.name, campaign_id, len(useful), record.freed)

@@ -1,0 +1,230 @@
+"""What a script would do, and a dry run through the Kernel that says what it would free."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+from sqlalchemy import Engine, text
+
+from energycomm.correction.acting import NotDone, Outcome, act, compared, judge_again, states
+from energycomm.correction.cases import APPLIED, Case, read_cases, stuck_ids
+from energycomm.correction.script import Action, LoadedScript, Replay
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import is_sqlite, reading, rehearsal
+from energycomm.eis.messages import current_codes
+from energycomm.eis.store import Store
+from energycomm.errors import UserError
+from energycomm.kernel.codec import encode
+from energycomm.pipeline.batch import BatchWriter
+
+
+class Planned(Struct, frozen=True):
+    """What a script asks for one message."""
+
+    case: Case
+    action: Action
+
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """Market and access point."""
+        return self.case.message.market, self.case.identifier
+
+
+class Plan(Struct, frozen=True):
+    """What a script asks for.
+
+    Attributes:
+      selected: how many stuck messages it is about.
+      items: what it would do, access point by access point.
+      faults: message id -> what the script raised on it.
+    """
+
+    selected: int
+    items: tuple[Planned, ...]
+    faults: dict[int, str]
+
+
+class Tried(Struct, frozen=True):
+    """One item of a dry run.
+
+    Attributes:
+      item: what was tried.
+      useful: its access point is better off: something is freed and nothing lost.
+      note: why it could not be done, or what it would do.
+    """
+
+    item: Planned
+    useful: bool
+    note: str
+
+
+class Preview(Struct, frozen=True):
+    """What a dry run found.
+
+    Attributes:
+      selected: how many stuck messages the script is about.
+      tried: its items.
+      freed: messages that would be freed, neighbours too.
+      lost: messages that would lose their acceptance if the items that are not useful were done too.
+      faults: message id -> what the script raised on it.
+    """
+
+    selected: int
+    tried: tuple[Tried, ...]
+    freed: tuple[int, ...]
+    lost: tuple[int, ...]
+    faults: dict[int, str]
+
+    @property
+    def useful(self) -> tuple[Planned, ...]:
+        """The items worth doing."""
+        return tuple(tried.item for tried in self.tried if tried.useful)
+
+    def __str__(self) -> str:
+        return f"frees {len(self.freed)} messages by {len(self.useful)} of {len(self.tried)} actions"
+
+
+def plan(
+    engine: Engine,
+    script: LoadedScript,
+    parameters: Mapping[str, str],
+    *,
+    limit: int | None = None,
+    only: Iterable[int] | None = None,
+) -> Plan:
+    """Ask a script what to do about the messages of its selection.
+
+    Args:
+      engine: the store.
+      script: the script.
+      parameters: as given; defaults are added.
+      limit: at most so many actions.
+      only: of these messages only.
+    """
+    values = script.values(parameters)
+    selection = script.declared.selection
+    ids = stuck_ids(engine, selection.states)
+    if selection.sql is not None:
+        wanted = selected_by_sql(engine, selection.sql)
+        ids = [number for number in ids if number in wanted]
+    if only is not None:
+        chosen = set(only)
+        ids = [number for number in ids if number in chosen]
+    items: list[Planned] = []
+    faults: dict[int, str] = {}
+    selected = 0
+    for case in read_cases(engine, ids):
+        if not selection.takes(case):
+            continue
+        selected += 1
+        try:
+            action = script.correct(case, values)
+        except Exception as error:  # a script is the consultant's own code: one message must not stop the others
+            faults[case.id] = f"{type(error).__name__}: {error}"
+            continue
+        if action is not None and (limit is None or len(items) < limit):
+            items.append(Planned(case, action))
+    items.sort(key=lambda item: (item.place[0], item.place[1] or "", item.case.at, item.case.id))
+    return Plan(selected, tuple(items), faults)
+
+
+def selected_by_sql(engine: Engine, query: str) -> set[int]:
+    """The ids that a query gives; it can only read.
+
+    Raises:
+      UserError: the query is no query, or its first column is no number.
+    """
+    if not re.match(r"\s*(select|with)\b", query, re.IGNORECASE):
+        raise UserError("A selection in SQL must be a query.", "Begin it with SELECT.")
+    with reading(engine) as connection:
+        lite = is_sqlite(engine)
+        connection.execute(text("PRAGMA query_only = ON" if lite else "SET TRANSACTION READ ONLY"))
+        try:
+            return {int(row[0]) for row in connection.exec_driver_sql(query)}
+        except Exception as error:
+            words = str(error).splitlines()[0]
+            raise UserError(f"The selection in SQL cannot be run: {words}.") from None
+        finally:
+            if lite:
+                connection.execute(text("PRAGMA query_only = OFF"))
+
+
+def preview(
+    store: Store, writer: BatchWriter, planned: Plan, *, watch: Callable[[int], None] = lambda _: None
+) -> Preview:
+    """Do everything that is planned, judge, look, and undo it: the store is as before.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      planned: what a script asks for.
+      watch: called with the number of items that were tried.
+    """
+    tried: list[Tried] = []
+    freed: list[int] = []
+    lost: list[int] = []
+    with rehearsal(store.engine):
+        for place, group in groupby(planned.items, key=lambda item: item.place):
+            items = list(group)
+            outcome, notes = _try(store, writer, place, items)
+            if outcome.better:
+                freed += outcome.freed
+            lost += outcome.lost
+            for item, note in zip(items, notes, strict=True):
+                useful = outcome.better and note is None and _needed(item, outcome)
+                tried.append(Tried(item, useful, note or item.action.note))
+            watch(len(tried))
+    return Preview(planned.selected, tuple(tried), tuple(freed), tuple(lost), planned.faults)
+
+
+def _try(
+    store: Store, writer: BatchWriter, place: tuple[str, str | None], items: Sequence[Planned]
+) -> tuple[Outcome, list[str | None]]:
+    market, identifier = place
+    before = states(store, market, identifier, [item.case.id for item in items])
+    notes: list[str | None] = []
+    results: list[int] = []
+    for item in items:
+        try:
+            with store.transaction() as tx:
+                results.append(act(tx, item.case.id, item.action, "dry run", item.action.note) or item.case.id)
+            notes.append(None)
+        except NotDone as why:
+            results.append(item.case.id)
+            notes.append(str(why))
+    judge_again(store, writer, market, identifier)
+    refused = refusals(store, results)
+    notes = [note or refused.get(result) for note, result in zip(notes, results, strict=True)]
+    return compared(before, states(store, market, identifier, list(before))), notes
+
+
+def refusals(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    """What the Kernel has against messages that it did not accept."""
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        sql = "SELECT id, state, waits_for FROM kernel_message WHERE true"
+        rows = [row for row in driver.matching(sql, ids, "id") if row[1] not in APPLIED]
+        codes = current_codes(connection, [row[0] for row in rows])
+    return {n: f"{state} {waits_for or ' '.join(codes.get(n, ()))}".strip() for n, state, waits_for in rows}
+
+
+def _needed(item: Planned, outcome: Outcome) -> bool:
+    """A message that is only sent back is worth it when it is freed itself."""
+    return not isinstance(item.action, Replay) or item.case.id in outcome.freed
+
+
+def difference(item: Planned) -> str:
+    """What an item changes, line by line: the Kernel XML before and after, one attribute a line."""
+    before = "" if type(item.action).__name__ == "Create" else spread(encode(item.case.message))
+    after = before if isinstance(item.action, Replay) else spread(encode(item.action.message))
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "stored", "corrected", lineterm="", n=1)
+    return "\n".join(lines)
+
+
+def spread(xml: str) -> str:
+    """Kernel XML with one element and one attribute a line, to compare."""
+    return re.sub(r'(?<=") (?=[A-Za-z:]+=")', "\n    ", xml.replace("><", ">\n<"))

@@ -1,0 +1,108 @@
+"""Makes the start of supply that messages of a contract wait for.
+
+When an entry is lost, all that belongs to its contract waits. The start is deduced: its contract from the reference
+that the waiting messages bear, its instant from the first day of the contract where one of them states it, else from
+the earliest of them. A start that did arrive and was refused is not replaced by one of ours: that one is to be
+corrected. Where an earlier contract still runs, its end is missing too and has to be made first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, time
+
+from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.correction.script import Create, Parameter, Script, Selection
+from energycomm.kernel.messages import AccessPointData, ContractTerms, EndOfSupply, KernelMessage, StartOfSupply
+from energycomm.pipeline.instants import instant, micros
+
+ENTRY = {"FR": ("C15", "MES")}
+"""Market -> message type and event of an entry that says no more than that supply begins."""
+
+SCRIPT = Script(
+    title="Create a missing start of supply",
+    selection=Selection(waits_for=("StartOfSupply",)),
+    parameters=(
+        Parameter(
+            name="supplier", help="supplier from then on; that of the waiting messages or the receiver", default=""
+        ),
+        Parameter(name="event", help="the market's code of the event; its usual entry", default=""),
+    ),
+    automatic=True,
+)
+
+
+def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
+    """The start that the message waits for, once a contract: from the earliest message that waits."""
+    reference = case.message.contract_reference
+    fellows = [one for one in case.around if _waits(one) and one.message.contract_reference == reference]
+    starts = [one for one in case.around if isinstance(one.message, StartOfSupply)]
+    if any((one.at, one.id) < (case.at, case.id) for one in fellows):
+        return None
+    if any(one.message.contract_reference == reference for one in starts if reference or one.state not in APPLIED):
+        return None
+    if reference is None and any(_waits(one) and one.message.contract_reference for one in case.around):
+        return None
+    ended = max(
+        (one.at for one in case.around if isinstance(one.message, EndOfSupply) and one.at <= case.at), default=None
+    )
+    if any(one.state not in APPLIED and (ended or one.at) <= one.at <= case.at for one in starts):
+        return None  # under another reference, perhaps, but it did arrive
+    since = [one.message for one in fellows] + [case.message]
+    at = _begin(case, since, ended)
+    market_type, event = ENTRY.get(case.message.market, (case.message.market_type, case.message.market_reason))
+    points = [one for one in [*since, *(other.message for other in case.around)] if isinstance(one, AccessPointData)]
+    supplier = parameters["supplier"] or _stated([one.supplier for one in points]) or case.message.receiver
+    message = StartOfSupply(
+        market=case.message.market,
+        energy=case.message.energy,
+        market_type=market_type,
+        market_reason=parameters["event"] or event,
+        reason="move-in",
+        reference=f"deduced start {case.identifier} {reference or ''}".strip(),
+        created=at,
+        effective=at,
+        access_point=case.identifier,
+        contract_reference=reference,
+        sender=case.message.sender,
+        receiver=case.message.receiver,
+        sender_role=case.message.sender_role,
+        receiver_role=case.message.receiver_role,
+        grid_operator=case.message.grid_operator,
+        supplier=supplier,
+        balance_responsible=_stated([one.balance_responsible for one in points]) or supplier,
+        contract_start=at.date(),
+    )
+    return Create(message, f"start of contract {reference or '(unnamed)'} deduced from {len(since)} waiting messages")
+
+
+def _begin(case: Case, since: list[KernelMessage], ended: int | None) -> datetime:
+    """The first instant of the contract: as stated where that fits, else that of the earliest that needs it."""
+    zone = case.message.effective.tzinfo
+    earliest = min([case.at, *_orphans(case, ended)])
+    stated = [
+        datetime.combine(message.contract_start, time(), zone)
+        for message in since
+        if isinstance(message, ContractTerms) and message.contract_start is not None
+    ]
+    for begin in stated:
+        if micros(begin) <= earliest and (ended is None or micros(begin) >= ended):
+            return begin
+    return instant(earliest).astimezone(zone)
+
+
+def _orphans(case: Case, ended: int | None) -> list[int]:
+    """Instants of refused measures that name no contract and lie after the end of the one before."""
+    return [
+        one.at
+        for one in case.around
+        if ended is not None and one.state == "rejected" and one.message.contract_reference is None and one.at > ended
+    ]
+
+
+def _stated(values: list[str | None]) -> str | None:
+    return next((value for value in values if value), None)
+
+
+def _waits(one: Neighbour) -> bool:
+    return one.state not in APPLIED and (one.waits_for or "").startswith("StartOfSupply")

@@ -1,0 +1,214 @@
+"""Tickets: what no correction frees, grouped for whoever can do something about it, with its evidence."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from energycomm.correction.analysis import Judged
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.messages import micros_of, moment
+from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import UserError
+from energycomm.pipeline.instants import now_micros
+from energycomm.pipeline.rows import insert_numbered
+
+TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
+"""States that become `ticketed`; a message in quarantine goes on waiting."""
+
+STATES = ("open", "waiting", "closed")
+
+
+class Ticket(Struct, frozen=True, kw_only=True):
+    """A ticket as it stands."""
+
+    id: int
+    title: str
+    error_class: str
+    codes: str
+    market: str
+    grid_operator: str | None
+    evidence: dict[str, Any]
+    state: str
+    owner: str | None
+    due: datetime | None
+    by: str
+    created_at: datetime
+    closed_at: datetime | None
+    link: str | None
+    messages: tuple[int, ...]
+
+
+def make_tickets(
+    store: Store, cases: Sequence[Judged], by: str, *, owner: str | None = None, due_days: int | None = None
+) -> list[int]:
+    """One ticket for each (market, grid operator, error class, codes); messages that have an open one are left out.
+
+    Args:
+      store: the EIS.
+      cases: what is left.
+      by: who makes them.
+      owner: who takes them up.
+      due_days: days until they are due.
+
+    Returns:
+      The ids of the tickets that were made or got more messages.
+    """
+    ticketed = _in_open_tickets(store)
+    groups: dict[tuple[str, str, str, str], list[Judged]] = defaultdict(list)
+    for one in cases:
+        if one.case.id not in ticketed:
+            codes = " ".join(one.case.codes) or (one.case.waits_for or one.case.state)
+            key = (one.case.message.market, one.case.grid_operator or "", one.error_class, codes[:200])
+            groups[key].append(one)
+    with store.transaction() as tx:
+        return [_make(tx, key, members, by, owner, due_days) for key, members in sorted(groups.items())]
+
+
+def _in_open_tickets(store: Store) -> set[int]:
+    sql = "SELECT m.message_id FROM ticket_message m JOIN ticket t ON t.id = m.ticket_id WHERE t.state <> 'closed'"
+    with reading(store.engine) as connection:
+        return {row[0] for row in driver_of(connection).rows(sql)}
+
+
+def _make(
+    tx: StoreTransaction,
+    key: tuple[str, str, str, str],
+    members: list[Judged],
+    by: str,
+    owner: str | None,
+    due_days: int | None,
+) -> int:
+    market, operator, error_class, codes = key
+    now = now_micros()
+    sql = (
+        "SELECT id FROM ticket WHERE market = ? AND coalesce(grid_operator, '') = ? AND error_class = ? AND codes = ? "
+        "AND state <> 'closed'"
+    )
+    known = tx.driver.rows(sql, key)
+    if known:
+        ticket_id: int = known[0][0]
+    else:
+        (ticket_id,) = tx.reserve(tables.ticket, 1)
+        points = {one.case.identifier for one in members if one.case.identifier}
+        title = f"{codes}: {len(members)} messages of {len(points)} access points ({error_class})"[:200]
+        due = None if due_days is None else now + due_days * 86_400_000_000
+        row = (ticket_id, title, error_class, codes, market, operator or None, _evidence(members), "open", owner, due)
+        tx.insert(tables.ticket, [(*row, by[:120], now, None, None)])
+    tx.insert(tables.ticket_message, [(ticket_id, one.case.id) for one in members])
+    moved = [one.case for one in members if one.case.state in TICKETABLE]
+    tx.set_states([(case.id, "ticketed", case.waits_for, None) for case in moved])
+    why = f"ticket {ticket_id}"
+    changes = [(case.id, case.state, "ticketed", now, by[:120], None, why) for case in moved]
+    insert_numbered(tx, tables.state_change, changes)
+    return ticket_id
+
+
+def _evidence(members: list[Judged]) -> str:
+    words = Counter((one.error_class, one.words) for judged in members for one in judged.evidence)
+    shown = [{"class": name, "found": text, "messages": count} for (name, text), count in words.most_common(20)]
+    points = sorted({one.case.identifier for one in members if one.case.identifier})
+    return msgspec.json.encode({"evidence": shown, "access_points": points[:200]}).decode()
+
+
+def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = None) -> list[Ticket]:
+    """Tickets, the newest first; those in a state, or one."""
+    sql = (
+        'SELECT id, title, error_class, codes, market, grid_operator, evidence, state, owner, due_at, "by", '
+        "created_at, closed_at, link FROM ticket ORDER BY id DESC"
+    )
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = [row for row in driver.rows(sql) if state in (None, row[7]) and ticket_id in (None, row[0])]
+        messages: dict[int, list[int]] = defaultdict(list)
+        sql = "SELECT ticket_id, message_id FROM ticket_message WHERE true"
+        for number, message_id in driver.matching(sql, [row[0] for row in rows], "ticket_id", "ORDER BY 1, 2"):
+            messages[number].append(message_id)
+    return [
+        Ticket(
+            id=row[0],
+            title=row[1],
+            error_class=row[2],
+            codes=row[3],
+            market=row[4],
+            grid_operator=row[5],
+            evidence=msgspec.json.decode(row[6]),
+            state=row[7],
+            owner=row[8],
+            due=None if row[9] is None else moment(row[9]),
+            by=row[10],
+            created_at=moment(row[11]),
+            closed_at=None if row[12] is None else moment(row[12]),
+            link=row[13],
+            messages=tuple(messages[row[0]]),
+        )
+        for row in rows
+    ]
+
+
+def change_ticket(
+    store: Store,
+    ticket_id: int,
+    *,
+    state: str | None = None,
+    owner: str | None = None,
+    due: datetime | None = None,
+    link: str | None = None,
+) -> Ticket:
+    """Change what is given of a ticket.
+
+    Raises:
+      UserError: there is none, or no such state.
+    """
+    if state is not None and state not in STATES:
+        raise UserError(f"{state!r} is no state of a ticket.", f"States: {', '.join(STATES)}.")
+    if not tickets(store, ticket_id=ticket_id):
+        raise UserError(f"There is no ticket {ticket_id}.", "`energycomm correct tickets` lists them.")
+    closed = now_micros() if state == "closed" else None
+    with store.transaction() as tx:
+        if state is not None:
+            tx.driver.run("UPDATE ticket SET state = ?, closed_at = ? WHERE id = ?", (state, closed, ticket_id))
+        if owner is not None:
+            tx.driver.run("UPDATE ticket SET owner = ? WHERE id = ?", (owner[:120], ticket_id))
+        if due is not None:
+            tx.driver.run("UPDATE ticket SET due_at = ? WHERE id = ?", (micros_of(due), ticket_id))
+        if link is not None:
+            tx.driver.run("UPDATE ticket SET link = ? WHERE id = ?", (link[:400], ticket_id))
+    return tickets(store, ticket_id=ticket_id)[0]
+
+
+def close_settled(store: Store) -> list[int]:
+    """Close the tickets whose messages are all accepted or dealt with; their ids."""
+    sql = (
+        "SELECT t.id FROM ticket t WHERE t.state <> 'closed' AND NOT EXISTS (SELECT 1 FROM ticket_message m "
+        "JOIN kernel_message k ON k.id = m.message_id WHERE m.ticket_id = t.id "
+        "AND k.state NOT IN ('accepted', 'treated', 'withdrawn')) ORDER BY t.id"
+    )
+    with store.transaction() as tx:
+        ids = [row[0] for row in tx.driver.rows(sql)]
+        now = now_micros()
+        closing = "UPDATE ticket SET state = 'closed', closed_at = ? WHERE id = ?"
+        tx.driver.many(closing, [(now, number) for number in ids])
+    return ids
+
+
+def delegate(store: Store, message_ids: Sequence[int], to: str, by: str, text: str) -> list[int]:
+    """Give stuck messages to a colleague, with a note; the ids that were given."""
+    now = now_micros()
+    with store.transaction() as tx:
+        rows = tx.driver.matching("SELECT id, state, waits_for FROM kernel_message WHERE true", message_ids, "id")
+        chosen = [row for row in rows if row[1] in ("rejected", "engine_error", "delegated")]
+        tx.set_states([(row[0], "delegated", row[2], None) for row in chosen])
+        why = f"to {to}: {text}"[:400]
+        changes = [(row[0], row[1], "delegated", now, by[:120], None, why) for row in chosen]
+        insert_numbered(tx, tables.state_change, changes)
+        notes = [(row[0], None, None, now, by[:120], to[:120], text) for row in chosen]
+        insert_numbered(tx, tables.note, notes)
+    return [row[0] for row in chosen]

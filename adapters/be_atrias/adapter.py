@@ -1,0 +1,120 @@
+"""The Belgian adapter: what the clearing house sends to a supplier, and what a supplier asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import IO
+
+from msgspec import structs
+
+from adapters.be_atrias import calorific, times
+from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.documents import DIGESTERS, MARKET, Walk
+from adapters.be_atrias.edifact import digesting as edifact
+from adapters.be_atrias.mapping import Table, table
+from adapters.be_atrias.requests import build, built_kinds
+from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from energycomm.kernel import safexml
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+ANSWER_WITHIN = timedelta(days=5)
+"""How long an answer of the clearing house may take before the request is overdue; an assumption."""
+
+
+def _types(mapping: Table) -> dict[str, DocumentType]:
+    rows = {
+        label: DocumentType(label, "xml", document.root, (mapping.version,), document.about)
+        for label, document in mapping.documents.items()
+        if label in DIGESTERS
+    }
+    rows[calorific.LABEL] = DocumentType(calorific.LABEL, "other", "GCVMonth", ("1",), calorific.ABOUT)
+    rows[edifact.LABEL] = DocumentType(edifact.LABEL, "other", "UNB", ("D",), edifact.ABOUT)
+    return rows
+
+
+class BeAtrias:
+    """Reads and writes the documents of the mapping table. Satisfies `adapters.contract.Adapter`.
+
+    `service` holds the names of the message service, as the channel that polls it wants them; `answer_within` the time
+    that an answer to each kind of request may take.
+
+    An object may be used by several threads at once.
+    """
+
+    market: str = MARKET
+    zone: str = times.ZONE
+
+    def __init__(self) -> None:
+        mapping = table()
+        self.types: Mapping[str, DocumentType] = _types(mapping)
+        self.builds: frozenset[str] = built_kinds(mapping)
+        self.service: Mapping[str, str] = mapping.service
+        self.answer_within: Mapping[str, timedelta] = dict.fromkeys(self.builds, ANSWER_WITHIN)
+        self._roots = {document.root: document for document in mapping.documents.values()}
+
+    def dispatch(self, sniff: Sniff) -> str | Refusal:
+        """The label of a member's type: by root element and namespace, or by the first characters of a text.
+
+        Returns:
+          A label of `types`, or a refusal: TYPE_UNKNOWN for a document that we send ourselves, VERSION_UNKNOWN for a
+          root we know in another namespace, TYPE_NOT_OURS for anything else.
+        """
+        expected = ", ".join(self.types)
+        if sniff.form == "xml":
+            document = self._roots.get(sniff.root or "")
+            if document is None:
+                return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, expected)
+            if sniff.namespace != document.namespace:
+                return refusal("VERSION_UNKNOWN", sniff.name, sniff.namespace, document.namespace)
+            if document.label not in self.types:
+                return refusal("TYPE_UNKNOWN", sniff.name, sniff.root, expected)
+            return document.label
+        if sniff.form == "other" and sniff.root:
+            if edifact.recognised(sniff.root):
+                return edifact.LABEL
+            if calorific.recognised(sniff.root, table()):
+                return calorific.LABEL
+        return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, expected)
+
+    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+
+        A refusal may also come after transactions, where the stream turns out to be damaged in the middle or the
+        counters at the end of an interchange do not agree.
+        """
+        if label not in self.types:
+            yield refusal("TYPE_UNKNOWN", name, label, ", ".join(self.types))
+            return
+        try:
+            if label == edifact.LABEL:
+                yield from edifact.parts(table(), content)
+            elif label == calorific.LABEL:
+                yield from calorific.parts(table(), content, name)
+            else:
+                yield from Walk(table(), table().documents[label]).parts(content)
+        except (Unreadable, safexml.Unreadable) as unreadable:
+            refused = unreadable.refusal
+            yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
+
+    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`."""
+        for part in self.digest(label, content, name):
+            if isinstance(part, Refusal):
+                return [part]
+            if isinstance(part, Transaction) and part.position == position:
+                return part.refusals
+        return []
+
+    def series(self, name: str) -> Series | Refusal | None:
+        """None: no numbered series of file names is known in Belgium."""
+        return None
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """The document that asks the market for what a Kernel message says. See `adapters.be_atrias.requests`."""
+        return build(table(), message, reference)
+
+
+adapter = BeAtrias()
+"""What the entry point ``be`` of the group ``energycomm.adapters`` names."""

@@ -1,0 +1,1 @@
+"""The older EDIFACT generation of the Belgian market: UTILMD, MSCONS, APERAK and CONTRL."""

@@ -1,0 +1,84 @@
+"""Builds the CONTRL that answers an interchange: accepted, or which message is refused with which code (list 0085)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import IO
+
+from adapters.be_atrias.codes import Unreadable
+from adapters.be_atrias.edifact.syntax import Interchange, Message, read
+from adapters.be_atrias.mapping import table
+from adapters.be_atrias.times import belgian
+from energycomm.kernel.verdicts import Refusal
+
+ACCEPTED, REFUSED = "7", "4"
+UNSPECIFIED = "18"
+_SPECIAL = "?+:'"
+
+
+def control_answer(content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+    """The CONTRL for an interchange.
+
+    Args:
+      content: the interchange that came.
+      reference: our reference of the answer, at most 14 characters.
+      created: when the answer is written.
+
+    Returns:
+      The bytes of an interchange with one CONTRL; None where nothing but CONTRL came, which is never answered; a
+      refusal where not even the interchange's header can be read, so that nobody is there to be answered.
+    """
+    interchange: Interchange | None = None
+    messages: list[Message] = []
+    fault = ""
+    try:
+        for part in read(content):
+            if isinstance(part, Interchange):
+                interchange = part
+            elif isinstance(part, Message):
+                part.segments = []
+                messages.append(part)
+            else:
+                fault = part.fault
+    except Unreadable as unreadable:
+        if interchange is None:
+            return unreadable.refusal
+        fault = UNSPECIFIED
+    assert interchange is not None  # read gives it first, or raises
+    if messages and all(message.type == "CONTRL" for message in messages):
+        return None
+    return _written(interchange, messages, fault, reference, belgian(created))
+
+
+def _written(interchange: Interchange, messages: list[Message], fault: str, reference: str, created: datetime) -> bytes:
+    kind = table().edifact["control"]
+    body = [_segment("UNH", "1", (kind["type"], kind["version"], str(kind["release"]), kind["agency"]))]
+    action = REFUSED if fault else ACCEPTED
+    body.append(
+        _segment("UCI", interchange.reference, (interchange.sender, "14"), (interchange.receiver, "14"), action, fault)
+    )
+    for message in messages if not fault else ():
+        name = tuple(
+            part for part in (message.type, message.version, message.release, message.agency, message.association)
+        )
+        verdict = REFUSED if message.fault else ACCEPTED
+        body.append(_segment("UCM", message.reference, name, verdict, message.fault))
+    body.append(_segment("UNT", str(len(body) + 1), "1"))
+    stamp = (created.strftime("%y%m%d"), created.strftime("%H%M"))
+    head = _segment("UNB", ("UNOC", "3"), (interchange.receiver, "14"), (interchange.sender, "14"), stamp, reference)
+    whole = ["UNA:+.? '", head, *body, _segment("UNZ", "1", reference)]
+    return "".join(whole).encode("latin-1", "replace")
+
+
+def _segment(tag: str, *elements: str | tuple[str, ...]) -> str:
+    written = []
+    for element in elements:
+        parts = (element,) if isinstance(element, str) else element
+        written.append(":".join(_released(part) for part in parts).rstrip(":"))
+    while written and not written[-1]:
+        written.pop()
+    return "+".join((tag, *written)) + "'"
+
+
+def _released(text: str) -> str:
+    return "".join(f"?{figure}" if figure in _SPECIAL else figure for figure in text)

@@ -1,0 +1,131 @@
+"""Digests the measures of one access point of a MSCONS: indexes, energies between two readings, interval series."""
+
+from __future__ import annotations
+
+from sys import intern
+from typing import Any
+
+from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.edifact.facts import Facts, number, short
+from adapters.be_atrias.edifact.syntax import Segment
+from adapters.be_atrias.mapping import Table
+from adapters.be_atrias.measure import meter_readings, metered_series
+from adapters.be_atrias.reading import Values
+from energycomm.kernel.messages import KernelMessage
+
+
+def measures(
+    table: Table, run: list[Segment], head: dict[str, Any], reference: str
+) -> tuple[str | None, list[KernelMessage]]:
+    """The Kernel messages of one point.
+
+    Args:
+      table: the mapping table.
+      run: the segments of the point, with the dates of the message before them.
+      head: what every Kernel message begins with.
+      reference: of the transaction.
+
+    Returns:
+      The access point and the messages.
+
+    Raises:
+      Unreadable: a date, number or code that cannot be read, or nothing measured at all.
+    """
+    first = next((at for at, segment in enumerate(run) if segment.tag == "LIN"), len(run))
+    facts = Facts(table).take(run[:first])
+    point = facts.names.get("access_point")
+    values: Values = {"reference": reference, "access_point": point, "registers": [], "volumes": []}
+    head = {**head, "reason": "periodic"}
+    natures: set[str] = set()
+    messages: list[KernelMessage] = []
+    lines = [at for at, segment in enumerate(run) if segment.tag == "LIN"]
+    for at, end in zip(lines, [*lines[1:], len(run)][: len(lines)], strict=True):
+        line = _Line(table, facts, run[at:end])
+        if len(line.values) > 1:
+            messages += _series(line, values, head)
+            continue
+        for kind, nature, item, dates in line.values:
+            natures.add(nature)
+            values["registers" if kind == "index" else "volumes"].append(item)
+            known = {**facts.dates, **dates}
+            values["effective"] = known.get("reading") or known.get("period_end") or known.get("period")
+            values["previous_date"] = known.get("start") or known.get("period_start")
+    if values["registers"] or values["volumes"]:
+        if values["effective"] is None:
+            raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the time of the reading"))
+        values["nature"] = "estimated" if "estimated" in natures else "read"
+        if "meter" in facts.names:
+            values["meter"] = facts.names["meter"]
+        messages += meter_readings(values, head)
+    if not messages:
+        raise Unreadable(refusal("SYN_MISSING", "LIN", expected="a quantity"))
+    return point, messages
+
+
+class _Line:
+    """One LIN: its register, its unit and its quantities with their dates."""
+
+    def __init__(self, table: Table, facts: Facts, run: list[Segment]) -> None:
+        identifier = short(run[0].get(2) or run[0].get(0), 64, "LIN")
+        listed = table.edifact["registers"].get(identifier)
+        self.time_class: str = listed[0] if listed else identifier
+        self.direction: str = intern(listed[1]) if listed else "consumption"
+        self.register = identifier
+        self.unit = ""
+        self.values: list[tuple[str, str, Values, dict[str, Any]]] = []
+        for at, segment in enumerate(run):
+            if segment.tag == "MEA":
+                self.unit = segment.get(2) or self.unit
+            elif segment.tag == "QTY":
+                self._quantity(table, facts, segment, run[at + 1 :])
+
+    def _quantity(self, table: Table, facts: Facts, segment: Segment, rest: list[Segment]) -> None:
+        qualifier, text = segment.get(0), segment.get(0, 1)
+        if qualifier not in table.edifact["quantities"]:
+            raise Unreadable(refusal("SYN_CODE", "QTY", qualifier, ", ".join(table.edifact["quantities"])))
+        kind, nature = table.edifact["quantities"][qualifier]
+        code = segment.get(0, 2) or self.unit
+        if not code:
+            raise Unreadable(refusal("SYN_MISSING", "MEA", expected="the unit"))
+        unit = table.codes["unit"].words.get(code, code)
+        item: Values = {"time_class": self.time_class, "direction": self.direction, "unit": short(unit, 64, "MEA")}
+        value = number(text)
+        item["value" if kind == "index" else "quantity"] = int(value) if kind == "index" else value
+        dates = []
+        for following in rest:
+            if following.tag != "DTM":
+                break
+            dates.append(following)
+        self.values.append((kind, nature, item, Facts(table, facts.zone).take(dates).dates))
+
+
+def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMessage]:
+    """Several quantities of one line, each with its period: values at regular intervals."""
+    periods = [dates for _, _, _, dates in line.values]
+    if not all("start" in dates and "period_end" in dates for dates in periods):
+        raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the period of every quantity"))
+    start, end = periods[0]["start"], periods[-1]["period_end"]
+    step = int((periods[0]["period_end"] - start).total_seconds() // 60)
+    if step < 1:
+        raise Unreadable(refusal("SYN_VALUE", "DTM", str(step), "a period of at least a minute"))
+    positions = [
+        {
+            "position": at,
+            "value": item.get("quantity", item.get("value")),
+            "quality": "estimated" if nature == "estimated" else "as-read",
+        }
+        for at, (_, nature, item, _) in enumerate(line.values, 1)
+    ]
+    made: Values = {
+        "reference": values["reference"],
+        "access_point": values["access_point"],
+        "effective": start,
+        "end": end,
+        "resolution": step,
+        "unit": line.values[0][2]["unit"],
+        "product": "active-energy",
+        "direction": line.direction,
+        "register": line.register,
+        "positions": positions,
+    }
+    return metered_series(made, head)

@@ -1,0 +1,143 @@
+"""Builders: what a supplier asks of the clearing house, as the document of the mapping table; and the way back.
+
+Building is deterministic: the same Kernel message and reference give the same bytes. The document's own reference is
+the one given; the market repeats it in its answer. Every document is checked against its schema before it is given out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from adapters.be_atrias import schema
+from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.mapping import Document, Table
+from adapters.be_atrias.reading import Reading, Values
+from adapters.be_atrias.times import midnight
+from adapters.be_atrias.writing import write
+from adapters.contract import OutgoingMessage
+from energycomm.kernel import safexml
+from energycomm.kernel.family import kind_of
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import Address
+from energycomm.kernel.verdicts import Refusal
+
+CONTENT_TYPE = "application/xml; charset=utf-8"
+_CANCELLED = {
+    "SupplierSwitchRequest": "start-request",
+    "MoveInRequest": "start-request",
+    "CombinedSwitchRequest": "start-request",
+    "MoveOutRequest": "stop-request",
+    "EndOfSupplyRequest": "stop-request",
+    "ContractChangeRequest": "change-request",
+    "MasterDataUpdate": "data-request",
+}
+"""Kind of a request that is withdrawn -> word of the code list ``cancelled``."""
+
+
+def built_kinds(table: Table) -> frozenset[str]:
+    """Every kind that a document of the table is built from."""
+    return frozenset(kind for document in table.documents.values() for kind in document.kinds)
+
+
+def build(table: Table, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+    """The document that asks the market for what a Kernel message says.
+
+    Args:
+      table: the mapping table.
+      message: an outgoing message that the rules let pass.
+      reference: our reference of it, at most 64 characters; the market repeats it.
+
+    Returns:
+      The document; or a refusal: BUILD_KIND, BUILD_MISSING, BUILD_VALUE, BUILD_SCHEMA.
+    """
+    kind = kind_of(message)
+    document = next((row for row in table.documents.values() if kind in row.kinds), None)
+    if document is None:
+        return refusal("BUILD_KIND", value=kind, expected=", ".join(sorted(built_kinds(table))))
+    head = {
+        "document": reference,
+        "type": document.type,
+        "created": message.created,
+        "sender": message.sender,
+        "receiver": message.receiver,
+        "reason": document.kinds[kind],
+        "role": message.sender_role or "supplier",
+        "energy": message.energy,
+    }
+    try:
+        content = write(table, document, head, [_values(message, reference)])
+    except Unreadable as unreadable:
+        return unreadable.refusal
+    parsed = safexml.parse_bytes(content)
+    if isinstance(parsed, Refusal):
+        return refusal("BUILD_SCHEMA", document.root, parsed.value, parsed.expected)
+    errors = schema.check(table, document, parsed)
+    if errors:
+        return refusal("BUILD_SCHEMA", errors[0].path, expected=errors[0].expected)
+    return OutgoingMessage(type=document.label, content=content, reference=reference, content_type=CONTENT_TYPE)
+
+
+def _values(message: KernelMessage, reference: str) -> Values:
+    """The fields of a Kernel message under the names of the mapping table."""
+    values: Values = {name: getattr(message, name) for name in message.__struct_fields__}
+    requested = values.get("requested_date")
+    values |= {
+        "reference": reference,
+        "original": message.correlation,
+        "effective": midnight(requested) if requested else message.effective,
+        "contract": values.get("contract") or message.contract_reference,
+    }
+    if "supplier" in values:
+        values["supplier"] = values["supplier"] or message.sender
+    if values.get("subscribed_power") is not None:
+        values["power_unit"] = "kVA"
+    if "cancelled_kind" in values:
+        values["cancelled"] = _CANCELLED.get(str(values["cancelled_kind"]))
+    if values.get("registers"):
+        values["registers"] = [_part(register) for register in values["registers"]]
+    home = values.get("forwarding_address")
+    if isinstance(home, Address):
+        values |= {f"customer_{name}": getattr(home, name) for name in home.__struct_fields__}
+    return values
+
+
+def _part(part: Any) -> Values:
+    return {name: getattr(part, name) for name in part.__struct_fields__}
+
+
+class Request(NamedTuple):
+    """A document as whoever receives it reads it.
+
+    Attributes:
+      document: its row of the mapping table.
+      head: values of header and context.
+      pieces: values of each CH message.
+      refusals: what is wrong with it; empty where it is good.
+    """
+
+    document: Document
+    head: Values
+    pieces: list[Values]
+    refusals: list[Refusal]
+
+
+def read_back(table: Table, content: bytes) -> Request | Refusal:
+    """Read any document of the table whole, as the market reads what we send. For simulators and tests."""
+    root = safexml.parse_bytes(content)
+    if isinstance(root, Refusal):
+        return root
+    space, _, name = str(root.tag).rpartition("}")
+    document = next((row for row in table.documents.values() if row.root == name), None)
+    if document is None or space[1:] != document.namespace:
+        return refusal("TYPE_UNKNOWN", value=str(root.tag), expected="a root and namespace of the mapping table")
+    head, pieces, refusals = Reading(table), [], []
+    for element in root:
+        tag = str(element.tag).rpartition("}")[2]
+        if tag == document.piece.tag:
+            reading = Reading(table)
+            reading.walk(element, document.piece, document)
+            pieces.append(reading.values)
+            refusals += reading.refusals
+        elif tag in document.head.children:
+            head.walk(element, document.head.children[tag], document)
+    return Request(document, head.values, pieces, [*head.refusals, *refusals])

@@ -1,0 +1,37 @@
+"""The simulator of the Belgian market: lives as ebIX documents, and a clearing house that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adapters.be_atrias.simulator.answers import BelgianClerk
+from adapters.be_atrias.simulator.lives import BelgianWriter
+from energycomm.simulation.playing import PLAYABLE, Count, play
+from energycomm.simulation.scenario import Scenario
+
+
+class BelgianSimulator:
+    """Satisfies `energycomm.simulation.port.Simulator`."""
+
+    market: str = "BE"
+    fault_months: int = 1
+    schemes: tuple[str, ...] = ()
+    flat_types: tuple[str, ...] = ()
+    clerk = BelgianClerk()
+
+    def playable(self) -> Mapping[str, tuple[str, ...]]:
+        """Wrong order and duplicates."""
+        return PLAYABLE
+
+    def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Count:
+        """Play a scenario; there is no encryption of envelopes in Belgium."""
+        return play(scenario, BelgianWriter(), folder)
+
+    def flat_file(self, folder: Path, kind: str, size: int, seed: int) -> Sequence[Path]:
+        """Nothing: no message of this market grows to any size."""
+        return ()
+
+
+simulator = BelgianSimulator()
+"""What the entry point ``be`` of the group ``energycomm.simulators`` names."""

@@ -1,0 +1,180 @@
+"""What a market adapter is. A new market is one folder with an object that satisfies `Adapter`, plus its rule files.
+
+The gateway opens envelopes (decryption, zip, safety of XML) and hands each member to the adapter of its market as a
+stream. The adapter says what the member is (`dispatch`), splits it into CH messages and digests each into Kernel
+messages (`digest`). Bad content is a value (`Refusal`), never an exception: one bad transaction harms no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Literal, NamedTuple, Protocol
+
+from msgspec import Struct
+
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+
+class Sniff(NamedTuple):
+    """What can be seen of a member without digesting it.
+
+    Attributes:
+      name: file name of the member, without folders.
+      form: how the content is written.
+      root: local name of the XML root element; the first keys, comma separated, of a JSON object;
+        the first characters of any other text (EDIFACT, CSV).
+      namespace: namespace of the XML root element.
+      namespaces: namespaces that the beginning of an XML document declares: where the root is one that many share, a
+        SOAP envelope, they tell whose content it carries.
+    """
+
+    name: str
+    form: Literal["xml", "json", "other"]
+    root: str | None = None
+    namespace: str | None = None
+    namespaces: tuple[str, ...] = ()
+
+
+class Series(NamedTuple):
+    """A file's place in a numbered series.
+
+    Attributes:
+      key: names the series within the market; two files of one key are numbered one after the other.
+      number: the number in the file's name; None where numbers of this type say nothing (on-demand files).
+      stamp: time stamp in the file's name, as written there.
+    """
+
+    key: str
+    number: int | None
+    stamp: str | None = None
+
+
+class Transaction(Struct, frozen=True, kw_only=True):
+    """One CH message: the smallest thing a market can accept or refuse, digested or refused.
+
+    Attributes:
+      position: number of the CH message within its member, from 1.
+      type: the market's message type, C15.
+      version: schema version it was read as.
+      reference: the market's own reference, as natural as it has one; unique per content within (market, sender).
+      access_point: identifier as written, None where none is concerned.
+      sender: party that sent the member.
+      identity: 16 bytes that are equal exactly for equal content of equal reference and sender, whatever envelope,
+      header
+        date or white space it came with. A second arrival of the same identity is a duplicate.
+      messages: the Kernel messages, in business order; empty when refused.
+      refusals: why it could not be digested; empty when it could.
+      notes: what was noticed and did not prevent digestion.
+    """
+
+    position: int
+    type: str
+    version: str | None
+    reference: str
+    access_point: str | None
+    sender: str | None
+    identity: bytes
+    messages: tuple[KernelMessage, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    notes: tuple[Refusal, ...] = ()
+
+
+class OutgoingMessage(Struct, frozen=True, kw_only=True):
+    """A message to the market, in the market's own form: built once, and the same bytes on every retry.
+
+    Attributes:
+      type: the market's message type or service.
+      content: the bytes to send.
+      reference: our message id, which the market repeats in its answers (`correlation` of the Kernel messages that
+        `digest` makes of them).
+      content_type: media type of the content, as a transport announces it.
+    """
+
+    type: str
+    content: bytes
+    reference: str
+    content_type: str
+
+
+class MemberHead(Struct, frozen=True, kw_only=True):
+    """The header of a member, given once before its transactions.
+
+    Attributes:
+      type: the market's message type.
+      declared_version: version the header declares; noted, never a reason to refuse.
+      version: version the content was read as.
+      sender, receiver: parties of the header.
+      created: when the market wrote it, as written.
+      announced: number of transactions the header announces, where it does.
+      notes: what was noticed in the header.
+    """
+
+    type: str
+    declared_version: str | None = None
+    version: str | None = None
+    sender: str | None = None
+    receiver: str | None = None
+    created: str | None = None
+    announced: int | None = None
+    notes: tuple[Refusal, ...] = ()
+
+
+class DocumentType(NamedTuple):
+    """One row of an adapter's visible table: how a member's type is recognised and what reads it."""
+
+    label: str
+    form: Literal["xml", "json", "other"]
+    root: str
+    versions: tuple[str, ...]
+    about: str
+
+
+class Adapter(Protocol):
+    """A market adapter, found through the entry point group ``energycomm.adapters``."""
+
+    market: str
+    """ISO code of the market: FR."""
+    zone: str
+    """IANA name of the market's legal time."""
+    types: Mapping[str, DocumentType]
+    """Every document type the adapter digests, by label."""
+    builds: frozenset[str]
+    """Names of the outgoing Kernel kinds that `build` knows."""
+
+    def dispatch(self, sniff: Sniff) -> str | Refusal:
+        """The label of the member's type (`Dispatch_in`), or a refusal: unknown type, unknown version.
+
+        A member that is not of this market at all gives the refusal code ``TYPE_NOT_OURS``.
+        """
+
+    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """Split one member and digest its CH messages (`Parser_in`, `Digester_i`).
+
+        Yields one `MemberHead`, then a `Transaction` per CH message. A `Refusal` ends the member: its header could not
+        be read. The stream is read once, in constant memory. The content was checked before: well-formed, no DOCTYPE,
+        bounded size.
+        """
+
+    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every schema error of one CH message of a member, for a person: path, value found, what was expected.
+
+        Slow and thorough, where `digest` is quick. `position` is that of the `Transaction`.
+        """
+
+    def series(self, name: str) -> Series | Refusal | None:
+        """The place of an envelope's file name in its numbered series.
+
+        None: the name says nothing of a series (a plain XML file). A refusal: the name matches no known pattern.
+        """
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """Write one outgoing Kernel message in the market's form (`Builder_i`), one to one.
+
+        Deterministic: the same message and reference give the same bytes. The adapter checks what it wrote against its
+        own schema of the market's form; whatever cannot be written gives a refusal with a code ``BUILD_...``.
+
+        Args:
+          message: a message of one of the kinds `builds`.
+          reference: our message id, to be repeated by the market.
+        """

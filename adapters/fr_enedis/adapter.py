@@ -1,0 +1,291 @@
+"""The French electricity adapter: what Enedis SGE sends to a supplier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
+
+from lxml import etree
+from msgspec import structs
+
+from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from adapters.fr_enedis import explanation, jsonstream, names, ondemand, r64, r67
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.header import MARKET, Context, context
+from adapters.fr_enedis.outcome import Outcome
+from adapters.fr_enedis.reading import Fields, Unreadable, read
+from adapters.fr_enedis.sge import answers, building
+from adapters.fr_enedis.sge.services import KINDS
+from adapters.fr_enedis.sge.writing import SOAP
+from adapters.fr_enedis.times import ZONE
+from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD_ROOTS, Flux
+from energycomm.kernel import safexml
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
+"""On-demand fluxes in JSON that are read, by code."""
+
+
+class FrEnedis:
+    """Reads the fluxes of `adapters.fr_enedis.types`. Satisfies `adapters.contract.Adapter`.
+
+    An object may be used by several threads at once.
+    """
+
+    market: str = MARKET
+    zone: str = ZONE
+    types: Mapping[str, DocumentType] = {
+        **TYPES,
+        **ondemand.types(tuple(READERS.values())),
+        **answers.TYPES,
+    }
+
+    builds: frozenset[str] = KINDS
+
+    def dispatch(self, sniff: Sniff) -> str | Refusal:
+        """The label of a member's type, by its root element and namespace; the name only tells what is ours but not
+        read.
+
+        Returns:
+          A label of `types`, or a refusal: TYPE_UNKNOWN for an Enedis flux that no digester reads, VERSION_UNKNOWN
+          for a root we know in a namespace that no known version has, TYPE_NOT_OURS for anything else. Of JSON only its
+          header tells the flux: `digest` refuses one that is not read.
+        """
+        if sniff.form == "xml" and sniff.root in BY_ROOT:
+            row = BY_ROOT[sniff.root]
+            if sniff.namespace not in (None, "", row.namespace):
+                expected = row.namespace or "no namespace"
+                return refusal("VERSION_UNKNOWN", path=sniff.name, value=sniff.namespace, expected=expected)
+            return row.label
+        expected = ", ".join(sorted(BY_ROOT))
+        if sniff.form == "xml" and sniff.root == answers.ROOT:
+            return self._soap(sniff)
+        if sniff.form == "xml" and not sniff.namespace and sniff.root in UNREAD_ROOTS:
+            return refusal("TYPE_UNKNOWN", path=sniff.name, value=UNREAD_ROOTS[sniff.root], expected=expected)
+        if sniff.form == "json":
+            keys = {key.strip() for key in (sniff.root or "").split(",")}
+            if keys >= JSON_KEYS:
+                return ondemand.LABEL
+        if names.is_ours(sniff.name):
+            return refusal("TYPE_UNKNOWN", path=sniff.name, value=sniff.root, expected=expected)
+        return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=expected)
+
+    def _soap(self, sniff: Sniff) -> str | Refusal:
+        """Of SOAP envelopes, which many markets send, those that declare a namespace of Enedis are ours."""
+        if sniff.namespace != SOAP:
+            return refusal("VERSION_UNKNOWN", path=sniff.name, value=sniff.namespace, expected=SOAP)
+        if answers.is_ours(sniff.namespaces):
+            return answers.LABEL
+        expected = "a namespace of Enedis in the first kilobytes"
+        return refusal("TYPE_NOT_OURS", path=sniff.name, value=answers.ROOT, expected=expected)
+
+    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+
+        A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the
+        middle.
+
+        Args:
+          label: a label of `types`.
+          content: the XML; read once.
+          name: file name, for messages.
+        """
+        row = BY_LABEL.get(label)
+        try:
+            if row is not None:
+                yield from _Member(row, name).parts(content)
+            elif label == ondemand.LABEL:
+                yield from ondemand.Walk(READERS, name).parts(content)
+            elif label == answers.LABEL:
+                yield from answers.digest(content, name)
+            else:
+                yield refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(self.types))
+        except (Unreadable, safexml.Unreadable, jsonstream.Broken) as unreadable:
+            refused = unreadable.refusal
+            path = f"{name}: {refused.path}" if refused.path else name
+            yield structs.replace(refused, path=path)
+
+    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`.
+
+        Schema errors are looked for anew and thoroughly; what the digester refused beyond them follows. A milestone of
+        an affaire is explained with its whole affaire.
+
+        Args:
+          label: a label of `types`.
+          content: the XML of the member; read as far as needed.
+          name: file name, for messages.
+          position: of the transaction, from 1.
+
+        Returns:
+          The errors; empty where the message is good or the member has no such position.
+        """
+        row = BY_LABEL.get(label)
+        if row is None:
+            return self._reread(label, content, name, position)
+        try:
+            return _Member(row, name).errors(content, position)
+        except (Unreadable, safexml.Unreadable) as unreadable:
+            return [unreadable.refusal]
+
+    def _reread(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """What a digester whose check is thorough already says of one CH message, or of the whole member."""
+        for part in self.digest(label, content, name):
+            if isinstance(part, Refusal):
+                return [part]
+            if isinstance(part, Transaction) and part.position == position:
+                return part.refusals
+        return []
+
+    def series(self, name: str) -> Series | Refusal | None:
+        """The place of an envelope's file name in its numbered series. See `adapters.fr_enedis.names`."""
+        return names.series(name)
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """The SOAP request of one outgoing message. See `adapters.fr_enedis.sge.building`."""
+        return building.build(message, reference)
+
+
+class _Member:
+    """The walk through one member: its header first, then its pieces."""
+
+    def __init__(self, row: Flux, name: str) -> None:
+        self.row = row
+        self.name = name
+        self.header: Fields | None = None
+        self.facts: dict[str, str] = {}
+        self.version: str | None = None
+        self.position = 0
+        self.found = 0
+
+    def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
+        """The head and the transactions; raises `Unreadable` where the member ends badly."""
+        head: Context | None = None
+        held: Transaction | None = None
+        for element in self._pieces(content):
+            if head is None:
+                head = self._context(element)
+            self.found += 1
+            for outcome in self._outcomes(element, head):
+                if self.position == 0:
+                    yield self._head(head, outcome)
+                if held is not None:
+                    yield held
+                held = self._transaction(outcome, head)
+        if head is None:
+            head = self._context(None)
+        if self.position == 0:
+            yield head.member_head(None, self._declared_notes(head, None))
+        if held is not None:
+            yield self._counted(held)
+
+    def errors(self, content: IO[bytes], position: int) -> list[Refusal]:
+        """Every error of the CH message at a position."""
+        head: Context | None = None
+        passed = 0
+        for element in self._pieces(content):
+            head = head or self._context(element)
+            outcomes = list(self._outcomes(element, head))
+            if position <= passed + len(outcomes):
+                found = explanation.explain(self.row.schema, element)
+                seen = {refused.code for refused in found}
+                refusals = outcomes[position - passed - 1].refusals
+                return [*found, *(refused for refused in refusals if refused.code not in seen)]
+            passed += len(outcomes)
+        return []
+
+    def _pieces(self, content: IO[bytes]) -> Iterator[etree._Element]:
+        """The elements that hold CH messages; what stands beside the header is taken on the way."""
+        row = self.row
+        beside = (row.header.element, *row.beside)
+        for element in safexml.iterate(content, (row.piece, *beside)):
+            if _depth(element) > (2 if row.nested and element.tag != row.header.element else 1):
+                continue  # one wanted element inside another: the outer one's schema check refuses it
+            if element.tag == row.piece:
+                yield element
+            else:
+                self._take(element)
+
+    def _outcomes(self, element: etree._Element, head: Context) -> Iterator[Outcome]:
+        if self.row.digester is not None:
+            yield self.row.digester.outcome(element, head, self.row.schema)
+        elif self.row.outcomes is not None:
+            yield from self.row.outcomes(element, head, self.row.schema)
+
+    def _take(self, element: etree._Element) -> None:
+        if element.tag == self.row.header.element:
+            self.header = read(element)
+            self.facts.update({tag: text for tag, text in self.header.items() if type(text) is str})
+        elif not len(element):
+            self.facts[str(element.tag)] = (element.text or "").strip()
+        else:
+            before = f"{element.tag}/" if self.row.nested else ""
+            self.facts.update({before + tag: text for tag, text in read(element).items() if type(text) is str})
+
+    def _context(self, element: etree._Element | None) -> Context:
+        if element is not None:
+            root = element.getroottree().getroot()
+            if etree.QName(root).localname != self.row.root:
+                raise Unreadable(refusal("ROOT_UNEXPECTED", value=str(root.tag), expected=self.row.root))
+        if self.header is None:
+            raise Unreadable(refusal("HEADER_MISSING", path=self.row.header.element, expected=self.row.header.element))
+        return context(self.header, self.facts, self.row.header, self.row.fluxes, self.row.entering)
+
+    def _head(self, head: Context, first: Outcome) -> MemberHead:
+        self.version = first.version
+        return head.member_head(first.version, self._declared_notes(head, first.version))
+
+    def _declared_notes(self, head: Context, version: str | None) -> tuple[Refusal, ...]:
+        if self.row.header.version is None:
+            return ()
+        path = f"{self.row.header.element}/{self.row.header.version}"
+        if head.declared not in self.row.versions:
+            return (refusal("VERSION_UNKNOWN", path=path, value=head.declared, expected=", ".join(self.row.versions)),)
+        if version is not None and version != head.declared:
+            return (refusal("NOTE_VERSION_DECLARED", path=path, value=head.declared, expected=version),)
+        return ()
+
+    def _transaction(self, outcome: Outcome, head: Context) -> Transaction:
+        self.position += 1
+        refusals, notes = outcome.refusals, outcome.notes
+        if refusals and self.row.header.version is not None and head.declared not in self.row.versions:
+            path = f"{self.row.header.element}/{self.row.header.version}"
+            unknown = refusal("VERSION_UNKNOWN", path=path, value=head.declared, expected=", ".join(self.row.versions))
+            refusals = (unknown, *refusals)
+        if outcome.version != self.version and outcome.version is not None and self.version is not None:
+            notes = (*notes, refusal("NOTE_VERSION_DECLARED", value=self.version, expected=outcome.version))
+        return Transaction(
+            position=self.position,
+            type=head.flux,
+            version=outcome.version,
+            reference=outcome.reference,
+            access_point=outcome.access_point,
+            sender=head.sender,
+            identity=outcome.identity,
+            messages=outcome.messages,
+            refusals=refusals,
+            notes=notes,
+        )
+
+    def _counted(self, last: Transaction) -> Transaction:
+        """The last transaction, with a note where the header announced another number of pieces."""
+        announced = self.facts.get(self.row.counter or "")
+        if announced is None or announced == str(self.found):
+            return last
+        note = refusal("NOTE_COUNT", path=self.row.counter or "", value=announced, expected=str(self.found))
+        return structs.replace(last, notes=(*last.notes, note))
+
+
+def _depth(element: etree._Element) -> int:
+    """0 for the root, 1 for its children, 2 for theirs, 3 for anything deeper."""
+    depth = 0
+    parent = element.getparent()
+    while parent is not None and depth < 3:
+        depth += 1
+        parent = parent.getparent()
+    return depth
+
+
+adapter = FrEnedis()
+"""What the entry point ``fr_enedis`` of the group ``energycomm.adapters`` names."""

@@ -1,0 +1,326 @@
+"""C15: the situation of a point after each event (Enedis SGE, flux C15, versions 4.1.1 to 5.x).
+
+One ``PRM`` is one CH message. What it becomes is decided by Nature_Evenement:
+
+* an entry (PMES, MES, CFNE): start of supply, point, contract, customer, meters, readings;
+* an exit (RES, CFNS): end of supply and the last readings only, since the rest describes a point that is no longer
+  ours;
+* any other, known (MCT, MDPRM, CMAT, MDACT, AUTRE) or not: the master data it carries, and its readings.
+
+Assumed, since no public document says it:
+
+* A meter named in an ``Operation`` and not in ``Dispositif_De_Comptage``, which shows the situation after the event,
+  was removed. One named in both was installed when the event is a first commissioning or another meter was removed,
+  and reconfigured otherwise. A meter named in the latter only is present. Nothing is read into Code_Operation.
+* Readings carry no serial number. Where one meter is in place it is the readings' meter; where one was removed, the
+  reading before the event is the removed meter's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.header import Context
+from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, flag, instant, needed_instant, whole, words
+from adapters.fr_enedis.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.fr_enedis.registers import ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from energycomm.kernel.family import RANK
+from energycomm.kernel.messages import (
+    AccessPointData,
+    ContractTerms,
+    CustomerData,
+    EndOfSupply,
+    KernelMessage,
+    MeterData,
+    MeterReading,
+    StartOfSupply,
+)
+from energycomm.kernel.parts import Address
+from energycomm.kernel.vocabulary import (
+    ConnectionStatus,
+    ContractStatus,
+    CustomerCategory,
+    MeterAction,
+    Qualification,
+)
+
+VERSIONS = ("4.1.1", "5.0.0", "5.1.0")
+
+CONTRACT_STATUS: dict[str, ContractStatus] = {"EN SERVICE": "in-service", "RESILIE": "terminated"}
+CONNECTION_STATUS: dict[str | None, ConnectionStatus] = {
+    "ALIM": "connected",
+    "COUP": "disconnected",
+    "LIMI": "limited",
+    "NALI": "not-connected",
+}
+CATEGORY: dict[str, CustomerCategory] = {"RES": "residential", "PRO": "professional"}
+QUALIFICATION: dict[str, Qualification] = {"1": "before-event", "2": "after-event"}
+PHASES = {"MONO": 1, "TRI": 3}
+_EVENT = "PRM/Evenement_Declencheur"
+_CONTRACT = "PRM/Situation_Contractuelle"
+
+
+def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
+    """``PRM:contract reference:date of the event:nature``; a missing part is ``-``."""
+    event, contract = node(fields, "Evenement_Declencheur"), node(fields, "Situation_Contractuelle")
+    point = leaf(fields, "Id_PRM")
+    parts = (
+        point,
+        leaf(contract, "Ref_Situation_Contractuelle"),
+        leaf(event, "Date_Evenement"),
+        leaf(event, "Nature_Evenement"),
+    )
+    return ":".join(part or "-" for part in parts), point
+
+
+def version(fields: Fields, declared: str | None) -> str:
+    """5.1.0 where Passage_Niveau or Plages_Heures_Creuses is there, 4.1.1 where Point_Sensible is, else the declared
+    one."""
+    if "Passage_Niveau" in fields:
+        return declared if declared in ("5.0.0", "5.1.0") else "5.1.0"
+    contract = node(fields, "Situation_Contractuelle")
+    if "Plages_Heures_Creuses" in node(contract, "Structure_Tarifaire"):
+        return "5.1.0"
+    if "Point_Sensible" in fields:
+        return "4.1.1"
+    return declared if declared in VERSIONS else VERSIONS[-1]
+
+
+def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
+    """Kernel messages of one ``PRM``.
+
+    Args:
+      fields: content of the element, checked.
+      context: header and ``Contrat``.
+      notes: where to add what was noticed.
+
+    Raises:
+      Unreadable: a needed element is missing, or a date does not exist.
+    """
+    event = need_node(fields, "Evenement_Declencheur", "PRM")
+    contract = need_node(fields, "Situation_Contractuelle", "PRM")
+    reference, point = refer(fields, context)
+    nature = event.get("Nature_Evenement")
+    need(event, "Type_Evenement", _EVENT)
+    effective = needed_instant(event, "Date_Evenement", _EVENT, notes)
+    head = {
+        **context.head,
+        "market_reason": nature,
+        "reason": None if nature is None else REASONS.get(nature, "other"),
+        "reference": reference,
+        "effective": effective,
+        "access_point": point,
+        "contract_reference": contract["Ref_Situation_Contractuelle"],
+        "request_reference": event.get("Id_Affaire"),
+    }
+    status = CONTRACT_STATUS[" ".join(contract["Etat_Contractuel"].split())]
+    if nature in EXITS:
+        messages: list[KernelMessage] = [
+            EndOfSupply(
+                **head, contract_end=instant(contract, "Date_Resiliation", _CONTRACT, notes), contract_status=status
+            )
+        ]
+    else:
+        if status == "terminated":
+            notes.append(refusal("NOTE_TERMINATED_EVENT", path=f"{_CONTRACT}/Etat_Contractuel", value=nature))
+        messages = (
+            list(_master_data(fields, head, status, context, notes))
+            if nature not in ENTRIES
+            else [
+                StartOfSupply(
+                    **head,
+                    supplier=context.facts.get("Code_EIC_Fournisseur"),
+                    balance_responsible=context.facts.get("Code_EIC_Responsable_Equilibre"),
+                    contract_start=civil_day(contract, "Date_Mise_En_Service", _CONTRACT),
+                ),
+                *_master_data(fields, head, status, context, notes),
+            ]
+        )
+    releves = event.get("Releves")
+    if releves:
+        readings = _readings(nodes(releves[0], "Donnees_Releve"), fields, head, notes)
+        messages += readings
+        if any(reading.effective < effective for reading in readings):
+            messages.sort(key=lambda message: (message.effective, RANK[type(message).__name__]))
+    return Digested(reference, point, tuple(messages))
+
+
+def _master_data(
+    fields: Fields, head: dict[str, Any], status: ContractStatus, context: Context, notes: Notes
+) -> Iterator[KernelMessage]:
+    contract, supply = fields["Situation_Contractuelle"][0], node(fields, "Alimentation")
+    power = supply.get("P_Raccordement_Soutirage")
+    day, period = fields.get("Jour_Fixe_Releve"), fields.get("Periodicite_Releve")
+    yield AccessPointData(
+        **head,
+        segment=fields.get("Segment_Clientele"),
+        contract_status=status,
+        connection_status=CONNECTION_STATUS.get(supply.get("Etat_Alimentation")),
+        connection_since=civil_day(supply, "Date_Debut_Etat_Alimentation", "PRM/Alimentation"),
+        phases=PHASES.get(supply.get("Mode_Alimentation", "")),
+        voltage=supply.get("Tension_De_Livraison") or supply.get("Domaine_De_Tension"),
+        connection_power=None if power is None else decimal(power),
+        service_level=fields.get("Niveau_Ouverture_Services"),
+        remote_readable=flag(fields, "Teleoperable"),
+        reading_day=None if day is None else int(day),
+        reading_period=None if period is None else int(period),
+        self_producer=flag(fields, "Autoproducteur"),
+        self_consumption=fields.get("Autoconsommation_Collective"),
+        supplier=context.facts.get("Code_EIC_Fournisseur"),
+        balance_responsible=context.facts.get("Code_EIC_Responsable_Equilibre"),
+        address=_installation(node(fields, "Adresse_Installation"), notes),
+    )
+    tariff = node(contract, "Structure_Tarifaire")
+    subscribed = tariff.get("Puissance_Souscrite")
+    yield ContractTerms(
+        **head,
+        contract_status=status,
+        contract_start=civil_day(contract, "Date_Mise_En_Service", _CONTRACT),
+        sequence=whole(contract, "Num_Sequence"),
+        sequence_start=civil_day(contract, "Date_Debut_Num_Sequence", _CONTRACT),
+        tariff=tariff.get("Formule_Tarifaire_Acheminement"),
+        subscribed_power=None if subscribed is None else decimal(subscribed),
+        power_unit=tariff.get("Unite_Puissance_Souscrite"),
+        calendar=tariff.get("Id_Calendrier_Distributeur"),
+        supplier_calendar=tariff.get("Id_Calendrier"),
+        off_peak=_off_peak(tariff, notes),
+        contract_kind=context.facts.get("Nature_Contrat"),
+    )
+    if "Titulaire_Contrat" in contract:
+        yield _customer(contract["Titulaire_Contrat"][0], head, notes)
+    yield from _meters(fields, head, notes)
+
+
+def _off_peak(tariff: Fields, notes: Notes) -> str | None:
+    """The off-peak hours in words: one label in version 4, a list of labels in version 5."""
+    path = f"{_CONTRACT}/Structure_Tarifaire"
+    label = words(tariff, "Libelle_Plage_Heures_Creuses", path, notes)
+    if label is not None:
+        return label
+    spans = nodes(node(tariff, "Plages_Heures_Creuses"), "Plage_Heures_Creuses")
+    labels = [words(span, "Libelle_Plage_Heures_Creuses", path, notes) for span in spans]
+    return "; ".join(label for label in labels if label)[:400] or None
+
+
+def _installation(address: Fields, notes: Notes) -> Address | None:
+    if not address:
+        return None
+    path = "PRM/Adresse_Installation"
+    parts = ("Batiment", "Etage", "Appartement", "Complement_Localisation", "Lieu_Dit")
+    addition = ", ".join(part for part in (words(address, tag, path, notes) for tag in parts) if part)
+    return Address(
+        street=words(address, "Rue", path, notes),
+        number=address.get("Num_Rue"),
+        addition=addition[:400] or None,
+        postal_code=address.get("Code_Postal"),
+        municipality_code=address.get("Code_Commune"),
+        city=words(address, "Libelle_Commune", path, notes),
+        country=address.get("Pays"),
+    )
+
+
+def _customer(holder: Fields, head: dict[str, Any], notes: Notes) -> CustomerData:
+    path = f"{_CONTRACT}/Titulaire_Contrat"
+    person, company = node(holder, "Personne_Physique"), node(holder, "Personne_Morale")
+    contact, postal = node(holder, "Coordonnees_Contact"), node(holder, "Adresse_Postale")
+    address = None
+    if postal:
+        # Postal norm: line 1 name, 2 and 3 place inside, 4 street, 5 locality, 6 postal code and town, 7 country.
+        inside = ", ".join(line for line in (words(postal, f"Ligne_{n}", path, notes) for n in (2, 3, 5)) if line)
+        address = Address(
+            street=words(postal, "Ligne_4", path, notes),
+            addition=inside[:400] or None,
+            city=words(postal, "Ligne_6", path, notes),
+            country=words(postal, "Ligne_7", path, notes),
+        )
+    return CustomerData(
+        **head,
+        category=CATEGORY[holder["Categorie"]],
+        title=person.get("Civilite"),
+        surname=words(person, "Nom", path, notes),
+        first_name=words(person, "Prenom", path, notes),
+        company=words(company, "Raison_Sociale", path, notes),
+        company_id=company.get("Etablissement_Principal_Num_Siret"),
+        activity=company.get("Activite"),
+        main_residence=flag(holder, "Residence_Principale"),
+        phone=contact.get("Telephone1_Num"),
+        email=contact.get("Email"),
+        external_reference=holder.get("Ref_Externe"),
+        address=address,
+    )
+
+
+def _worked_on(fields: Fields) -> dict[str | None, tuple[Fields, str]]:
+    """Serial number -> meter and operation code, of the meters that the event's operations name."""
+    found = {}
+    for operation in nodes(fields["Evenement_Declencheur"][0], "Operation"):
+        for meter in nodes(operation, "Compteur"):
+            found[meter.get("Num_Serie")] = (meter, operation["Code_Operation"])
+    return found
+
+
+def _meters(fields: Fields, head: dict[str, Any], notes: Notes) -> Iterator[MeterData]:
+    in_place = nodes(node(fields, "Dispositif_De_Comptage"), "Compteur")
+    worked_on = _worked_on(fields)
+    serials = {meter.get("Num_Serie") for meter in in_place}
+    removed = [entry for serial, entry in worked_on.items() if serial not in serials]
+    for meter, operation in removed:
+        yield _meter(meter, "removed", operation, head)
+    worked: MeterAction = "installed" if removed or head["market_reason"] == "PMES" else "reconfigured"
+    for meter in in_place:
+        serial = meter.get("Num_Serie")
+        if serial in worked_on:
+            yield _meter(meter, worked, worked_on[serial][1], head)
+        else:
+            yield _meter(meter, "present", None, head)
+
+
+def _meter(meter: Fields, action: MeterAction, operation: str | None, head: dict[str, Any]) -> MeterData:
+    step = meter.get("Pas_Courbe_De_Charge_Soutirage", "")
+    return MeterData(
+        **head,
+        action=action,
+        meter=meter.get("Num_Serie"),
+        meter_type=meter.get("Type"),
+        manufacturer=meter.get("Constructeur"),
+        model=meter.get("Sous_Type"),
+        rating=meter.get("Calibre"),
+        registers=whole(meter, "Nb_Cadrans"),
+        curve_step=int(step) if step.isdecimal() and len(step) <= 4 else None,
+        purpose=meter.get("Finalite_Compteur"),
+        operation=operation,
+    )
+
+
+def _readings(releves: list[Fields], fields: Fields, head: dict[str, Any], notes: Notes) -> list[MeterReading]:
+    in_place = [meter.get("Num_Serie") for meter in nodes(node(fields, "Dispositif_De_Comptage"), "Compteur")]
+    meter_after = in_place[0] if len(in_place) == 1 else None
+    gone = [serial for serial in _worked_on(fields) if serial not in in_place] if in_place else []
+    meter_before = gone[0] if len(gone) == 1 else None if gone else meter_after
+    sequence = whole(fields["Situation_Contractuelle"][0], "Num_Sequence")
+    readings = []
+    for releve in releves:
+        path = f"{_EVENT}/Releves/Donnees_Releve"
+        qualification = QUALIFICATION[need(releve, "Code_Qualification", path)]
+        at: datetime = needed_instant(releve, "Date_Releve", path, notes)
+        readings.append(
+            MeterReading(
+                **{**head, "effective": at},
+                qualification=qualification,
+                nature=NATURE[releve.get("Nature_Index")],
+                calendar=releve.get("Id_Calendrier_Distributeur"),
+                supplier_calendar=releve.get("Id_Calendrier"),
+                meter=meter_before if qualification == "before-event" else meter_after,
+                sequence=sequence,
+                service_level=fields.get("Niveau_Ouverture_Services"),
+                registers=tuple([register(grid, item) for tag, grid in GRIDS for item in releve.get(tag, ())]),
+            )
+        )
+    readings.sort(key=lambda reading: reading.effective)
+    return readings
+
+
+DIGESTER = Digester(digest, refer, version)

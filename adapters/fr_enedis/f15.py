@@ -1,0 +1,191 @@
+"""F15: the grid invoice of C5 points (Enedis, flux F15, versions 3.3.2 to 4.x): one general file, and detail files.
+
+Detail file (``FL_<n>_<m>.xml``): one ``Donnees_Valorisation`` is one CH message and one grid charge with its lines.
+Its business time is midnight in Paris at the start of Date_Effet, or of the last day of its lines, or of
+Date_Facture, whichever is there first in this order: an invoice is written after the point may have left, its lines
+lie inside the supply. Detail_Interets_Retard repeats what an Element_Valorise charges and adds no line.
+
+General file: the whole file is one CH message and one grid invoice, at midnight in Paris at the start of Date_Facture.
+
+A charge that corrects an earlier one (Facture_Origine) is an own charge with own amounts, not a replacement:
+``function`` stays original and ``correlation`` names the charge corrected where the file does.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.header import Context
+from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, whole, words
+from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, need_node, node, nodes
+from adapters.fr_enedis.registers import decimal
+from adapters.fr_enedis.times import day, start_of_day
+from energycomm.kernel.messages import GridCharge, GridInvoice
+from energycomm.kernel.parts import ChargeLine
+
+VERSIONS = ("3.3.2", "4.0.0")
+ENTERING = ("Num_Facture", "Date_Facture", "Devise")
+_NEW_IN_4_POINT = ("Date_Dernier_Releve_Reel", "Motif_Exemption_Releve_Residuel")
+_NEW_IN_4_LINE = ("Type_TVA_Applicable", "Code_Type_TVA_Applicable", "Categorie")
+_PATH = "Donnees_Valorisation"
+_LINE = f"{_PATH}/Groupe_Valorise/Element_Valorise"
+_HEAD = "F15_Donnees_Generales/En_Tete_Message"
+_CORRECTED = "Origine_Valorisation"
+
+
+def refer_charge(fields: Fields, context: Context) -> tuple[str, str | None]:
+    """``invoice:line group``."""
+    invoice = context.facts.get("Num_Facture") or "-"
+    return f"{invoice}:{leaf(fields, 'Num_Valorisation') or '-'}", leaf(node(fields, "Donnees_PRM"), "Id_PRM")
+
+
+def version_charge(fields: Fields, declared: str | None) -> str:
+    """4.0.0 where an element is there that 4.0.0 brought, else the declared one."""
+    point, group = node(fields, "Donnees_PRM"), node(fields, "Groupe_Valorise")
+    line = node(group, "Element_Valorise")
+    if any(tag in point for tag in _NEW_IN_4_POINT) or any(tag in line for tag in _NEW_IN_4_LINE):
+        return "4.0.0"
+    return declared if declared in VERSIONS else VERSIONS[-1]
+
+
+def digest_charge(fields: Fields, context: Context, notes: Notes) -> Digested:
+    """One grid charge of one ``Donnees_Valorisation``.
+
+    Raises:
+      Unreadable: a needed element is missing, or a date does not exist.
+    """
+    number = need(fields, "Num_Valorisation", _PATH)
+    total = decimal(need(fields, "Total_Valorise_HT", _PATH))
+    invoice = fact(context, "Num_Facture")
+    reference, point = refer_charge(fields, context)
+    point_data, origin = node(fields, "Donnees_PRM"), node(fields, "Facture_Origine")
+    invoice_date = billed_on(context)
+    lines = []
+    for group in nodes(fields, "Groupe_Valorise"):
+        nature = group.get("Nature_EV")
+        lines += [_line(item, nature, notes) for item in group.get("Element_Valorise", ())]
+    ends = [line.end for line in lines if line.end is not None]
+    effective = civil_day(fields, "Date_Effet", _PATH) or (max(ends) if ends else invoice_date)
+    if effective is None:
+        raise Unreadable(refusal("SYN_MISSING", path="Rappel_En_Tete/Date_Facture", expected="a day"))
+    charge = GridCharge(
+        **context.head,
+        market_reason=fields.get("Motif_Rectif_Facture"),
+        reason="invoicing",
+        reference=reference,
+        correlation=origin.get(_CORRECTED),
+        effective=start_of_day(effective),
+        access_point=point,
+        contract_reference=point_data.get("Ref_Situation_Contractuelle"),
+        request_reference=fields.get("Id_Affaire"),
+        invoice=invoice,
+        invoice_date=invoice_date,
+        charge_reference=number,
+        billing_type=fields.get("Type_Facturation"),
+        currency=fact(context, "Devise"),
+        total_excluding_tax=total,
+        correction_origin=fields.get("Origine_Rectif"),
+        original_invoice=origin.get("Origine_Facture"),
+        meter_type=point_data.get("Type_Compteur"),
+        lines=tuple(lines),
+    )
+    return Digested(reference, point, (charge,))
+
+
+def fact(context: Context, name: str) -> str:
+    """A fact of the invoice's head that every charge repeats.
+
+    Raises:
+      Unreadable: it is missing or not of its type (SYN_VALUE).
+    """
+    value = context.facts.get(name)
+    if (
+        not value
+        or len(value) > 64
+        or (name == "Devise" and not (len(value) == 3 and value.isalpha() and value.isupper()))
+    ):
+        raise Unreadable(
+            refusal("SYN_VALUE", path=f"Rappel_En_Tete/{name}", value=value, expected="a value of its type")
+        )
+    return value
+
+
+def billed_on(context: Context) -> date | None:
+    """The date of the invoice, as its head repeats it.
+
+    Raises:
+      Unreadable: a day that no calendar has (SYN_VALUE).
+    """
+    written = context.facts.get("Date_Facture")
+    try:
+        return None if written is None else day(written)
+    except ValueError:
+        raise Unreadable(
+            refusal("SYN_VALUE", path="Rappel_En_Tete/Date_Facture", value=written, expected="a day")
+        ) from None
+
+
+def _line(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
+    quantity, price, power = item.get("Quantite"), item.get("Prix_Unitaire"), item.get("Puissance_Souscrite")
+    return ChargeLine(
+        code=item["Id_EV"],
+        label=words(item, "Libelle_EV", _LINE, notes),
+        nature=nature,
+        start=civil_day(item, "Date_Debut", _LINE),
+        end=civil_day(item, "Date_Fin", _LINE),
+        quantity=None if quantity is None else decimal(quantity),
+        unit=item.get("Unite_Quantite"),
+        price=None if price is None else decimal(price),
+        amount=decimal(item["Montant_HT"]),
+        tax=item.get("Taux_TVA_Applicable"),
+        tax_date=civil_day(item, "Date_TVA_Applicable", _LINE),
+        subscribed_power=None if power is None else decimal(power),
+        tariff=item.get("Formule_Tarifaire_Acheminement"),
+    )
+
+
+def refer_invoice(fields: Fields, context: Context) -> tuple[str, str | None]:
+    """The number of the invoice; it concerns no single point."""
+    return leaf(node(fields, "En_Tete_Message"), "Num_Facture") or "-", None
+
+
+def version_invoice(fields: Fields, declared: str | None) -> str:
+    """The declared one: nothing read of a general file changed between the versions."""
+    return declared if declared in VERSIONS else VERSIONS[-1]
+
+
+def digest_invoice(fields: Fields, context: Context, notes: Notes) -> Digested:
+    """One grid invoice of one general file.
+
+    Raises:
+      Unreadable: a needed element is missing, or a date does not exist.
+    """
+    head = need_node(fields, "En_Tete_Message", "F15_Donnees_Generales")
+    totals = node(fields, "Fin_Message")
+    number = need(head, "Num_Facture", _HEAD)
+    need(head, "Date_Facture", _HEAD)
+    invoice_date = civil_day(head, "Date_Facture", _HEAD)
+    assert invoice_date is not None  # needed above
+    amounts = {tag: decimal(value) for tag, value in totals.items() if tag.startswith("Montant_Total_")}
+    invoice = GridInvoice(
+        **context.head,
+        reason="invoicing",
+        reference=number,
+        effective=start_of_day(invoice_date),
+        invoice=number,
+        invoice_type=head.get("Type_Facture"),
+        invoice_date=invoice_date,
+        due_date=civil_day(head, "Date_Reglement", _HEAD),
+        currency=need(head, "Devise", _HEAD),
+        frequency=head.get("Frequence_Facturation"),
+        total_excluding_tax=amounts.get("Montant_Total_HT"),
+        total_tax=amounts.get("Montant_Total_TVA"),
+        total_including_tax=amounts.get("Montant_Total_TTC"),
+        charges=whole(totals, "Nb_Donnees_Valorisation_Total"),
+    )
+    return Digested(number, None, (invoice,))
+
+
+CHARGE = Digester(digest_charge, refer_charge, version_charge)
+INVOICE = Digester(digest_invoice, refer_invoice, version_invoice)

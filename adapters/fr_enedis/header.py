@@ -1,0 +1,168 @@
+"""Reads a member's header into what every message of the member needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from adapters.contract import MemberHead
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.reading import Fields, Unreadable
+from adapters.fr_enedis.times import moment
+from energycomm.kernel.verdicts import Refusal
+
+MARKET = "FR"
+_LONGEST = {"sender": 40, "receiver": 40, "declared": 64, "instance": 64}
+_LONGEST_FACT = 64
+
+
+class HeaderNames(NamedTuple):
+    """What one family of fluxes calls the fields of its header."""
+
+    element: str
+    flux: str
+    version: str | None
+    sender: str
+    receiver: str
+    created: str
+    instance: str | None = None
+
+
+EN_TETE_FLUX = HeaderNames(
+    "En_Tete_Flux",
+    "Identifiant_Flux",
+    "Version_XSD",
+    "Identifiant_Emetteur",
+    "Identifiant_Destinataire",
+    "Date_Creation",
+    "Instance_GRD",
+)
+"""Header of C15, C12, R15, R151, R50, F15 and F12."""
+
+ENTETE_FLUX = HeaderNames("enteteFlux", "idFlux", "versionXsd", "idEmetteur", "idDestinataire", "dateCreation")
+"""Header of X12 and X13."""
+
+ENTETE = HeaderNames(
+    "Entete", "Identifiant_Flux", None, "Identifiant_Emetteur", "Identifiant_Destinataire", "Date_Creation"
+)
+"""Header of R4x, which declares no version."""
+
+ENTETE_R171 = HeaderNames("entete", "flux", "version", "emetteur", "destinataire", "dateHeureCreation")
+"""Header of R171."""
+
+
+class Context(NamedTuple):
+    """What the messages of a member take from its header.
+
+    Attributes:
+      flux: the market's message type.
+      declared: version that the header declares.
+      sender: party that sent the member.
+      receiver: party it is addressed to.
+      created: as written.
+      head: keyword arguments that every Kernel message of the member starts with.
+      facts: header fields that digesters read: contract, invoice, units.
+      seed: hash of market, sender, flux and the facts that enter the messages; identities go on from a copy of it.
+      notes: what was noticed in the header.
+    """
+
+    flux: str
+    declared: str | None
+    sender: str | None
+    receiver: str | None
+    created: str
+    head: dict[str, Any]
+    facts: Mapping[str, str]
+    seed: blake2b
+    notes: tuple[Refusal, ...] = ()
+
+    def member_head(self, version: str | None, notes: tuple[Refusal, ...] = ()) -> MemberHead:
+        """The head of the member, once it is known which version its content was read as."""
+        return MemberHead(
+            type=self.flux,
+            declared_version=self.declared,
+            version=version,
+            sender=self.sender,
+            receiver=self.receiver,
+            created=self.created,
+            notes=(*self.notes, *notes),
+        )
+
+
+def context(
+    fields: Fields, facts: Mapping[str, str], names: HeaderNames, fluxes: tuple[str, ...], entering: tuple[str, ...]
+) -> Context:
+    """Read a header.
+
+    Args:
+      fields: content of the header element.
+      facts: leaves of the header and of the elements beside it (Contrat, Rappel_En_Tete).
+      names: what its fields are called.
+      fluxes: the fluxes that the root element allows; the first is assumed where the header names none of them.
+      entering: names of the facts that enter Kernel messages, and so identities.
+
+    Raises:
+      Unreadable: a needed field is missing, unreadable or too long (HEADER_INVALID).
+    """
+    values = {
+        "declared": fields.get(names.version) if names.version else None,
+        "sender": fields.get(names.sender),
+        "receiver": fields.get(names.receiver),
+        "instance": fields.get(names.instance) if names.instance else None,
+    }
+    for name, limit in _LONGEST.items():
+        value = values[name]
+        if value is not None and (type(value) is not str or len(value) > limit):
+            path = f"{names.element}/{getattr(names, 'version' if name == 'declared' else name)}"
+            raise Unreadable(
+                refusal("HEADER_INVALID", path=path, value=str(value), expected=f"at most {limit} characters")
+            )
+    for name in entering:
+        value = facts.get(name)
+        if value is not None and len(value) > _LONGEST_FACT:
+            raise Unreadable(
+                refusal("HEADER_INVALID", path=name, value=value, expected=f"at most {_LONGEST_FACT} characters")
+            )
+    if values["sender"] is None:
+        raise Unreadable(
+            refusal("HEADER_INVALID", path=f"{names.element}/{names.sender}", expected="the sender's code")
+        )
+    created = fields.get(names.created)
+    try:
+        instant = moment(created).at if type(created) is str else None
+    except ValueError:
+        instant = None
+    if instant is None:
+        path = f"{names.element}/{names.created}"
+        raise Unreadable(refusal("HEADER_INVALID", path=path, value=created, expected="a date-time"))
+    declared_flux = fields.get(names.flux)
+    flux = declared_flux if declared_flux in fluxes else fluxes[0]
+    notes: tuple[Refusal, ...] = ()
+    if flux != declared_flux:
+        path = f"{names.element}/{names.flux}"
+        notes = (refusal("NOTE_TYPE_DECLARED", path=path, value=declared_flux, expected=" or ".join(fluxes)),)
+    seed = blake2b(digest_size=16)
+    seed.update(repr((MARKET, values["sender"], flux, [facts.get(name) for name in entering])).encode())
+    head = {
+        "market": MARKET,
+        "market_type": flux,
+        "created": instant,
+        "sender": values["sender"],
+        "receiver": values["receiver"],
+        "sender_role": "grid-operator",
+        "receiver_role": "supplier",
+        "grid_operator": values["instance"],
+        "schema_version": values["declared"],
+    }
+    return Context(
+        flux=flux,
+        declared=values["declared"],
+        sender=values["sender"],
+        receiver=values["receiver"],
+        created=str(created),
+        head=head,
+        facts=facts,
+        seed=seed,
+        notes=notes,
+    )

@@ -1,0 +1,239 @@
+"""On-demand fluxes in JSON (R64, R67): the walk through a member, which is the same for both.
+
+One element of ``mesures`` (one point) is one CH message. The header is short: it names the flux and the request, but
+neither a sender, nor a version, nor the time at which it was written.
+
+* The sender is written ENEDIS.
+* The time of writing is that of the file's name where it ends in a time stamp, else the end of the period asked for.
+* The addressee is the contract (GRD-F...), not an EIC.
+* idDemande is carried as the request's reference, so that a publication is found with the order that caused it; it
+  enters identities. Windows of two orders may overlap: the same reading then comes in two CH messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from hashlib import blake2b
+from typing import IO, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from adapters.contract import DocumentType, MemberHead, Transaction
+from adapters.fr_enedis import jsonstream
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.header import MARKET
+from adapters.fr_enedis.outcome import Notes
+from adapters.fr_enedis.reading import Unreadable
+from adapters.fr_enedis.times import moment
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+SENDER = "ENEDIS"
+LABEL = "R64-R67"
+VERSION = "1"
+"""The header declares none: the only one known."""
+_STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
+_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+Content = TypeVar("Content", bound=Struct)
+
+
+class Order(NamedTuple):
+    """What the header says of a publication.
+
+    Attributes:
+      flux: R64, R67.
+      request: the request that was answered.
+      head: keyword arguments that every Kernel message starts with, without created.
+      written: time stamp of the file's name.
+    """
+
+    flux: str
+    request: str | None
+    receiver: str | None
+    head: dict[str, Any]
+    written: datetime | None
+
+    def created(self, until: str) -> datetime:
+        """When the file was written: as its name says, else the end of the period asked for."""
+        return self.written or instant(until, "periode/dateFin")
+
+
+class Reader(NamedTuple):
+    """What reads the pieces of one flux.
+
+    Attributes:
+      flux: its code.
+      shape: the type of a piece: its schema.
+      digest: Kernel messages of a piece; the order's head then bears its reference and point.
+    """
+
+    flux: str
+    shape: type[Struct]
+    digest: Callable[[Any, Order, Notes], list[KernelMessage]]
+
+
+def instant(written: str, path: str) -> datetime:
+    """A naive date-time or a day as an instant in Paris.
+
+    Raises:
+      Unreadable: no date-time in 1900 to 2199 (SYN_VALUE).
+    """
+    try:
+        return moment(written if len(written) > len("2026-06-01") else f"{written} 00:00:00").at
+    except ValueError:
+        raise Unreadable(
+            refusal("SYN_VALUE", path=path, value=written, expected="a date-time in 1900 to 2199")
+        ) from None
+
+
+class Walk:
+    """The walk through one member.
+
+    Args:
+      readers: by flux.
+      name: file name of the member.
+    """
+
+    def __init__(self, readers: dict[str, Reader], name: str) -> None:
+        self.readers, self.name = readers, name
+        self.position = 0
+        self.order: Order | None = None
+
+    def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
+        """The head and the transactions; raises `Unreadable` and `jsonstream.Broken` where the member ends badly."""
+        told = False
+        for part in jsonstream.split(content):
+            if isinstance(part, jsonstream.Header):
+                self.order = self._order(part.content)
+                if not told:
+                    told = True
+                    yield MemberHead(type=self.order.flux, version=VERSION, sender=SENDER, receiver=self.order.receiver)
+            elif self.order is None:
+                raise Unreadable(refusal("HEADER_MISSING", path="header", expected="the header before the measures"))
+            else:
+                yield self._transaction(part.content, self.order)
+        if self.order is None:
+            raise Unreadable(refusal("HEADER_MISSING", path="header", expected="header"))
+
+    def _order(self, header: Any) -> Order:
+        fields = header if isinstance(header, dict) else {}
+        flux = fields.get("codeFlux")
+        if flux not in self.readers:
+            known = ", ".join(sorted(self.readers))
+            code = "TYPE_UNKNOWN" if isinstance(flux, str) else "HEADER_INVALID"
+            raise Unreadable(
+                refusal(code, path="header/codeFlux", value=None if flux is None else str(flux), expected=known)
+            )
+        texts: dict[str, str | None] = {}
+        for name in ("idDemande", "idDestinataire"):
+            value = fields.get(name)
+            if value is not None and (type(value) is not str or not 0 < len(value) <= 40 or _SURROGATE.search(value)):
+                path = f"header/{name}"
+                raise Unreadable(refusal("HEADER_INVALID", path=path, value=str(value), expected="1 to 40 characters"))
+            texts[name] = value
+        stamp = _STAMP.search(self.name)
+        try:
+            written = moment(datetime.strptime(stamp[1], "%Y%m%d%H%M%S").isoformat()).at if stamp else None
+        except ValueError:
+            written = None
+        head = {
+            "market": MARKET,
+            "market_type": flux,
+            "sender": SENDER,
+            "receiver": texts["idDestinataire"],
+            "sender_role": "grid-operator",
+            "receiver_role": "supplier",
+            "request_reference": texts["idDemande"],
+        }
+        return Order(flux, texts["idDemande"], texts["idDestinataire"], head, written)
+
+    def _transaction(self, piece: Any, order: Order) -> Transaction:
+        reader = self.readers[order.flux]
+        self.position += 1
+        notes: Notes = []
+        messages: list[KernelMessage] = []
+        refusals: tuple[Refusal, ...] = ()
+        text = repr(piece)
+        if not text.isascii() and _SURROGATE.search(text):
+            piece = _clean(piece)
+            text = repr(piece)
+            notes.append(refusal("NOTE_LABEL_REPAIRED", path="mesures", expected="characters of Unicode"))
+        reference = refer(piece)
+        head = {**order.head, "reference": reference, "access_point": point_of(piece)}
+        try:
+            messages = reader.digest(shaped(piece, reader.shape), order._replace(head=head), notes)
+        except Unreadable as unreadable:
+            refusals, messages = (unreadable.refusal,), []
+        except _FAULTS as fault:
+            found = f"{type(fault).__name__}: {fault}"
+            refusals, messages = (refusal("DIGEST_FAILED", path="mesures", value=found),), []
+        messages.sort(key=lambda message: message.effective)
+        return Transaction(
+            position=self.position,
+            type=order.flux,
+            version=VERSION if not refusals else None,
+            reference=reference,
+            access_point=point_of(piece),
+            sender=SENDER,
+            identity=_identity(order, reference, text),
+            messages=tuple(messages),
+            refusals=refusals,
+            notes=tuple(notes),
+        )
+
+
+def _identity(order: Order, reference: str, text: str) -> bytes:
+    state = blake2b(digest_size=16)
+    state.update(repr((MARKET, SENDER, order.flux, order.request, reference)).encode())
+    state.update(text.encode())
+    return state.digest()
+
+
+def shaped(piece: Any, shape: type[Content]) -> Content:
+    """A piece as the type that is its schema.
+
+    Raises:
+      Unreadable: it does not fit (SYN_MISSING, SYN_VALUE), with the place.
+    """
+    try:
+        return msgspec.convert(piece, shape, strict=False)
+    except msgspec.ValidationError as error:
+        words, _, place = str(error).partition(" - at ")
+        path = place.strip("`").replace("$", "mesures", 1).replace(".", "/") or "mesures"
+        code = "SYN_MISSING" if "missing required field" in words else "SYN_VALUE"
+        raise Unreadable(refusal(code, path=path, expected=words)) from None
+
+
+def point_of(piece: Any) -> str | None:
+    """The identifier of the point, however broken the piece is."""
+    found = piece.get("idPrm") if isinstance(piece, dict) else None
+    return found[:40] or None if isinstance(found, str) else None
+
+
+def refer(piece: Any) -> str:
+    """``PRM:first day..last day`` of the period asked for, however broken the piece is."""
+    period = piece.get("periode") if isinstance(piece, dict) else None
+    period = period if isinstance(period, dict) else {}
+    days = [str(period.get(name) or "-")[:10] for name in ("dateDebut", "dateFin")]
+    return f"{point_of(piece) or '-'}:{days[0]}..{days[1]}"
+
+
+def _clean(piece: Any) -> Any:
+    """The piece with half surrogates, which no text can hold, replaced."""
+    if isinstance(piece, str):
+        return _SURROGATE.sub("?", piece) if _SURROGATE.search(piece) else piece
+    if isinstance(piece, list):
+        return [_clean(item) for item in piece]
+    if isinstance(piece, dict):
+        return {_clean(key): _clean(value) for key, value in piece.items()}
+    return piece
+
+
+def types(readers: Sequence[Reader]) -> dict[str, DocumentType]:
+    """The row of the table of types."""
+    about = "indexes (R64) and energies (R67) on demand; one CH message per point"
+    return {LABEL: DocumentType(LABEL, "json", "header,mesures", (VERSION,), about)}

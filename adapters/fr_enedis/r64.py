@@ -1,0 +1,172 @@
+"""R64: indexes on demand (Enedis SGE, flux R64, JSON).
+
+All indexes of one point, context and instant make one meter reading; its registers follow the distributor's and the
+supplier's time classes. The totalising register (``cadranTotalisateur``) is their sum and is not carried.
+
+* ``d`` is naive Paris time and the START of the day, as in all fluxes but R151.
+* Values are in Wh. ``iv`` other than 0 marks a doubtful index.
+* Only active energy (EA) is an index of the Kernel; another quantity is left out and noted.
+* Labels are encoded in UTF-8 twice in real files; none of them enters a message.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.curves import direction
+from adapters.fr_enedis.ondemand import Order, Reader, instant
+from adapters.fr_enedis.outcome import Notes
+from adapters.fr_enedis.reading import Unreadable
+from energycomm.kernel.messages import KernelMessage, MeterReading
+from energycomm.kernel.parts import Register
+from energycomm.kernel.vocabulary import Grid
+
+Word = Annotated[str, Meta(min_length=1, max_length=64)]
+Point = Annotated[str, Meta(min_length=1, max_length=40)]
+Index = Annotated[int, Meta(ge=-(10**18) + 1, lt=10**18)]
+GRID: dict[str | None, Grid] = {
+    "Distributeur": "distributor",
+    "Fournisseur": "supplier",
+    "D": "distributor",
+    "F": "supplier",
+}
+"""libelleGrille or codeGrille -> whose time classes they are."""
+
+
+class Value(Struct, frozen=True):
+    """One index: instant, value, doubt."""
+
+    d: Word
+    v: Index
+    iv: Annotated[int, Meta(ge=0, le=9)] = 0
+
+
+class TimeClass(Struct, frozen=True):
+    """One register."""
+
+    idClasseTemporelle: Word  # noqa: N815
+    valeur: tuple[Value, ...] = ()
+    codeCadran: Word | None = None  # noqa: N815
+
+
+class Calendar(Struct, frozen=True):
+    """One calendar of time classes."""
+
+    idCalendrier: Word  # noqa: N815
+    libelleGrille: Word | None = None  # noqa: N815
+    codeGrille: Word | None = None  # noqa: N815
+    classeTemporelle: tuple[TimeClass, ...] = ()  # noqa: N815
+
+
+class Quantity(Struct, frozen=True):
+    """One quantity."""
+
+    grandeurPhysique: Word  # noqa: N815
+    unite: Word
+    grandeurMetier: Word | None = None  # noqa: N815
+    calendrier: tuple[Calendar, ...] = ()
+
+
+class Setting(Struct, frozen=True):
+    """How the indexes were obtained."""
+
+    grandeur: tuple[Quantity, ...]
+    etapeMetier: Word | None = None  # noqa: N815
+    contexteReleve: Word | None = None  # noqa: N815
+    typeReleve: Word | None = None  # noqa: N815
+
+
+class Period(Struct, frozen=True):
+    """The period that was asked for."""
+
+    dateDebut: Word  # noqa: N815
+    dateFin: Word  # noqa: N815
+
+
+class Measures(Struct, frozen=True):
+    """The schema of one piece: all indexes of one point."""
+
+    idPrm: Point  # noqa: N815
+    periode: Period
+    contexte: tuple[Setting, ...]
+
+
+def grid_of(name: str | None, calendar: str, path: str) -> Grid:
+    """Whose time classes a calendar has: as its grid is called, else by the first letters of its identifier.
+
+    Raises:
+      Unreadable: neither tells (SYN_CODE).
+    """
+    found = GRID.get(name) or ("distributor" if calendar.startswith("DI") else None)
+    found = found or ("supplier" if calendar.startswith("FC") else None)
+    if found is None:
+        raise Unreadable(refusal("SYN_CODE", path=path, value=name or calendar, expected="one of D, F"))
+    return found
+
+
+def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage]:
+    """One meter reading per context and instant.
+
+    Raises:
+      Unreadable: a date does not exist, a calendar belongs to nobody, or there is no index.
+    """
+    head = {
+        **order.head,
+        "created": order.created(measures.periode.dateFin),
+        "reason": "on-demand",
+    }
+    messages: list[KernelMessage] = []
+    for setting in measures.contexte:
+        for at, registers, calendars in _readings(setting, notes):
+            messages.append(
+                MeterReading(
+                    **head,
+                    market_reason=setting.etapeMetier,
+                    effective=at,
+                    qualification="periodic",
+                    nature="read",
+                    calendar=calendars.get("distributor"),
+                    supplier_calendar=calendars.get("supplier"),
+                    registers=tuple(registers),
+                )
+            )
+    if not messages:
+        raise Unreadable(refusal("SYN_MISSING", path="mesures/contexte/grandeur", expected="an index of EA"))
+    return messages
+
+
+def _readings(setting: Setting, notes: Notes) -> list[tuple[datetime, list[Register], dict[Grid, str]]]:
+    found: dict[datetime, tuple[list[Register], dict[Grid, str]]] = {}
+    path = "mesures/contexte/grandeur"
+    for quantity in setting.grandeur:
+        if quantity.grandeurPhysique != "EA":
+            code = quantity.grandeurPhysique
+            notes.append(refusal("NOTE_CODE_UNKNOWN", path=f"{path}/grandeurPhysique", value=code, expected="EA"))
+            continue
+        sense = direction(quantity.grandeurMetier, f"{path}/grandeurMetier", notes)
+        for calendar in quantity.calendrier:
+            name = calendar.codeGrille or calendar.libelleGrille
+            grid = grid_of(name, calendar.idCalendrier, f"{path}/calendrier/libelleGrille")
+            for item in calendar.classeTemporelle:
+                for value in item.valeur:
+                    at = instant(value.d, f"{path}/calendrier/classeTemporelle/valeur/d")
+                    registers, calendars = found.setdefault(at, ([], {}))
+                    calendars.setdefault(grid, calendar.idCalendrier)
+                    registers.append(
+                        Register(
+                            grid=grid,
+                            time_class=item.idClasseTemporelle,
+                            value=value.v,
+                            unit=quantity.unite,
+                            direction=sense,
+                            doubtful=value.iv != 0,
+                        )
+                    )
+    return [(at, *held) for at, held in found.items()]
+
+
+READER = Reader("R64", Measures, digest)

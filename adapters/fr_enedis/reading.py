@@ -1,0 +1,119 @@
+"""Reads the XML of one CH message once, into plain dictionaries that digesters work on."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+from adapters.fr_enedis.codes import refusal
+from energycomm.kernel.verdicts import Refusal
+
+Fields: TypeAlias = dict[str, Any]
+"""An element's content: tag of a leaf -> its text without outer white space; tag of an element with children -> the
+list of their `Fields`; with attributes asked for, ``@name`` -> value. Empty elements are left out."""
+
+
+class Unreadable(Exception):
+    """Content that a digester cannot read; carries the refusal that says why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+def read(element: etree._Element) -> Fields:
+    """The content of an element, touching every element below it once.
+
+    Raises:
+      Unreadable: a leaf stands twice in the same parent (SYN_UNEXPECTED).
+    """
+    fields: Fields = {}
+    for child in element:
+        tag = child.tag
+        text = child.text
+        if text is None or text.isspace():
+            if len(child):
+                if tag not in fields:
+                    fields[tag] = [read(child)]
+                elif type(fields[tag]) is list:
+                    fields[tag].append(read(child))
+                else:
+                    raise Unreadable(twice(element, tag))
+        elif tag in fields:
+            raise Unreadable(twice(element, tag))
+        else:
+            fields[tag] = text.strip()
+    return fields
+
+
+def read_with_attributes(element: etree._Element) -> Fields:
+    """The content of an element with its attributes (``@name``); every child becomes a list of `Fields`, text under
+    ``#``."""
+    fields: Fields = {f"@{name!s}": str(value) for name, value in element.attrib.items()}
+    if element.text and element.text.strip():
+        fields["#"] = element.text.strip()
+    for child in element:
+        fields.setdefault(str(child.tag), []).append(read_with_attributes(child))
+    return fields
+
+
+def read_loosely(element: etree._Element) -> Fields:
+    """What can be read of an element that its schema refused: leaves and nodes, the last of equal tags. Never fails."""
+    fields: Fields = {}
+    for child in element:
+        if len(child):
+            fields.setdefault(f"{child.tag}", [])
+            if type(fields[f"{child.tag}"]) is list:
+                fields[f"{child.tag}"].append(read_loosely(child))
+        elif child.text and child.text.strip():
+            fields[f"{child.tag}"] = child.text.strip()
+    return fields
+
+
+def nodes(fields: Fields, tag: str) -> list[Fields]:
+    """The elements of a tag that have children; none where there is nothing, or a leaf."""
+    held = fields.get(tag)
+    return held if type(held) is list else []
+
+
+def node(fields: Fields, tag: str) -> Fields:
+    """The first element of a tag that has children, or an empty one."""
+    held = fields.get(tag)
+    return held[0] if type(held) is list else {}
+
+
+def leaf(fields: Fields, tag: str) -> str | None:
+    """The text of a leaf, whatever else stands there in content that was refused."""
+    held = fields.get(tag)
+    return held if type(held) is str else None
+
+
+def twice(element: etree._Element, tag: str) -> Refusal:
+    """The refusal of a leaf that stands twice."""
+    return refusal("SYN_UNEXPECTED", path=f"{element.tag}/{tag}", value=tag, expected="this element once")
+
+
+def need(fields: Fields, tag: str, path: str) -> str:
+    """The text of a leaf that must be there.
+
+    Raises:
+      Unreadable: it is missing or empty (SYN_MISSING).
+    """
+    held = fields.get(tag)
+    if type(held) is not str:
+        raise Unreadable(refusal("SYN_MISSING", path=f"{path}/{tag}", expected="an element with a value"))
+    return held
+
+
+def need_node(fields: Fields, tag: str, path: str) -> Fields:
+    """The first element of a tag that must be there with children.
+
+    Raises:
+      Unreadable: it is missing or empty (SYN_MISSING).
+    """
+    held = fields.get(tag)
+    if type(held) is not list:
+        raise Unreadable(refusal("SYN_MISSING", path=f"{path}/{tag}", expected="an element with children"))
+    first: Fields = held[0]
+    return first

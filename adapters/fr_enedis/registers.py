@@ -1,0 +1,79 @@
+"""Time classes of meters as registers, and the words that readings of all fluxes share."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from adapters.fr_enedis.reading import Fields
+from energycomm.kernel.parts import Register
+from energycomm.kernel.vocabulary import Direction, Grid, ReadingNature, Reason
+
+NATURE: dict[str | None, ReadingNature] = {
+    "REEL": "read",
+    "ESTIME": "estimated",
+    "AUTO-RELEVE": "self-read",
+    None: "unknown",
+}
+"""Nature_Index -> how the indexes were obtained. It is missing in some real R15 records."""
+
+DIRECTION: dict[str, Direction] = {"0": "consumption", "1": "production"}
+"""Sens_Mesure -> direction: soutirage (taken from the grid), injection (fed into it)."""
+
+GRIDS: tuple[tuple[str, Grid], ...] = (
+    ("Classe_Temporelle_Distributeur", "distributor"),
+    ("Classe_Temporelle", "supplier"),
+)
+"""Element of a time class -> whose classes it follows."""
+
+REASONS: dict[str, Reason] = {
+    "PMES": "first-connection",
+    "MES": "move-in",
+    "CFNE": "supplier-switch",
+    "RES": "termination",
+    "CFNS": "supplier-switch",
+    "MCT": "contract-change",
+    "MDPRM": "master-data-change",
+    "MDACT": "customer-change",
+    "CMAT": "meter-change",
+    "AUTRE": "other",
+}
+"""Nature_Evenement (C15) and the Motif_Releve (R15) of readings that belong to an event -> reason. MDACT is
+unverified."""
+
+ENTRIES = frozenset(("PMES", "MES", "CFNE"))
+"""Events by which a point enters our perimeter."""
+
+EXITS = frozenset(("RES", "CFNS"))
+"""Events by which a point leaves it."""
+
+decimal = lru_cache(maxsize=4096)(Decimal)
+"""A decimal of its text; powers, coefficients and prices repeat."""
+
+
+def register(grid: Grid, fields: Fields, previous: str | None = None, meter: str | None = None) -> Register:
+    """A time class of C15 or R15 as a register, value and unit as written.
+
+    Args:
+      grid: whose time class it is.
+      fields: content of the time class.
+      previous: the index before, where the flux repeats it.
+      meter: serial number, where the reading holds registers of several meters.
+    """
+    get: Any = fields.get
+    rank, digits, rollover = get("Rang_Cadran"), get("Nb_Chiffres_Cadran"), get("Indicateur_Passage_A_Zero")
+    coefficient = get("Coefficient_Lecture")
+    return Register(
+        grid=grid,
+        time_class=fields["Id_Classe_Temporelle"],
+        value=int(fields["Valeur"]),
+        unit=fields["Unite_Mesure"],
+        direction=DIRECTION[fields["Sens_Mesure"]],
+        rank=None if rank is None else int(rank),
+        digits=None if digits is None else int(digits),
+        rollover=None if rollover is None else rollover in ("1", "true"),
+        coefficient=None if coefficient is None else decimal(coefficient),
+        previous_value=None if previous is None else int(previous),
+        meter=meter,
+    )

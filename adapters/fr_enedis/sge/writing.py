@@ -1,0 +1,127 @@
+"""Writes the XML of a request from a plain tree whose leaves say what they must look like.
+
+The tree is this adapter's own schema of the requests: every leaf has a type, and one that does not fit it is a refusal
+with the field of the Kernel message it came from. Elements are written in the order of the tree, since every service
+wants its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple, TypeAlias
+
+from lxml import etree
+
+from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.reading import Unreadable
+
+SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
+
+_ANY = "[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ufffe\\uffff\\ud800-\\udfff]"
+TYPES: dict[str, tuple[re.Pattern[str], str]] = {
+    "point": (re.compile("[0-9]{14}"), "14 digits"),
+    "login": (
+        re.compile(r"[0-9a-zA-Z][-._0-9a-zA-Z]{0,255}@[0-9a-zA-Z][-._0-9a-zA-Z]{1,255}\.[a-zA-Z]{2,63}"),
+        "an e-mail address",
+    ),
+    "contract": (re.compile(_ANY + "{1,15}"), "1 to 15 characters"),
+    "service": (re.compile(_ANY + "{1,15}"), "1 to 15 characters"),
+    "text": (re.compile(_ANY + "{1,255}"), "1 to 255 characters"),
+    "line": (re.compile(_ANY + "{1,38}"), "1 to 38 characters"),
+    "postal": (re.compile("[0-9]{5}"), "5 digits"),
+    "municipality": (re.compile("[0-9A-Z]{5}"), "5 digits or capitals"),
+    "day": (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a day"),
+    "boolean": (re.compile("true|false"), "true or false"),
+    "code": (re.compile("[A-Z0-9_]{1,15}"), "a code"),
+    "number": (re.compile("[0-9]{1,4}"), "a number"),
+    "unit": (re.compile("[a-z]{1,7}"), "a unit"),
+    "version": (re.compile(r"[1-9][0-9]*\.[0-9]+"), "a version"),
+    "duration": (re.compile("P[0-9A-Z]{1,14}"), "an ISO 8601 duration like P1D"),
+    "period": (re.compile("P1D|P1M"), "P1D or P1M"),
+}
+"""Name of a leaf's type -> what it must match, and that in words."""
+
+
+class Leaf(NamedTuple):
+    """An element with a value.
+
+    Attributes:
+      tag: its name.
+      type: a key of `TYPES`.
+      value: None leaves an optional element out.
+      field: the Kernel message's field it came from, for refusals.
+      optional: it may be missing.
+    """
+
+    tag: str
+    type: str
+    value: str | date | bool | None
+    field: str
+    optional: bool = False
+
+
+class Node(NamedTuple):
+    """An element with children; one whose children are all left out is left out itself."""
+
+    tag: str
+    children: Sequence[Leaf | Node]
+
+
+Tree: TypeAlias = Leaf | Node
+
+
+def refuse(code: str, path: str, value: str | None, expected: str) -> Unreadable:
+    """A refusal to build."""
+    return Unreadable(refusal(code, path=path, value=value, expected=expected))
+
+
+def append(parent: etree._Element, tree: Tree, namespace: str | None = None) -> None:
+    """Write a tree below an element.
+
+    Args:
+      parent: grows.
+      tree: what to write.
+      namespace: namespace of its outermost element; those inside have none.
+
+    Raises:
+      Unreadable: a needed value is missing (BUILD_MISSING) or is not of its type (BUILD_VALUE).
+    """
+    tag = f"{{{namespace}}}{tree.tag}" if namespace else tree.tag
+    if isinstance(tree, Node):
+        element = etree.Element(tag)
+        for child in tree.children:
+            append(element, child)
+        if len(element):
+            parent.append(element)
+        return
+    if tree.value is None:
+        if tree.optional:
+            return
+        raise refuse("BUILD_MISSING", tree.field, None, f"{tree.tag}: {TYPES[tree.type][1]}")
+    text = _written(tree.value)
+    pattern, words = TYPES[tree.type]
+    if pattern.fullmatch(text) is None:
+        raise refuse("BUILD_VALUE", tree.field, text, f"{tree.tag}: {words}")
+    etree.SubElement(parent, tag).text = text
+
+
+def _written(value: str | date | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def envelope(header: Tree | None, header_namespace: str | None, body: Tree, body_namespace: str) -> bytes:
+    """A whole SOAP envelope.
+
+    Raises:
+      Unreadable: as `append`.
+    """
+    root = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soapenv": SOAP, "req": body_namespace})
+    if header is not None:
+        append(etree.SubElement(root, f"{{{SOAP}}}Header"), header, header_namespace)
+    append(etree.SubElement(root, f"{{{SOAP}}}Body"), body, body_namespace)
+    etree.cleanup_namespaces(root, keep_ns_prefixes=["soapenv", "req"])
+    return etree.tostring(root, encoding="UTF-8", xml_declaration=True)

@@ -1,0 +1,205 @@
+"""The one table of what this adapter reads: which element is a CH message, in which versions, by which digester."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from lxml import etree
+
+from adapters.contract import DocumentType
+from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r151, r171
+from adapters.fr_enedis.header import EN_TETE_FLUX, ENTETE, ENTETE_FLUX, ENTETE_R171, Context, HeaderNames
+from adapters.fr_enedis.outcome import Digester, Outcome
+from adapters.fr_enedis.syntax import Schema
+
+
+class Flux(NamedTuple):
+    """One row.
+
+    Attributes:
+      label: names the row.
+      fluxes: message types that the root element may hold; the header says which.
+      root: root element.
+      piece: child of the root that holds the CH messages; the root itself where the file is one.
+      header: names of the header.
+      beside: further elements of head data beside the header.
+      entering: head data that enter Kernel messages beyond what every header has.
+      counter: fact beside the pieces that announces their number.
+      nested: pieces and what stands beside them are one level deeper, inside a child of the root; facts beside them are
+        then named ``element/leaf``.
+      namespace: namespace of the root element; its children have none.
+      versions: versions it can read, oldest first.
+      schema: our schema of the piece.
+      digester: reads a piece as one CH message, or
+      outcomes: as several.
+      about: in words.
+    """
+
+    label: str
+    fluxes: tuple[str, ...]
+    root: str
+    piece: str
+    versions: tuple[str, ...]
+    schema: Schema
+    about: str
+    header: HeaderNames = EN_TETE_FLUX
+    beside: tuple[str, ...] = ()
+    entering: tuple[str, ...] = ()
+    counter: str | None = None
+    nested: bool = False
+    namespace: str | None = None
+    digester: Digester | None = None
+    outcomes: Callable[[etree._Element, Context, Schema], Iterable[Outcome]] | None = None
+
+
+FLUXES: tuple[Flux, ...] = (
+    Flux(
+        label="C15",
+        fluxes=("C15",),
+        root="C15",
+        piece="PRM",
+        versions=c15.VERSIONS,
+        schema=Schema("c15.xsd"),
+        about="situation of C5 points after each event; one CH message per PRM",
+        beside=("Contrat",),
+        entering=("Code_EIC_Fournisseur", "Code_EIC_Responsable_Equilibre", "Nature_Contrat"),
+        digester=c15.DIGESTER,
+    ),
+    Flux(
+        label="R15",
+        fluxes=("R15",),
+        root="R15",
+        piece="PRM",
+        versions=r15.VERSIONS,
+        schema=Schema("r15.xsd"),
+        about="readings and energies of C5 and P4 points, with corrections; one CH message per PRM",
+        digester=r15.DIGESTER,
+    ),
+    Flux(
+        label="R151",
+        fluxes=("R151",),
+        root="R151",
+        piece="PRM",
+        versions=r151.VERSIONS,
+        schema=Schema("r151.xsd"),
+        about="daily indexes and highest powers of C5 points; one CH message per PRM",
+        entering=r151.ENTERING,
+        digester=r151.DIGESTER,
+    ),
+    Flux(
+        label="F15-detail",
+        fluxes=("F15",),
+        root="F15_Detail_Facturation",
+        piece="Donnees_Valorisation",
+        versions=f15.VERSIONS,
+        schema=Schema("f15.xsd"),
+        about="lines of the grid invoice of C5 points; one CH message per Donnees_Valorisation",
+        beside=("Rappel_En_Tete",),
+        entering=f15.ENTERING,
+        digester=f15.CHARGE,
+    ),
+    Flux(
+        label="F15-general",
+        fluxes=("F15",),
+        root="F15_Donnees_Generales",
+        piece="F15_Donnees_Generales",
+        versions=f15.VERSIONS,
+        schema=Schema("f15.xsd"),
+        about="head and totals of the grid invoice of C5 points; one CH message per file",
+        digester=f15.INVOICE,
+    ),
+    Flux(
+        label="C12",
+        fluxes=("C12",),
+        root="C12",
+        piece="PRM",
+        versions=c12.VERSIONS,
+        schema=Schema("c12.xsd"),
+        about="situation of C2 to C4 points after each event; one CH message per PRM",
+        beside=("Responsable_Equilibre", "Client_Contractant"),
+        entering=c12.ENTERING,
+        nested=True,
+        digester=c12.DIGESTER,
+    ),
+    Flux(
+        label="R50",
+        fluxes=("R50",),
+        root="R50",
+        piece="PRM",
+        versions=curves.R50_VERSIONS,
+        schema=Schema("r50.xsd"),
+        about="half-hour curves of C5 points; one CH message per PRM",
+        entering=curves.R50_ENTERING,
+        digester=curves.R50,
+    ),
+    Flux(
+        label="R4x",
+        fluxes=("R4x", "R4Q", "R4H", "R4M"),
+        root="Courbe",
+        piece="Corps",
+        versions=curves.R4X_VERSIONS,
+        schema=Schema("r4x.xsd"),
+        about="curves of a C1 to C4 point, daily, weekly or monthly; one CH message per file",
+        header=ENTETE,
+        entering=curves.R4X_ENTERING,
+        digester=curves.R4X,
+    ),
+    Flux(
+        label="R171",
+        fluxes=("R171",),
+        root="R171",
+        piece="serieMesuresDatees",
+        versions=r171.VERSIONS,
+        schema=Schema("r171.xsd"),
+        about="daily indexes and quantities of C2 to C4 points; one CH message per serieMesuresDatees",
+        header=ENTETE_R171,
+        nested=True,
+        namespace=r171.NAMESPACE,
+        digester=r171.DIGESTER,
+    ),
+    Flux(
+        label="F12-detail",
+        fluxes=("F12",),
+        root="Detail_Facturation",
+        piece="Sous_Lot",
+        versions=f12.VERSIONS,
+        schema=Schema("f12.xsd"),
+        about="lines of the grid invoice of C1 to C4 points; one CH message per Sous_Lot",
+        beside=("Rappel_En_Tete", "Sous_Total_Fichier"),
+        entering=f12.ENTERING,
+        counter="Nb_Sous_Lot",
+        digester=f12.DIGESTER,
+    ),
+    Flux(
+        label="X12-X13",
+        fluxes=("X12", "X13"),
+        root="affaires",
+        piece="affaire",
+        versions=affaires.VERSIONS,
+        schema=Schema("affaires.xsd"),
+        about="requests that we made (X12) or that concern us (X13); one CH message per milestone",
+        header=ENTETE_FLUX,
+        beside=("nbAffaires",),
+        counter="nbAffaires",
+        outcomes=affaires.outcomes,
+    ),
+)
+"""Every row, in the order of the documentation."""
+
+BY_LABEL: dict[str, Flux] = {row.label: row for row in FLUXES}
+BY_ROOT: dict[str, Flux] = {row.root: row for row in FLUXES}
+TYPES: dict[str, DocumentType] = {
+    row.label: DocumentType(row.label, "xml", row.root, row.versions, row.about) for row in FLUXES
+}
+
+UNREAD_ROOTS: dict[str, str] = {
+    "Donnees_Generales": "F12",
+    "Recapitulatif": "F12",
+    "R17": "R17",
+}
+"""Root elements of Enedis fluxes that no digester reads -> flux. They are taken from the names of the fluxes; none was
+seen in a file."""
+
+JSON_KEYS = frozenset(("header", "mesures"))
+"""First keys of the JSON of on-demand fluxes (R63 to R67, C68)."""

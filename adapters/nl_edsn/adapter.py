@@ -1,0 +1,264 @@
+"""The Dutch adapter: what EDSN sends to a supplier, and what a supplier asks of EDSN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import IO
+
+from lxml import etree
+from msgspec import structs
+
+from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from adapters.nl_edsn import faults, syntax
+from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.envelope import Opened, opened
+from adapters.nl_edsn.header import HEADER, MARKET, Context, context
+from adapters.nl_edsn.outcome import Outcome
+from adapters.nl_edsn.reading import Unreadable, local, namespace_of, read
+from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, build
+from adapters.nl_edsn.times import ZONE
+from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMESPACES, TYPES, Row, contents
+from energycomm.kernel import safexml
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+
+class NlEdsn:
+    """Reads the messages of `adapters.nl_edsn.types` and writes those of `adapters.nl_edsn.requests`. Satisfies
+    `adapters.contract.Adapter`.
+
+    An object may be used by several threads at once.
+    """
+
+    market: str = MARKET
+    zone: str = ZONE
+    types: Mapping[str, DocumentType] = TYPES
+    builds: frozenset[str] = frozenset(BUILDERS)
+    answer_within: Mapping[str, timedelta] = ANSWER_WITHIN
+
+    def dispatch(self, sniff: Sniff) -> str | Refusal:
+        """The label of a member's type, by its root element and namespace.
+
+        Returns:
+          A label of `types`, or a refusal: TYPE_UNKNOWN for a message of EDSN that no digester reads, VERSION_UNKNOWN
+          for one that we read in another namespace, TYPE_NOT_OURS for anything else.
+        """
+        namespace = sniff.namespace or ""
+        if sniff.form == "xml" and sniff.root is not None:
+            if sniff.root == "Envelope" and namespace in SOAP_NAMESPACES:
+                if any(declared.startswith(PREFIXES) for declared in sniff.namespaces):
+                    return SOAP
+                return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
+            if sniff.root == "Envelope" and namespace:
+                return refusal("VERSION_UNKNOWN", path=sniff.name, value=namespace, expected=", ".join(SOAP_NAMESPACES))
+            row = BY_ROOT.get(sniff.root)
+            if row is not None and namespace in row.namespaces:
+                return row.label
+            if row is not None:
+                return refusal("VERSION_UNKNOWN", path=sniff.name, value=namespace, expected=", ".join(row.namespaces))
+            if namespace.startswith(PREFIXES):
+                return refusal("TYPE_UNKNOWN", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
+        return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
+
+    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+
+        A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the middle.
+
+        Args:
+          label: a label of `types`.
+          content: the XML; read once.
+          name: file name, for messages; a name that a channel gave an answer tells what it answers.
+        """
+        if label not in TYPES:
+            yield refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(TYPES))
+            return
+        try:
+            yield from _Member(label, name).parts(content)
+        except (Unreadable, safexml.Unreadable) as unreadable:
+            refused = unreadable.refusal
+            yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
+
+    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`.
+
+        Args:
+          label: a label of `types`.
+          content: the XML of the member; read as far as needed.
+          name: file name, for messages.
+          position: of the transaction, from 1.
+
+        Returns:
+          The errors; empty where the message is good or the member has no such position.
+        """
+        if label not in TYPES:
+            return [refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(TYPES))]
+        try:
+            return _Member(label, name).errors(content, position)
+        except (Unreadable, safexml.Unreadable) as unreadable:
+            return [unreadable.refusal]
+
+    def series(self, name: str) -> Series | Refusal | None:
+        """None: EDSN numbers nothing; what was missed is asked for again."""
+        return None
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """EDSN's own bytes of a request. See `adapters.nl_edsn.requests.build`."""
+        return build(message, reference)
+
+
+class _Member:
+    """The walk through one member: its header first, then its pieces."""
+
+    def __init__(self, label: str, name: str) -> None:
+        self.label = label
+        self.name = name
+
+    def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
+        """The head and the transactions; raises `Unreadable` where the member ends badly."""
+        position = 0
+        head: Context | None = None
+        for found, outcome, _, versions in self._outcomes(content):
+            if head is None:
+                head = found
+                yield head.member_head(versions)
+            if outcome is not None:
+                position += 1
+                yield _transaction(position, head, versions, outcome)
+
+    def errors(self, content: IO[bytes], position: int) -> list[Refusal]:
+        """Every error of the CH message at a position."""
+        passed = 0
+        for _, outcome, piece, _ in self._outcomes(content):
+            if outcome is None:
+                continue
+            passed += 1
+            if passed == position:
+                if piece is None:
+                    return list(outcome.refusals)
+                row, element = piece
+                errors = syntax.explain(row.schema, element)
+                seen = {refused.code for refused in errors}
+                return [*errors, *(refused for refused in outcome.refusals if refused.code not in seen)]
+        return []
+
+    def _outcomes(
+        self, content: IO[bytes]
+    ) -> Iterator[tuple[Context, Outcome | None, tuple[Row, etree._Element] | None, tuple[str, ...]]]:
+        """The head alone first, then each outcome with its row and element."""
+        envelope: Opened | None = None
+        if self.label == SOAP:
+            envelope, content = opened(content)
+            if envelope is not None and envelope.fault:
+                yield from self._fault(content)
+                return
+        row = self._row(envelope)
+        if row is None:
+            # Nothing of EDSN inside: the stream says whether it is damaged, and if not, what is missing.
+            for _ in safexml.iterate(content, "{*}" + HEADER):
+                pass
+            raise Unreadable(_headless())
+        namespace = envelope.namespace if envelope is not None else None
+        yield from self._pieces(row, namespace, content)
+
+    def _row(self, envelope: Opened | None) -> Row | None:
+        if self.label != SOAP:
+            return BY_LABEL[self.label]
+        if envelope is None:
+            return None
+        row = BY_ROOT.get(envelope.root)
+        if row is None:
+            code = "TYPE_UNKNOWN" if (envelope.namespace or "").startswith(PREFIXES) else "ROOT_UNEXPECTED"
+            raise Unreadable(refusal(code, path="Envelope/Body", value=envelope.root, expected=", ".join(BY_ROOT)))
+        if envelope.namespace not in row.namespaces:
+            expected = ", ".join(row.namespaces)
+            path = f"Envelope/Body/{envelope.root}"
+            raise Unreadable(refusal("VERSION_UNKNOWN", path=path, value=envelope.namespace, expected=expected))
+        return row
+
+    def _pieces(
+        self, row: Row, namespace: str | None, content: IO[bytes]
+    ) -> Iterator[tuple[Context, Outcome | None, tuple[Row, etree._Element] | None, tuple[str, ...]]]:
+        names = sorted({contents(row, known) for known in row.namespaces})
+        tags = [f"{{*}}{HEADER}", *(f"{{*}}{name}" for name in names)]
+        head: Context | None = None
+        versions: tuple[str, ...] = ()
+        for element in safexml.iterate(content, tags):
+            parent = element.getparent()
+            if local(str(element.tag)) == HEADER:
+                if head is None and parent is not None and local(str(parent.tag)) == row.root:
+                    namespace = namespace_of(str(element.tag))
+                    if namespace not in row.namespaces:
+                        expected = ", ".join(row.namespaces)
+                        raise Unreadable(refusal("VERSION_UNKNOWN", path=HEADER, value=namespace, expected=expected))
+                    versions = (row.versions[row.namespaces.index(namespace)],)
+                    head = _with_name(context(read(element), row.label, _number(namespace)), self.name)
+                    yield head, None, None, versions
+                continue
+            if parent is None or (grandparent := _document(element, row)) is None or grandparent != row.root:
+                continue  # one wanted element inside another: the outer one's schema check refuses it
+            if head is None:
+                raise Unreadable(_headless())
+            yield head, row.digester.outcome(element, head, row.schema, namespace), (row, element), versions
+        if head is None:
+            raise Unreadable(_headless())
+
+    def _fault(
+        self, content: IO[bytes]
+    ) -> Iterator[tuple[Context, Outcome | None, tuple[Row, etree._Element] | None, tuple[str, ...]]]:
+        soap_header: etree._Element | None = None
+        for element in safexml.iterate(content, ("{*}Header", "{*}Fault")):
+            if local(str(element.tag)) == "Header":
+                soap_header = syntax.bare(element)
+                continue
+            head = faults.fault_context(soap_header, self.name)
+            yield head, None, None, ("1.0",)
+            yield head, faults.outcome(element, head), None, ("1.0",)
+
+
+def _document(element: etree._Element, row: Row) -> str | None:
+    """The root of the business document that a piece stands in: its parent for a content, the parent of its content
+    else."""
+    parent = element.getparent()
+    if parent is not None and row.piece in ("P4MeteringPoint", "Portaal_MeteringPoint"):
+        if local(str(parent.tag)) not in ("P4Content", "Portaal_Content"):
+            return None
+        parent = parent.getparent()
+    return None if parent is None else local(str(parent.tag))
+
+
+def _with_name(head: Context, name: str) -> Context:
+    """A header that names no request takes it from the name under which the channel kept the answer."""
+    if head.correlation is not None:
+        return head
+    return head._replace(correlation=faults.kept_as(name).reference)
+
+
+def _number(namespace: str | None) -> str | None:
+    """The number in a namespace: ``2`` of ``urn:nedu:edsn:data:p4...:2:standard``."""
+    parts = (namespace or "").split(":")
+    return parts[-2] if len(parts) > 2 else None
+
+
+def _headless() -> Refusal:
+    return refusal("HEADER_MISSING", path=HEADER, expected=HEADER)
+
+
+def _transaction(position: int, head: Context, versions: tuple[str, ...], outcome: Outcome) -> Transaction:
+    return Transaction(
+        position=position,
+        type=head.type,
+        version=versions[-1] if versions and not outcome.refusals else None,
+        reference=outcome.reference,
+        access_point=outcome.access_point,
+        sender=head.sender,
+        identity=outcome.identity,
+        messages=outcome.messages,
+        refusals=outcome.refusals,
+        notes=outcome.notes,
+    )
+
+
+adapter = NlEdsn()
+"""What the entry point ``nl`` of the group ``energycomm.adapters`` names."""

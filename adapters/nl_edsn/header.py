@@ -1,0 +1,148 @@
+"""Reads the header that is equal in all messages of EDSN into what every Kernel message of a member needs."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from adapters.contract import MemberHead
+from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.reading import Fields, Unreadable, leaf, node
+from adapters.nl_edsn.times import moment
+from energycomm.kernel.verdicts import Refusal
+from energycomm.kernel.vocabulary import Role
+
+MARKET = "NL"
+EDSN = "8712423010208"
+"""GLN of EDSN itself, which speaks for the connection register."""
+
+HEADER = "EDSNBusinessDocumentHeader"
+_LONGEST_PARTY = 40
+
+ROLES: dict[str, Role] = {
+    "EDSN": "clearing-house",
+    "DDM": "grid-operator",
+    "DDQ": "supplier",
+    "DDK": "balance-responsible",
+    "MDR": "metering-responsible",
+}
+"""ContactTypeIdentifier without its suffix (_O organisation, _M market party) -> role."""
+
+
+class Context(NamedTuple):
+    """What the messages of a member take from its header.
+
+    Attributes:
+      type: the market's message type.
+      generation: number in the message's namespace.
+      sender: party that sent the member.
+      receiver: party it is addressed to.
+      created: as written.
+      correlation: MessageID of the request that the member answers, where it says so.
+      message_id: MessageID of the member itself.
+      head: keyword arguments that every Kernel message of the member starts with.
+      seed: hash of market, sender and type; identities go on from a copy of it.
+      notes: what was noticed in the header.
+    """
+
+    type: str
+    generation: str | None
+    sender: str | None
+    receiver: str | None
+    created: str
+    correlation: str | None
+    message_id: str | None
+    head: dict[str, Any]
+    seed: blake2b
+    notes: tuple[Refusal, ...] = ()
+
+    def member_head(self, versions: tuple[str, ...]) -> MemberHead:
+        """The head of the member."""
+        return MemberHead(
+            type=self.type,
+            declared_version=self.generation,
+            version=versions[-1] if versions else None,
+            sender=self.sender,
+            receiver=self.receiver,
+            created=self.created,
+            notes=self.notes,
+        )
+
+
+def context(fields: Fields, message_type: str, generation: str | None) -> Context:
+    """Read a header.
+
+    Args:
+      fields: content of the header element.
+      message_type: the market's message type.
+      generation: number in the namespace of the message.
+
+    Raises:
+      Unreadable: a needed field is missing, unreadable or too long (HEADER_INVALID).
+    """
+    source, receiver = node(fields, "Source"), node(fields, "Destination", "Receiver")
+    sender = _party(source, "SenderID", f"{HEADER}/Source")
+    addressee = _party(receiver, "ReceiverID", f"{HEADER}/Destination/Receiver")
+    written = leaf(fields, "CreationTimestamp")
+    try:
+        created = moment(written) if written is not None else None
+    except ValueError:
+        created = None
+    if created is None:
+        path = f"{HEADER}/CreationTimestamp"
+        raise Unreadable(refusal("HEADER_INVALID", path=path, value=written, expected="a date-time"))
+    notes = []
+    if created.naive:
+        path = f"{HEADER}/CreationTimestamp"
+        notes.append(refusal("NOTE_TIME_NAIVE", path=path, value=written, expected=created.at.isoformat()))
+    if leaf(fields, "TestRequest") in ("true", "1"):
+        notes.append(refusal("NOTE_TEST", path=f"{HEADER}/TestRequest", value=leaf(fields, "TestRequest")))
+    head = {
+        "market": MARKET,
+        "market_type": message_type,
+        "created": created.at,
+        "sender": sender,
+        "receiver": addressee,
+        "sender_role": role(leaf(source, "ContactTypeIdentifier"), sender),
+        "receiver_role": role(leaf(receiver, "ContactTypeIdentifier"), addressee),
+        "schema_version": generation,
+    }
+    return Context(
+        type=message_type,
+        generation=generation,
+        sender=sender,
+        receiver=addressee,
+        created=str(written),
+        correlation=_short(fields, "CorrelationID"),
+        message_id=_short(fields, "MessageID"),
+        head=head,
+        seed=seed(sender, message_type),
+        notes=tuple(notes),
+    )
+
+
+def seed(sender: str | None, message_type: str) -> blake2b:
+    """The hash that the identities of a member start with."""
+    started = blake2b(digest_size=16)
+    started.update(repr((MARKET, sender, message_type)).encode())
+    return started
+
+
+def role(contact: str | None, party: str | None) -> Role | None:
+    """The role that a ContactTypeIdentifier tells; EDSN is known by its GLN too."""
+    if contact is not None:
+        return ROLES.get(contact.partition("_")[0])
+    return "clearing-house" if party == EDSN else None
+
+
+def _party(fields: Fields, tag: str, path: str) -> str:
+    value = leaf(fields, tag)
+    if value is None or len(value) > _LONGEST_PARTY:
+        expected = f"a party's code of at most {_LONGEST_PARTY} characters"
+        raise Unreadable(refusal("HEADER_INVALID", path=f"{path}/{tag}", value=value, expected=expected))
+    return value
+
+
+def _short(fields: Fields, tag: str) -> str | None:
+    value = leaf(fields, tag)
+    return value[:400] if value else None

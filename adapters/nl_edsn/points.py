@@ -1,0 +1,205 @@
+"""MasterData (asked for) and MasterDataUpdate (the list of mutations): what the connection register holds of a point
+(namespace number 1).
+
+One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
+each meter. All hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the
+message was written, for the register tells what holds then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from adapters.nl_edsn import mutations
+from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.header import Context
+from adapters.nl_edsn.measures import DIRECTIONS
+from adapters.nl_edsn.mutations import POINT, Point, point, refer
+from adapters.nl_edsn.outcome import Digested, Digester, Notes
+from adapters.nl_edsn.reading import Fields, leaf, need, node, nodes
+from adapters.nl_edsn.times import start_of_day
+from energycomm.kernel.messages import (
+    AccessPointData,
+    ContractTerms,
+    CustomerData,
+    KernelMessage,
+    MeterData,
+    RequestAnswer,
+)
+from energycomm.kernel.parts import Address
+from energycomm.kernel.vocabulary import ConnectionStatus, ContractStatus, MeterAction
+
+PHYSICAL: dict[str, ConnectionStatus] = {
+    "IBD": "connected",
+    "UBD": "disconnected",
+    "IAL": "not-connected",
+    "SLP": "not-connected",
+}
+"""PhysicalStatus -> whether the point is fed: in and out of operation, under construction, demolished. The last two are
+from memory."""
+
+DELIVERY: dict[str, ContractStatus] = {"ACT": "in-service", "INA": "terminated"}
+"""EnergyDeliveryStatus -> contract status."""
+
+ACTIONS: dict[str, MeterAction] = {"MTRINST": "installed", "MTREND": "removed", "MTRUPD": "reconfigured"}
+"""MutationReason -> what happened to the meter; anything else: it is there."""
+
+_PHYSICAL = f"{POINT}/MPPhysicalCharacteristics"
+
+
+def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
+    """Data of the point, its contract, its customer and its meters.
+
+    Raises:
+      Unreadable: the point is missing, or a code decides how it is read and is unknown.
+    """
+    found = point(fields, context, notes)
+    reference = refer(fields, context)[0]
+    created: datetime = context.head["created"]
+    effective = found.on or start_of_day(date(created.year, created.month, created.day))
+    head = {**found.head, "reference": reference, "effective": effective}
+    messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head, found)]
+    messages += [*_customer(fields, head), *_meters(fields, head, found)]
+    return Digested(reference, found.ean, messages)
+
+
+def digest_answer(fields: Fields, context: Context, notes: Notes) -> Digested:
+    """The same for an answer to a question of ours, with the answer itself."""
+    digested = digest(fields, context, notes)
+    answered = [*digested.messages]
+    correlation = leaf(node(fields, "Portaal_Mutation"), "ExternalReference") or context.correlation
+    first = answered[0]
+    head = {
+        **context.head,
+        "energy": first.energy,
+        "grid_operator": first.grid_operator,
+        "reference": digested.reference,
+        "correlation": correlation,
+        "access_point": digested.access_point,
+    }
+    created = context.head["created"]
+    answer = RequestAnswer(**head, effective=created, accepted=True)
+    return Digested(digested.reference, digested.access_point, [*answered, answer, mutations.settled(head, created)])
+
+
+def address(fields: Fields) -> Address | None:
+    """The address of a metering point under any of the names it has, None where there is none."""
+    for tag in ("EDSN_AddressSearch", "EDSN_AddressExtended", "EDSN_Address"):
+        held = node(fields, tag)
+        if held:
+            return Address(
+                street=leaf(held, "StreetName"),
+                number=leaf(held, "BuildingNr"),
+                addition=leaf(held, "ExBuildingNr"),
+                postal_code=leaf(held, "ZIPCode"),
+                city=leaf(held, "CityName"),
+                country=leaf(held, "Country"),
+            )
+    return None
+
+
+def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData:
+    physical, commercial = node(fields, "MPPhysicalCharacteristics"), node(fields, "MPCommercialCharacteristics")
+    flow, capacity = leaf(physical, "EnergyFlowDirection"), leaf(physical, "PhysicalCapacity")
+    switchable = leaf(physical, "Switchability")
+    return AccessPointData(
+        **head,
+        segment=leaf(fields, "MarketSegment"),
+        contract_status=_known(physical, "EnergyDeliveryStatus", DELIVERY, notes),
+        connection_status=_known(physical, "PhysicalStatus", PHYSICAL, notes),
+        phases=_phases(capacity),
+        self_producer=flow in ("TLV", "CMB") if flow is not None else None,
+        direction=DIRECTIONS.get(flow or ""),
+        profile=leaf(physical, "ProfileCategory"),
+        metering_method=leaf(physical, "MeteringMethod"),
+        allocation_method=leaf(physical, "AllocationMethod"),
+        capacity_code=leaf(physical, "CapTarCode"),
+        invoice_month=leaf(physical, "InvoiceMonth"),
+        switchable=switchable == "J" if switchable is not None else None,
+        grid_area=leaf(fields, "GridArea"),
+        annual_peak=_number(physical, "EACPeak", "EAEnergyConsumptionNettedPeak"),
+        annual_off_peak=_number(physical, "EACOffPeak", "EAEnergyConsumptionNettedOffPeak"),
+        supplier=leaf(node(commercial, "BalanceSupplier_Company"), "ID"),
+        balance_responsible=leaf(node(commercial, "BalanceResponsibleParty_Company"), "ID"),
+        metering_responsible=leaf(node(commercial, "MeteringResponsibleParty_Company"), "ID"),
+        address=address(fields),
+    )
+
+
+def _terms(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[ContractTerms]:
+    """The capacity tariff and the contracted capacity (kW), where one of them is told."""
+    physical = node(fields, "MPPhysicalCharacteristics")
+    tariff, power = leaf(physical, "CapTarCode"), _number(physical, "ContractedCapacity")
+    if tariff is not None or power is not None:
+        yield ContractTerms(
+            **head,
+            contract_status=DELIVERY.get(leaf(physical, "EnergyDeliveryStatus") or ""),
+            tariff=tariff,
+            subscribed_power=power,
+            power_unit="kW" if power is not None and head["energy"] == "electricity" else None,
+        )
+
+
+def _customer(fields: Fields, head: dict[str, Any]) -> Iterator[CustomerData]:
+    commercial = node(fields, "MPCommercialCharacteristics")
+    party, company = node(commercial, "GridContractParty"), leaf(commercial, "ChamberOfCommerceID")
+    if party or company:
+        yield CustomerData(
+            **head,
+            category="professional" if company is not None else None,
+            surname=leaf(party, "Surname"),
+            first_name=leaf(party, "Initials"),
+            company_id=company,
+            birth_key=leaf(party, "BirthDayKey"),
+            iban_key=leaf(party, "IBANKey"),
+        )
+
+
+def _meters(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[MeterData]:
+    capacity = leaf(node(fields, "MPPhysicalCharacteristics"), "PhysicalCapacity")
+    for meter in nodes(fields, "Portaal_EnergyMeter"):
+        registers = nodes(meter, "Register")
+        digits = {leaf(register, "NrOfDigits") for register in registers} - {None}
+        number = leaf(meter, "NrOfRegisters")
+        yield MeterData(
+            **head,
+            action=ACTIONS.get(found.reason or "", "present"),
+            meter=need(meter, "ID", f"{POINT}/Portaal_EnergyMeter"),
+            meter_type=leaf(meter, "Type"),
+            rating=capacity,
+            registers=int(number) if number is not None else len(registers) or None,
+            digits=int(digits.pop() or 0) if len(digits) == 1 else None,
+            operation=leaf(meter, "TechnicalCommunicationSM"),
+        )
+
+
+def _known(fields: Fields, tag: str, table: dict[str, Any], notes: Notes) -> Any:
+    """The translation of a code; an unknown one is noted and left out."""
+    code = leaf(fields, tag)
+    if code is None:
+        return None
+    if code not in table:
+        path = f"{_PHYSICAL}/{tag}"
+        notes.append(refusal("NOTE_CODE_UNKNOWN", path=path, value=code, expected=", ".join(table)))
+    return table.get(code)
+
+
+def _number(fields: Fields, *tags: str) -> Decimal | None:
+    for tag in tags:
+        text = leaf(fields, tag)
+        if text is not None:
+            return Decimal(text)
+    return None
+
+
+def _phases(capacity: str | None) -> int | None:
+    """Phases of a capacity like 3x25 (phases times ampere)."""
+    first = (capacity or "").lower().partition("x")[0]
+    return int(first) if first in ("1", "3") and "x" in (capacity or "").lower() else None
+
+
+UPDATE = Digester(digest, refer)
+ANSWER = Digester(digest_answer, refer, answers=True)

@@ -1,0 +1,127 @@
+"""Reads the XML of one CH message once, into plain dictionaries that digesters work on. Namespaces are left behind: the
+adapter has chosen the message's version by them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+from adapters.nl_edsn.codes import refusal
+from energycomm.kernel.verdicts import Refusal
+
+Fields: TypeAlias = dict[str, Any]
+"""An element's content: tag of a leaf -> its text without outer white space; tag of an element with children -> the
+list of their `Fields`. Empty elements are left out."""
+
+
+class Unreadable(Exception):
+    """Content that a digester cannot read; carries the refusal that says why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+@lru_cache(maxsize=1024)
+def local(tag: str) -> str:
+    """The local name of a tag ``{namespace}name``."""
+    return tag.rpartition("}")[2]
+
+
+def namespace_of(tag: str) -> str | None:
+    """The namespace of a tag ``{namespace}name``, None where it has none."""
+    return tag[1:].partition("}")[0] if tag.startswith("{") else None
+
+
+def read(element: etree._Element) -> Fields:
+    """The content of an element, touching every element below it once.
+
+    Raises:
+      Unreadable: a leaf stands twice in the same parent (SYN_UNEXPECTED).
+    """
+    fields: Fields = {}
+    for child in element:
+        tag = local(child.tag)
+        text = child.text
+        if text is None or text.isspace():
+            if len(child):
+                held = fields.get(tag)
+                if held is None:
+                    fields[tag] = [read(child)]
+                elif type(held) is list:
+                    held.append(read(child))
+                else:
+                    raise Unreadable(_twice(element, tag))
+        elif tag in fields:
+            raise Unreadable(_twice(element, tag))
+        else:
+            fields[tag] = text.strip()
+    return fields
+
+
+def read_loosely(element: etree._Element) -> Fields:
+    """What can be read of an element that its schema refused: leaves and nodes, the last of equal tags. Never fails."""
+    fields: Fields = {}
+    for child in element:
+        tag = local(str(child.tag))
+        if len(child):
+            if type(fields.get(tag)) is not list:
+                fields[tag] = []
+            fields[tag].append(read_loosely(child))
+        elif child.text and child.text.strip():
+            fields[tag] = child.text.strip()
+    return fields
+
+
+def nodes(fields: Fields, tag: str) -> list[Fields]:
+    """The elements of a tag that have children; none where there is nothing, or a leaf."""
+    held = fields.get(tag)
+    return held if type(held) is list else []
+
+
+def node(fields: Fields, *path: str) -> Fields:
+    """The first element at a path of tags that has children, or an empty one."""
+    for tag in path:
+        held = fields.get(tag)
+        if type(held) is not list:
+            return {}
+        fields = held[0]
+    return fields
+
+
+def leaf(fields: Fields, tag: str) -> str | None:
+    """The text of a leaf, whatever else stands there in content that was refused."""
+    held = fields.get(tag)
+    return held if type(held) is str else None
+
+
+def need(fields: Fields, tag: str, path: str) -> str:
+    """The text of a leaf that must be there.
+
+    Raises:
+      Unreadable: it is missing or empty (SYN_MISSING).
+    """
+    held = fields.get(tag)
+    if type(held) is not str:
+        raise Unreadable(refusal("SYN_MISSING", path=f"{path}/{tag}", expected="an element with a value"))
+    return held
+
+
+def need_node(fields: Fields, tag: str, path: str) -> Fields:
+    """The first element of a tag that must be there with children.
+
+    Raises:
+      Unreadable: it is missing or empty (SYN_MISSING).
+    """
+    held = fields.get(tag)
+    if type(held) is not list:
+        raise Unreadable(refusal("SYN_MISSING", path=f"{path}/{tag}", expected="an element with children"))
+    first: Fields = held[0]
+    return first
+
+
+def _twice(element: etree._Element, tag: str) -> Refusal:
+    path = f"{local(str(element.tag))}/{tag}"
+    return refusal("SYN_UNEXPECTED", path=path, value=tag, expected="this element once")

@@ -1,0 +1,156 @@
+"""Writes EDSN's documents: the header that is equal in all of them, the SOAP envelope around them, and the values
+that our fields become.
+
+What is written depends on the message and its reference alone, so that building it again gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+from uuid import UUID, uuid5
+
+from lxml import etree
+
+from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.header import EDSN, HEADER
+from adapters.nl_edsn.syntax import Schema
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+
+Content: TypeAlias = list[tuple[str, Any]]
+"""Elements in the order of the schema: (tag, text), or (tag, content). None leaves an element out, and so does an empty
+content; an empty text writes an empty element."""
+
+CONTENT_TYPE = "text/xml; charset=utf-8"
+SOAP_ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
+LONGEST_REFERENCE = 60
+"""Characters of an ExternalReference."""
+
+_SCHEMA = Schema("requests.xsd")
+_MESSAGE_IDS = UUID("6a2f8f0e-2f0b-5d0a-9a51-3f8f5f6d7a10")
+"""Name space in which a reference that is no UUID becomes one."""
+
+
+class Unbuildable(Exception):
+    """A request that cannot be written; carries the refusal that says why."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+class Document(NamedTuple):
+    """A document before it is written.
+
+    Attributes:
+      type: the market's message type; its root is ``<type>Envelope``.
+      namespace: of all its elements.
+      content: what stands beside the header.
+    """
+
+    type: str
+    namespace: str
+    content: Content
+
+
+def message_id(reference: str) -> str:
+    """The MessageID of a reference: itself where it is a UUID, else the UUID that it always becomes."""
+    try:
+        return str(UUID(reference))
+    except ValueError:
+        return str(uuid5(_MESSAGE_IDS, reference))
+
+
+def write(document: Document, message: KernelMessage, reference: str) -> bytes:
+    """The bytes of a document in its SOAP envelope.
+
+    Args:
+      document: what to write.
+      message: gives sender, receiver and time of the header.
+      reference: becomes the MessageID.
+
+    Raises:
+      Unbuildable: sender missing, or what was written does not satisfy our schema of it.
+    """
+    sender = needed(message.sender, "sender")
+    return write_from(document, sender, message.receiver or EDSN, message.created, reference)
+
+
+def write_from(document: Document, sender: str, receiver: str, created: datetime, reference: str) -> bytes:
+    """The bytes of a document in its SOAP envelope, with all that its header says.
+
+    Raises:
+      Unbuildable: what was written does not satisfy our schema of it.
+    """
+    head: Content = [
+        ("CreationTimestamp", created.isoformat()),
+        ("MessageID", message_id(reference)),
+        ("Destination", [("Receiver", [*_contact("EDSN", receiver == EDSN), ("ReceiverID", receiver)])]),
+        ("Source", [*_contact("DDQ_O", True), ("SenderID", sender)]),
+    ]
+    root = etree.Element(f"{{{document.namespace}}}{document.type}Envelope", nsmap={"edsn": document.namespace})
+    _fill(root, [(HEADER, head), *document.content], document.namespace)
+    checked = _SCHEMA.check(root, document.namespace)
+    for found in (*checked.refusals, *checked.notes):
+        raise Unbuildable(refusal("BUILD_SCHEMA", path=found.path, value=found.value, expected=found.expected))
+    envelope = etree.Element(f"{{{SOAP_ENVELOPE}}}Envelope", nsmap={"soap": SOAP_ENVELOPE})
+    etree.SubElement(envelope, f"{{{SOAP_ENVELOPE}}}Body").append(root)
+    return etree.tostring(envelope, encoding="UTF-8", xml_declaration=True)
+
+
+def _contact(contact: str, known: bool) -> Content:
+    return [("Authority", "EAN.UCC"), ("ContactTypeIdentifier", contact)] if known else []
+
+
+def _fill(parent: etree._Element, content: Content, namespace: str) -> None:
+    for tag, value in content:
+        if value is None or value == []:
+            continue
+        element = etree.SubElement(parent, f"{{{namespace}}}{tag}")
+        if isinstance(value, list):
+            _fill(element, value, namespace)
+            if not len(element):
+                parent.remove(element)
+        elif value != "":
+            try:
+                element.text = str(value)
+            except ValueError:
+                value = ascii(value)
+                raise Unbuildable(
+                    refusal("BUILD_VALUE", path=tag, value=value, expected="text that XML can hold")
+                ) from None
+
+
+def needed(value: Any, field: str) -> Any:
+    """A field's value that must be there.
+
+    Raises:
+      Unbuildable: it is missing (BUILD_MISSING).
+    """
+    if value is None:
+        raise Unbuildable(refusal("BUILD_MISSING", path=field, expected="a value"))
+    return value
+
+
+def short(value: str | None, field: str, most: int) -> str | None:
+    """A text that must not be longer than the market's field.
+
+    Raises:
+      Unbuildable: it is too long (BUILD_VALUE).
+    """
+    if value is not None and len(value) > most:
+        raise Unbuildable(refusal("BUILD_VALUE", path=field, value=value, expected=f"at most {most} characters"))
+    return value
+
+
+def external(reference: str) -> str:
+    """A reference as the market repeats it.
+
+    Raises:
+      Unbuildable: it is empty or too long (BUILD_VALUE).
+    """
+    if not 1 <= len(reference) <= LONGEST_REFERENCE:
+        expected = f"1 to {LONGEST_REFERENCE} characters"
+        raise Unbuildable(refusal("BUILD_VALUE", path="reference", value=reference, expected=expected))
+    return reference

@@ -1,0 +1,37 @@
+"""The simulator of the Dutch market: lives as EDSN's lists and P4 results, and a register that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from adapters.nl_edsn.simulator.answers import DutchClerk
+from adapters.nl_edsn.simulator.lives import DutchWriter
+from energycomm.simulation.playing import PLAYABLE, Count, play
+from energycomm.simulation.scenario import Scenario
+
+
+class DutchSimulator:
+    """Satisfies `energycomm.simulation.port.Simulator`."""
+
+    market: str = "NL"
+    fault_months: int = 1
+    schemes: tuple[str, ...] = ()
+    flat_types: tuple[str, ...] = ()
+    clerk = DutchClerk()
+
+    def playable(self) -> Mapping[str, tuple[str, ...]]:
+        """Wrong order and duplicates."""
+        return PLAYABLE
+
+    def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Count:
+        """Play a scenario; there is no encryption of envelopes in the Netherlands."""
+        return play(scenario, DutchWriter(), folder)
+
+    def flat_file(self, folder: Path, kind: str, size: int, seed: int) -> Sequence[Path]:
+        """Nothing: no message of this market grows to any size."""
+        return ()
+
+
+simulator = DutchSimulator()
+"""What the entry point ``nl`` of the group ``energycomm.simulators`` names."""

@@ -1,0 +1,139 @@
+"""The Dutch register of a simulation: it reads our requests and answers them with its codes, gains and losses."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from lxml import etree
+
+from adapters.nl_edsn.simulator.documents import OTHER, Content, document, mutation, parties
+from energycomm.kernel import safexml
+from energycomm.kernel.verdicts import Refusal
+from energycomm.simulation.answering import Asked, Document
+
+REASONS = (
+    ("201", "EAN-code onbekend"),
+    ("227", "Kruisend bericht"),
+    ("206", "Mutatiedatum onjuist"),
+)
+"""Why the register refuses."""
+_SUPPLY = {
+    "SupplierSwitchRequest": ("ChangeOfSupplierResponse", "SWITCHLV", "GainResultResponse"),
+    "MoveInRequest": ("MoveInResponse", "MOVEIN", "GainResultResponse"),
+    "MoveOutRequest": ("MoveOutResponse", "MOVEOUT", "LossResultResponse"),
+    "EndOfSupplyRequest": ("EndOfSupplyResponse", "EOSUPPLY", "LossResultResponse"),
+}
+"""Kind -> type of the answer, reason of the mutation, and the list it ends in."""
+_OTHER = {
+    "MeterReadingSubmission": "MeterReadingExchangeAcknowledgement",
+    "SearchRequest": "SearchMeteringPointsResponse",
+    "MasterDataRequest": "MasterDataResponse",
+    "ContractDataRequest": "ContractDataResponse",
+    "MeteredDataRequest": "P4CollectedDataBatchResponse",
+}
+"""Kind -> type of the answer to a question or a reading."""
+
+
+class _Read(NamedTuple):
+    """What the register reads in a request."""
+
+    sender: str
+    message: str
+    point: str | None
+    day: str | None
+    grid: str | None
+    balance: str | None
+    reference: str
+
+
+class DutchClerk:
+    """Satisfies `energycomm.simulation.answering.Clerk`.
+
+    A question about a point is refused: the register of a simulation holds no data. A reading and a P4 query are taken.
+    """
+
+    def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
+        """The positive answer, and the gain or loss that the request ends in."""
+        if asked.kind in ("SearchRequest", "MasterDataRequest", "ContractDataRequest"):
+            return self.refuse(asked, at, 0)
+        request = _read(asked)
+        if asked.kind not in _SUPPLY:
+            root = "P4Content" if asked.kind == "MeteredDataRequest" else "Portaal_Content"
+            return [_answer(_OTHER[asked.kind], request, at, [(root, [])])]
+        label, reason, listed = _SUPPLY[asked.kind]
+        gaining = listed == "GainResultResponse"
+        dossier = f"8{int.from_bytes(hashlib.sha256(asked.reference.encode()).digest()[:4], 'big') % 10**7:07d}"
+        told = mutation(str(request.day), reason, dossier, request.reference)
+        before = OTHER if reason == "SWITCHLV" else None
+        ours = parties(request.sender, before, request.balance or OTHER)
+        theirs = parties(OTHER, request.sender, OTHER)
+        head: Content = [("EANID", request.point), ("ProductType", "ELK")]
+        head.append(("GridOperator_Company", [("ID", request.grid)]))
+        taken: Content = [*head, ("MPCommercialCharacteristics", ours), ("Portaal_Mutation", told)]
+        last: Content = taken if gaining else [*head, ("MPCommercialCharacteristics", theirs), taken[-1]]
+        return [
+            _answer(label, request, at, [("Portaal_Content", [("Portaal_MeteringPoint", taken)])]),
+            Document(
+                f"2_{listed}",
+                document(
+                    listed,
+                    [("Portaal_Content", [("Portaal_MeteringPoint", last)])],
+                    created=_moment(at + timedelta(minutes=1)),
+                    name=asked.reference,
+                    receiver=request.sender,
+                ),
+            ),
+        ]
+
+    def refuse(self, asked: Asked, at: datetime, choice: int) -> Sequence[Document]:
+        """A rejection with a code of the register; the point that was asked about stands in it where there is one."""
+        request = _read(asked)
+        label = _SUPPLY[asked.kind][0] if asked.kind in _SUPPLY else _OTHER[asked.kind]
+        code, text = REASONS[choice % len(REASONS)]
+        reason: Content = [("Rejection", [("RejectionCode", code), ("RejectionText", text)])]
+        p4 = label.startswith("P4")
+        root, tag = ("P4Content", "P4Rejection") if p4 else ("Portaal_Content", "Portaal_Rejection")
+        return [_answer(label, request, at, [(root, [(tag, reason)])])]
+
+
+def _read(asked: Asked) -> _Read:
+    root = safexml.parse_bytes(asked.content)
+    if isinstance(root, Refusal):
+        raise ValueError(f"request {asked.reference} is no document: {root}")
+    return _Read(
+        sender=_text(root, "SenderID") or "",
+        message=_text(root, "MessageID") or "",
+        point=_text(root, "EANID"),
+        day=_text(root, "MutationDate"),
+        grid=_below(root, "GridOperator_Company"),
+        balance=_below(root, "BalanceResponsibleParty_Company"),
+        reference=asked.reference,
+    )
+
+
+def _text(root: etree._Element, tag: str) -> str | None:
+    return root.findtext(f".//{{*}}{tag}")
+
+
+def _below(root: etree._Element, tag: str) -> str | None:
+    return root.findtext(f".//{{*}}{tag}/{{*}}ID")
+
+
+def _moment(at: datetime) -> str:
+    return at.replace(microsecond=0).isoformat()
+
+
+def _answer(label: str, request: _Read, at: datetime, content: Content) -> Document:
+    """An answer under the name that tells which request it answers: a rejection does not repeat our reference."""
+    made = document(
+        label,
+        content,
+        created=_moment(at),
+        name=request.reference,
+        receiver=request.sender,
+        correlation=None,
+    )
+    return Document(f"answer_{request.reference}_{at:%Y%m%dT%H%M%SZ}", made)

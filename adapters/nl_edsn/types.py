@@ -1,0 +1,150 @@
+"""The one table of what this adapter reads: which envelope in which namespaces, which element is a CH message, which
+digester reads it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from adapters.contract import DocumentType
+from adapters.nl_edsn import answers, collected, exchange, perimeter, points
+from adapters.nl_edsn.outcome import Digester
+from adapters.nl_edsn.syntax import Schema
+
+SOAP_NAMESPACES = ("http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope")
+SOAP = "SOAP"
+
+_PORTAAL = Schema("portaal.xsd")
+_P4 = Schema("p4.xsd")
+
+
+class Row(NamedTuple):
+    """One row.
+
+    Attributes:
+      label: names the row and is the market's message type.
+      namespaces: namespaces of the known versions, oldest first.
+      versions: the versions of the schemas that these namespaces had when this adapter was written.
+      piece: element that is one CH message.
+      schema: our schema of the piece.
+      digester: reads a piece.
+      about: in words.
+      public: EDSN's own schema is public, and our reading of it was checked against it.
+    """
+
+    label: str
+    namespaces: tuple[str, ...]
+    versions: tuple[str, ...]
+    piece: str
+    schema: Schema
+    digester: Digester
+    about: str
+    public: bool = False
+
+    @property
+    def root(self) -> str:
+        """Root element of the business document."""
+        return f"{self.label}Envelope"
+
+
+def nedu(name: str, number: int = 1) -> str:
+    """The namespace of a message of the old family."""
+    return f"urn:nedu:edsn:data:{name.lower()}:{number}:standard"
+
+
+def cmf(name: str, number: int = 2) -> str:
+    """The namespace of a message of the new family (C-AR 2)."""
+    return f"urn:cmf:edsn:data:{name.lower()}:{number}:standard"
+
+
+def _list(label: str, digester: Digester, about: str) -> Row:
+    return Row(label, (nedu(label),), ("1",), "Portaal_MeteringPoint", _PORTAAL, digester, about)
+
+
+def _answer(label: str, about: str, digester: Digester = answers.ANSWER) -> Row:
+    return Row(label, (nedu(label),), ("1",), "Portaal_Content", _PORTAAL, digester, about)
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "P4CollectedDataBatchResultResponse",
+        (nedu("p4collecteddatabatchresultresponse", 2),),
+        ("2.0",),
+        "P4MeteringPoint",
+        _P4,
+        collected.DIGESTER,
+        "smart-meter data by day, interval or month; one CH message per query",
+        public=True,
+    ),
+    Row(
+        "P4CollectedDataBatchResponse",
+        (nedu("p4collecteddatabatchresponse", 2),),
+        ("2.0",),
+        "P4Content",
+        _P4,
+        answers.ANSWER,
+        "whether the P4 portal took our queries; one CH message",
+        public=True,
+    ),
+    Row(
+        "SearchMeteringPointsResponse",
+        (nedu("searchmeteringpointsresponse"), cmf("searchmeteringpointsresponse")),
+        ("1.6", "2.1"),
+        "Content",
+        _PORTAAL,
+        answers.SEARCH,
+        "points that a search found; one CH message",
+        public=True,
+    ),
+    Row(
+        "ContractDataResponse",
+        (nedu("contractdataresponse"),),
+        ("1.2",),
+        "Portaal_Content",
+        _PORTAAL,
+        answers.CONTRACT,
+        "end and notice of a contract (CER); one CH message",
+        public=True,
+    ),
+    _answer("MasterDataResponse", "master data of a point that we asked for; one CH message", answers.MASTER_DATA),
+    _list("MasterDataUpdateResponse", points.UPDATE, "list of mutations of points; one CH message per point"),
+    _list("GainResultResponse", perimeter.GAIN, "list of points gained; one CH message per point"),
+    _list("LossResultResponse", perimeter.LOSS, "list of points lost; one CH message per point"),
+    _list(
+        "MeterReadingExchangeResponse", exchange.DIGESTER, "established readings and volumes; one CH message per point"
+    ),
+    _answer(
+        "MeterReadingExchangeAcknowledgement",
+        "answer to a reading that we told; one CH message",
+        answers.ACKNOWLEDGEMENT,
+    ),
+    _answer("MoveInResponse", "answer to a move in; one CH message"),
+    _answer("MoveOutResponse", "answer to a move out; one CH message"),
+    _answer("ChangeOfSupplierResponse", "answer to a change of supplier; one CH message"),
+    _answer("EndOfSupplyResponse", "answer to an end of supply; one CH message"),
+)
+"""Every row, in the order of the documentation."""
+
+BY_LABEL: dict[str, Row] = {row.label: row for row in ROWS}
+BY_ROOT: dict[str, Row] = {row.root: row for row in ROWS}
+
+TYPES: dict[str, DocumentType] = {
+    row.label: DocumentType(row.label, "xml", row.root, row.versions, row.about) for row in ROWS
+} | {
+    SOAP: DocumentType(
+        SOAP,
+        "xml",
+        "Envelope",
+        ("1.1", "1.2"),
+        "any of these in a SOAP envelope, or a SOAP fault; as the channel got it",
+    )
+}
+
+PREFIXES = ("urn:nedu:edsn:", "urn:cmf:edsn:", "urn:edsn:edsn:", "urn:nl:edsn:")
+"""Beginnings of EDSN's namespaces: what bears one of them is ours, read or not."""
+
+
+def contents(row: Row, namespace: str) -> str:
+    """The element that is a CH message, in one of the row's namespaces: C-AR 2 has another name for the content."""
+    if row.piece == "Content":
+        return "CAR_Content" if namespace.startswith("urn:cmf:") else "Portaal_Content"
+    return row.piece

@@ -1,0 +1,1 @@
+"""The rules themselves: files that analysts write, one folder a market, and the predicates they may call."""

@@ -1,0 +1,499 @@
+"""The predicates that rules may call, by subject: text, days, energy, registers, money.
+
+A predicate is pure and total over its declared types: it answers for every value that a message may hold and raises
+nothing. An absent value never reaches it, unless its parameter says that it may be ``None``.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+from energycomm.kernel.parts import ChargeLine, Position, Register, Volume
+from energycomm.kernel.predicate import predicate
+
+Day: TypeAlias = date | datetime
+
+WH_OF_UNIT = {"Wh": 1, "kWh": 1_000, "MWh": 1_000_000, "dm3": 1, "m3": 1_000}
+"""Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
+
+
+# --- text ----------------------------------------------------------------------------------------------------------
+
+
+@predicate
+def digits(text: str, count: int) -> bool:
+    """Whether a text is made of exactly `count` digits.
+
+    >>> digits("99660599682036", 14), digits("9966059968203A", 14)
+    (True, False)
+    """
+    return len(text) == count and text.isascii() and text.isdigit()
+
+
+@predicate
+def digits_between(text: str, least: int, most: int) -> bool:
+    """Whether a text is made of digits only, at least `least` and at most `most` of them.
+
+    >>> digits_between("248912973", 1, 20), digits_between("RSC-1", 1, 20)
+    (True, False)
+    """
+    return least <= len(text) <= most and text.isascii() and text.isdigit()
+
+
+@predicate
+def letters_digits(text: str, least: int, most: int) -> bool:
+    """Whether a text is made of ASCII letters and digits only, at least `least` and at most `most` of them.
+
+    >>> letters_digits("AFF0000001", 4, 12), letters_digits("38 233", 4, 12)
+    (True, False)
+    """
+    return least <= len(text) <= most and text.isascii() and text.isalnum()
+
+
+@predicate
+def eic_form(text: str) -> bool:
+    """Whether a text has the form of an EIC: 16 capitals, digits or hyphens, the first two of them digits.
+
+    The check character is not judged: the market's own anonymised identifiers do not respect it.
+
+    >>> eic_form("17XFICTIFD235F9X"), eic_form("ERDF")
+    (True, False)
+    """
+    plain = text.replace("-", "A")
+    return len(text) == 16 and plain.isascii() and plain.isalnum() and plain == plain.upper() and text[:2].isdigit()
+
+
+@predicate
+def gs1_ok(text: str) -> bool:
+    """Whether a GLN (13 digits), GTIN (8, 12, 13, 14) or GSRN (18) ends in its GS1 check digit.
+
+    >>> gs1_ok("8712423010208"), gs1_ok("579999993331812345")
+    (True, False)
+    """
+    if not (text.isascii() and text.isdigit() and len(text) in (8, 12, 13, 14, 18)):
+        return False
+    body = text[-2::-1]
+    total = sum(int(figure) * (3 if place % 2 == 0 else 1) for place, figure in enumerate(body))
+    return (10 - total % 10) % 10 == int(text[-1])
+
+
+@predicate
+def gsrn_ok(text: str) -> bool:
+    """Whether a text is an EAN-GSRN: 18 digits with a right GS1 check digit.
+
+    >>> gsrn_ok("541440010000000001"), gsrn_ok("541440010000000002"), gsrn_ok("8712423010208")
+    (True, False, False)
+    """
+    return len(text) == 18 and gs1_ok(text)
+
+
+@predicate
+def siren_form(text: str) -> bool:
+    """Whether a text is a French company number: SIREN (9 digits) or SIRET (14), with a right Luhn digit.
+
+    >>> siren_form("444608442"), siren_form("444608443"), siren_form("4446")
+    (True, False, False)
+    """
+    if not (text.isascii() and text.isdigit() and len(text) in (9, 14)):
+        return False
+    doubled = [int(figure) * (2 if place % 2 else 1) for place, figure in enumerate(reversed(text))]
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+@predicate
+def shorter(text: str, most: int) -> bool:
+    """Whether a text has `most` characters or fewer.
+
+    >>> shorter("Voorbeeld", 24), shorter("Voorbeeld", 8)
+    (True, False)
+    """
+    return len(text) <= most
+
+
+@predicate
+def dutch_postal_code(text: str) -> bool:
+    """Whether a text is a Dutch postal code: four digits, the first of them no 0, and two letters, with a space or not.
+
+    >>> dutch_postal_code("9999AB"), dutch_postal_code("9999 ab"), dutch_postal_code("0999AB")
+    (True, True, False)
+    """
+    plain = text.replace(" ", "")
+    figures, letters = plain[:4], plain[4:]
+    return digits(figures, 4) and figures[0] != "0" and len(letters) == 2 and letters.isascii() and letters.isalpha()
+
+
+@predicate
+def email_form(text: str) -> bool:
+    """Whether a text has the form of an e-mail address: a name, one @, and a domain with a dot.
+
+    >>> email_form("eau.douce@lumine.example"), email_form("lumine"), email_form("a@b@c.example")
+    (True, False, False)
+    """
+    name, _, domain = text.partition("@")
+    plain = text.isascii() and not any(character.isspace() for character in text)
+    inside = domain.strip(".")
+    return plain and bool(name) and "@" not in domain and "." in inside and inside == domain
+
+
+@predicate
+def decimal_form(text: str) -> bool:
+    """Whether a text is a decimal number without sign: figures, perhaps a point and figures.
+
+    >>> decimal_form("20.000"), decimal_form("NS")
+    (True, False)
+    """
+    whole, _, fraction = text.partition(".")
+    return whole.isascii() and whole.isdigit() and (fraction == "" or (fraction.isascii() and fraction.isdigit()))
+
+
+@predicate
+def starts_with(text: str, beginning: str) -> bool:
+    """Whether a text begins with another one.
+
+    >>> starts_with("541449000000001017", "54"), starts_with("871999900000000011", "54")
+    (True, False)
+    """
+    return text.startswith(beginning)
+
+
+@predicate
+def enterprise_number_ok(text: str) -> bool:
+    """Whether a text is a Belgian enterprise number: ten digits, 0 or 1 first, the last two 97 less the others mod 97.
+
+    >>> enterprise_number_ok("0123456749"), enterprise_number_ok("0123456748"), enterprise_number_ok("BE0123456749")
+    (True, False, False)
+    """
+    if not (len(text) == 10 and text.isascii() and text.isdigit() and text[0] in "01"):
+        return False
+    return 97 - int(text[:8]) % 97 == int(text[8:])
+
+
+# --- days ----------------------------------------------------------------------------------------------------------
+
+
+def _civil(moment: Day) -> date:
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+@predicate
+def civil_day(instant: datetime) -> date:
+    """The civil day of an instant, in the offset that the market wrote it with.
+
+    >>> civil_day(datetime.fromisoformat("2024-10-04T00:01:00+02:00"))
+    datetime.date(2024, 10, 4)
+    """
+    return instant.date()
+
+
+@predicate
+def days_between(first: Day, last: Day) -> int:
+    """Civil days from `first` to `last`: negative when `last` is before `first`.
+
+    >>> days_between(date(2024, 3, 30), datetime.fromisoformat("2024-04-01T00:00:00+02:00"))
+    2
+    """
+    return (_civil(last) - _civil(first)).days
+
+
+@predicate
+def same_day(first: Day, last: Day) -> bool:
+    """Whether two days or instants fall on one civil day.
+
+    >>> same_day(date(2024, 10, 4), datetime.fromisoformat("2024-10-04T00:01:00+02:00"))
+    True
+    """
+    return _civil(first) == _civil(last)
+
+
+@predicate
+def year(day: Day) -> int:
+    """The year of a day or instant.
+
+    >>> year(date(2024, 10, 4))
+    2024
+    """
+    return day.year
+
+
+@predicate
+def local_midnight(instant: datetime) -> bool:
+    """Whether an instant is midnight in the offset that the market wrote it with.
+
+    >>> local_midnight(datetime.fromisoformat("2024-04-05T00:00:00+02:00"))
+    True
+    """
+    return (instant.hour, instant.minute, instant.second, instant.microsecond) == (0, 0, 0, 0)
+
+
+@predicate
+def minutes_between(first: datetime, last: datetime) -> int:
+    """Whole minutes from one instant to another; a day of a clock change has 1380 or 1500.
+
+    >>> minutes_between(datetime.fromisoformat("2026-03-29T00:00:00+01:00"),
+    ...                 datetime.fromisoformat("2026-03-30T00:00:00+02:00"))
+    1380
+    """
+    return int((last - first).total_seconds() // 60)
+
+
+@predicate
+def on_step(instant: datetime, minutes: int) -> bool:
+    """Whether an instant lies a whole number of steps after the full hour.
+
+    >>> at = datetime.fromisoformat("2026-02-10T00:30:00+01:00")
+    >>> on_step(at, 30), on_step(at, 60)
+    (True, False)
+    """
+    return (instant.minute * 60 + instant.second) % max(minutes * 60, 1) == 0 and instant.microsecond == 0
+
+
+@predicate
+def midnight_in(instant: datetime, zone: str) -> bool:
+    """Whether an instant is midnight in a zone of the world, whatever the offset it was written with.
+
+    >>> midnight_in(datetime.fromisoformat("2026-03-09T23:00:00+00:00"), "Europe/Amsterdam")
+    True
+    """
+    return instant.astimezone(_zone(zone)).timetz().replace(tzinfo=None) == time()
+
+
+@predicate
+def day_in(instant: datetime, zone: str) -> date:
+    """The civil day of an instant in a zone, whatever the offset it was written with: facts of the past are in UTC.
+
+    >>> day_in(datetime.fromisoformat("2026-03-09T23:00:00+00:00"), "Europe/Amsterdam")
+    datetime.date(2026, 3, 10)
+    """
+    return instant.astimezone(_zone(zone)).date()
+
+
+@predicate
+def whole_day(start: datetime, end: datetime, zone: str) -> bool:
+    """Whether a period is one civil day of a zone: from midnight to the next, be it 23, 24 or 25 hours.
+
+    >>> start, end = "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00"
+    >>> whole_day(datetime.fromisoformat(start), datetime.fromisoformat(end), "Europe/Amsterdam")
+    True
+    """
+    first, last = start.astimezone(_zone(zone)), end.astimezone(_zone(zone))
+    return midnight_in(start, zone) and midnight_in(end, zone) and (last.date() - first.date()).days == 1
+
+
+@predicate
+def month_day(text: str) -> bool:
+    """Whether a text is a day of a month without year, in the form of an xs:gMonthDay: --04-17.
+
+    >>> month_day("--02-29"), month_day("--02-30"), month_day("04-17")
+    (True, False, False)
+    """
+    if len(text) != 7 or not text.startswith("--"):
+        return False
+    try:
+        date.fromisoformat(f"2000-{text[2:]}")
+    except ValueError:
+        return False
+    return True
+
+
+@cache
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+# --- energy --------------------------------------------------------------------------------------------------------
+
+
+@predicate
+def unit_wh(unit: str) -> int:
+    """Wh that one unit counts: Wh 1, kWh 1000, MWh 1000000; 1 for any other, which the rules on units refuse.
+
+    >>> unit_wh("kWh")
+    1000
+    """
+    return WH_OF_UNIT.get(unit, 1)
+
+
+@predicate
+def wh(value: int | Decimal, unit: str) -> int:
+    """A value in whole Wh.
+
+    >>> wh(15276, "kWh"), wh(Decimal("0.5"), "kWh"), wh(15276608, "Wh")
+    (15276000, 500, 15276608)
+    """
+    return int(value * WH_OF_UNIT.get(unit, 1))
+
+
+@predicate
+def rounding_wh(unit: str, previous_unit_wh: int) -> int:
+    """Wh that an index may seem to lose by being written in a coarser unit than the one before it.
+
+    15276 kWh after 15276608 Wh is no step back: up to 999 Wh are the rounding. Between equal units nothing is.
+
+    >>> rounding_wh("kWh", 1), rounding_wh("kWh", 1000), rounding_wh("Wh", 1)
+    (999, 0, 0)
+    """
+    own = WH_OF_UNIT.get(unit, 1)
+    return 0 if own == previous_unit_wh else max(own, previous_unit_wh) - 1
+
+
+@predicate
+def most_wh(power: Decimal, days: float) -> int:
+    """The most energy in Wh that a point of `power` kVA can take in `days` days: kVA x 24 a day, one day at least.
+
+    >>> most_wh(Decimal(3), 1.0), most_wh(Decimal(3), 0.5)
+    (72000, 72000)
+    """
+    return int(min(float(power) * 24_000 * max(days, 1.0), 1e18))
+
+
+@predicate
+def watts(value: Decimal, unit: str) -> int:
+    """A power in whole watts: W and VA as they are, kW and kVA a thousandfold.
+
+    >>> watts(Decimal("8.9"), "kW"), watts(Decimal(8900), "W")
+    (8900, 8900)
+    """
+    return int(value * 1000 if unit in ("kW", "kVA") else value)
+
+
+@predicate
+def thousandfold(value_wh: int, previous_wh: int) -> bool:
+    """Whether an index is about a thousand times the one before (or a thousandth of it): Wh read as kWh, or back.
+
+    Indexes below 100 kWh are too small to tell.
+
+    >>> thousandfold(15_276_000_000, 15_270_000), thousandfold(15_276_000, 15_270_000), thousandfold(15_276, 15_270_000)
+    (True, False, True)
+    """
+    small, large = sorted((abs(value_wh), abs(previous_wh)))
+    return large > 100_000 and small > 0 and 500 <= large / small <= 2000
+
+
+@predicate
+def fits_digits(value: int, count: int) -> bool:
+    """Whether an index can be shown by a register of `count` digits.
+
+    >>> fits_digits(999999, 6), fits_digits(1000000, 6)
+    (True, False)
+    """
+    return count > 18 or value < 10 ** max(count, 0)
+
+
+# --- registers and volumes -----------------------------------------------------------------------------------------
+
+
+@predicate
+def rolled_over(rollover: bool | None) -> bool:
+    """Whether the market says that the register passed through zero; no word about it means that it did not.
+
+    >>> rolled_over(True), rolled_over(None)
+    (True, False)
+    """
+    return rollover is True
+
+
+@predicate
+def pair(first: str, second: str) -> str:
+    """Two codes as one, for lists of pairs: `in_list('calendar_class', pair(calendar, register.time_class))`.
+
+    >>> pair("DI000002", "HP")
+    'DI000002/HP'
+    """
+    return f"{first}/{second}"
+
+
+@predicate
+def classes(registers: tuple[Register, ...], grid: str) -> str | None:
+    """The time classes of a reading's registers of one grid, in alphabetical order; unknown where there are none.
+
+    >>> hp = Register(grid="distributor", time_class="HP", value=1, unit="kWh")
+    >>> hc = Register(grid="distributor", time_class="HC", value=1, unit="kWh")
+    >>> classes((hp, hc), "distributor"), classes((hp, hc), "supplier")
+    ('HC+HP', None)
+    """
+    return "+".join(sorted({register.time_class for register in registers if register.grid == grid})) or None
+
+
+@predicate
+def registers_distinct(registers: tuple[Register, ...]) -> bool:
+    """Whether no register (grid, time class, direction, meter) is given twice in one reading."""
+    return len({(r.grid, r.time_class, r.direction, r.meter) for r in registers}) == len(registers)
+
+
+@predicate
+def volumes_distinct(volumes: tuple[Volume, ...]) -> bool:
+    """Whether no volume (grid, time class, direction, purpose) is given twice in one message."""
+    return len({(v.grid, v.time_class, v.direction, v.purpose) for v in volumes}) == len(volumes)
+
+
+# --- interval series -----------------------------------------------------------------------------------------------
+
+
+@predicate
+def intervals(start: datetime, end: datetime, minutes: int) -> int:
+    """Whole intervals of so many minutes from `start` to `end`; 92, 96 or 100 quarters in a civil day.
+
+    >>> summer = datetime.fromisoformat("2026-10-25T00:00:00+02:00")
+    >>> winter = datetime.fromisoformat("2026-10-26T00:00:00+01:00")
+    >>> intervals(summer, winter, 15)
+    100
+    """
+    return int((end - start).total_seconds() // (60 * max(minutes, 1)))
+
+
+@predicate
+def whole_intervals(start: datetime, end: datetime, minutes: int) -> bool:
+    """Whether a period is made of whole intervals of so many minutes.
+
+    >>> start = datetime.fromisoformat("2026-03-01T00:00:00+01:00")
+    >>> whole_intervals(start, start.replace(hour=1), 15), whole_intervals(start, start.replace(minute=20), 15)
+    (True, False)
+    """
+    return (end - start).total_seconds() % (60 * max(minutes, 1)) == 0
+
+
+@predicate
+def numbered(positions: tuple[Position, ...]) -> bool:
+    """Whether the values of a series are numbered from 1 on, one after the other.
+
+    >>> numbered((Position(position=1), Position(position=2))), numbered((Position(position=1), Position(position=3)))
+    (True, False)
+    """
+    return all(item.position == place for place, item in enumerate(positions, 1))
+
+
+@predicate
+def without_value(positions: tuple[Position, ...]) -> int:
+    """How many values of a series are missing.
+
+    >>> without_value((Position(position=1, value=Decimal(2)), Position(position=2, quality="missing")))
+    1
+    """
+    return sum(1 for item in positions if item.value is None)
+
+
+# --- money ---------------------------------------------------------------------------------------------------------
+
+
+@predicate
+def lines_total(lines: tuple[ChargeLine, ...]) -> Decimal:
+    """The sum of the lines' amounts, without tax.
+
+    >>> lines_total((ChargeLine(code="A", amount=Decimal("32.74")), ChargeLine(code="B", amount=Decimal("-13.71"))))
+    Decimal('19.03')
+    """
+    return sum((line.amount for line in lines), Decimal(0))
+
+
+@predicate
+def cents_apart(first: Decimal, second: Decimal) -> int:
+    """Cents between two amounts, rounded to whole ones: what rounding on an invoice may explain is 1 at most.
+
+    >>> cents_apart(Decimal(30) * Decimal("1.09148"), Decimal("32.74")), cents_apart(Decimal("1.00"), Decimal("1.02"))
+    (0, 2)
+    """
+    return int((abs(first - second) * 100).to_integral_value(ROUND_HALF_UP))

@@ -1,0 +1,254 @@
+"""The assistant: search, read, answer with citations or abstain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from assistant.chat import confidence as confidence_
+from assistant.chat.answer import Answer, Flag, Highlight, Source, Statement
+from assistant.chat.citations import check, highlights
+from assistant.chat.composer import READ, Evidence, choose_evidence, compose
+from assistant.chat.followup import Turn, in_context
+from assistant.chat.generators import Generator, open_generator
+from assistant.chat.prompting import answer_prompt, hypothetical_prompt
+from assistant.chat.safety import orders_in
+from assistant.chat.scorer import open_rationale
+from assistant.chat.words import name_of, say
+from assistant.config import AssistantConfig
+from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.index import Index, open_index
+from assistant.knowledge.language import detect
+from assistant.knowledge.models import Remembering, open_embedder
+from assistant.rationale.port import Rationale
+from assistant.retrieval.query import Filters, Found, Query
+from assistant.retrieval.reranker import open_reranker
+from assistant.retrieval.search import Search
+
+NEAREST = 3
+"""Passages that an abstaining answer names."""
+
+
+class Assistant:
+    """Answers questions over one index."""
+
+    def __init__(
+        self,
+        config: AssistantConfig,
+        index: Index,
+        embedder: Embedder,
+        rationale: Rationale,
+        generator: Generator | None = None,
+        search: Search | None = None,
+        confidence: confidence_.Confidence | None = None,
+    ) -> None:
+        self.config = config
+        self.index = index
+        self.search_engine = search or Search(index, embedder, open_reranker(config.reranker, config.threads))
+        self._rationale = rationale
+        self._generator = generator
+        self._confidence = confidence or confidence_.shipped()
+
+    @classmethod
+    def open(cls, config: AssistantConfig) -> Assistant:
+        """Open the index and the models that the configuration names.
+
+        Raises:
+          UserError: nothing is indexed, or a package or model is missing.
+        """
+        index = open_index(config.folder / "index")
+        embedder = Remembering(open_embedder(config))
+        opened = cls(config, index, embedder, open_rationale(config, embedder), open_generator(config))
+        embedder.embed_queries(["warm"])  # the first run of a model costs more than all that follow
+        return opened
+
+    def search(self, question: str, filters: Filters | None = None, limit: int | None = None) -> list[Found]:
+        """The passages for a question, best first, by the configured method."""
+        config = self.config
+        hyde = None
+        if config.hyde and self._generator is not None:
+            hyde = "".join(self._generator.stream(hypothetical_prompt(question), 128)).strip() or None
+        return self.search_engine.search(
+            Query(
+                text=question,
+                filters=filters or Filters(),
+                limit=limit or config.passages,
+                method=config.method,
+                expand=config.expand,
+                hyde=hyde,
+            )
+        )
+
+    def ask(
+        self,
+        question: str,
+        filters: Filters | None = None,
+        history: Sequence[Turn] = (),
+        streamed: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Answer a question.
+
+        Args:
+          question: the question.
+          filters: which passages may be used.
+          history: the turns before, for follow-up questions.
+          streamed: called with each piece of a generator's text as it comes, before it is checked.
+        """
+        seconds: dict[str, float] = {}
+        understood = in_context(question, history)
+        language = detect(question) or detect(understood) or "en"
+        with _timed(seconds, "search"):
+            found = self.search(understood, filters)
+        with _timed(seconds, "read"):
+            evidence, noticed = choose_evidence(understood, language, found, self._rationale, self.index.bm25)
+        if evidence and evidence[0].passage.metadata.codes:
+            there = {item.passage.id for item in found}
+            heads = self.search_engine.beginnings(evidence[0].passage.metadata.codes[0])
+            wanted = filters or Filters()
+            found = found + [
+                head for head in heads if head.passage.id not in there and wanted.allow(head.passage.metadata)
+            ]
+        sure = self._sureness(understood, language, found, evidence)
+        answer = Answer(
+            question=question,
+            language=language,
+            text="",
+            confidence=round(sure, 3),
+            flags=noticed,
+            understood=understood if understood != question else None,
+            generator=self._generator.name if self._generator else "extractive",
+            seconds=seconds,
+        )
+        threshold = self._confidence.threshold if self.config.threshold is None else self.config.threshold
+        if not evidence or sure < threshold:
+            return self._abstain(answer, found)
+        if self._generator is None:
+            statements, by_passage = compose(evidence, found, language)
+            marked = {id: tuple(item.highlight for item in items) for id, items in by_passage.items()}
+            return self._finish(answer, statements, found, marked)
+        return self._generate(answer, self._generator, understood, found, evidence, streamed)
+
+    def _sureness(self, question: str, language: str, found: Sequence[Found], evidence: Sequence[Evidence]) -> float:
+        if not evidence:
+            return 0.0
+        best = evidence[0]
+        texts = [f"{best.passage.context}\n{best.passage.text}"]
+        codes = best.passage.metadata.codes[:1]
+        texts += [item.passage.embedded for item in found if codes and item.passage.metadata.codes[:1] == codes]
+        model = self._confidence
+        support = max(item.support for item in evidence)
+        return model(
+            confidence_.features(question, language, found, texts, support, self.index.bm25, model.dense_centre)
+        )
+
+    def _generate(
+        self, answer: Answer, generator: Generator, question: str, found: Sequence[Found],
+        evidence: Sequence[Evidence], streamed: Callable[[str], None] | None,
+    ) -> Answer:  # fmt: skip
+        setting = self.config.generator
+        passages = {item.passage.id: item.passage for item in found}
+        prompt = answer_prompt(
+            question, answer.language, list(passages.values()), examples=setting.examples, order=setting.order
+        )
+        pieces = []
+        with _timed(answer.seconds, "generate"):
+            for piece in generator.stream(prompt, setting.max_tokens):
+                pieces.append(piece)
+                if streamed:
+                    streamed(piece)
+        text = "".join(pieces).strip()
+        flags: list[Flag] = list(answer.flags)
+        if orders_in(passage.text for passage in passages.values()) and "orders_in_source" not in flags:
+            flags.append("orders_in_source")
+        if _refuses(text):
+            return self._abstain(msgspec.structs.replace(answer, flags=tuple(flags)), found)
+        with _timed(answer.seconds, "check"):
+            statements, faults = check(text, passages)
+        answer = msgspec.structs.replace(answer, flags=tuple(dict.fromkeys((*flags, *faults))))
+        if not statements:
+            return self._abstain(answer, found)
+        marked: dict[str, tuple[Highlight, ...]] = {}
+        for statement in statements:
+            for id in statement.citations:
+                own = highlights(statement, passages[id])
+                # A statement in the model's own words: the rationale's sentences of its source carry it.
+                own = own or tuple(item.highlight for item in evidence if item.passage.id == id)[:1]
+                marked[id] = tuple(dict.fromkeys((*marked.get(id, ()), *own)))
+        return self._finish(answer, statements, found, marked)
+
+    def _finish(
+        self, answer: Answer, statements: tuple[Statement, ...], found: Sequence[Found],
+        marked: dict[str, tuple[Highlight, ...]],
+    ) -> Answer:  # fmt: skip
+        order = list(dict.fromkeys(id for statement in statements for id in statement.citations))
+        numbers = {id: number for number, id in enumerate(order, start=1)}
+        known = {item.passage.id: item for item in found}
+        sources = [
+            Source(number=numbers[id], passage=known[id].passage, score=known[id].score, highlights=marked.get(id, ()))
+            for id in order
+        ]
+        sources += [
+            Source(number=None, passage=item.passage, score=item.score)
+            for item in found
+            if item.passage.id not in numbers
+        ]
+        flags = list(answer.flags)
+        if all(source.passage.metadata.language != answer.language for source in sources if source.number):
+            flags.append("other_language")
+        text = "\n".join(_worded(statement, numbers, known, answer.language) for statement in statements)
+        return msgspec.structs.replace(
+            answer, text=text, statements=statements, sources=tuple(sources), flags=tuple(flags)
+        )
+
+    def _abstain(self, answer: Answer, found: Sequence[Found]) -> Answer:
+        language = answer.language
+        lines = [say(language, "unknown")]
+        documents = dict.fromkeys(item.passage.document for item in found)
+        nearest = [next(item for item in found if item.passage.document == key) for key in list(documents)[:NEAREST]]
+        if nearest:
+            lines.append(say(language, "looked", count=len(found)))
+            lines += [f"- {item.passage.metadata.title} ({item.passage.metadata.address})" for item in nearest]
+        else:
+            lines.append(say(language, "nothing"))
+        sources = tuple(Source(number=None, passage=item.passage, score=item.score) for item in found)
+        return msgspec.structs.replace(answer, text="\n".join(lines), sources=sources, abstained=True, statements=())
+
+
+def turn_of(answer: Answer) -> Turn:
+    """What a follow-up question may lean on."""
+    codes = tuple(dict.fromkeys(code for source in answer.cited for code in source.passage.metadata.codes[:1]))
+    return Turn(understood=answer.understood or answer.question, codes=codes)
+
+
+def _worded(statement: Statement, numbers: dict[str, int], known: dict[str, Found], language: str) -> str:
+    marks = " ".join(f"[{numbers[id]}]" for id in statement.citations)
+    if not statement.quoted or any(mark in statement.text for mark in '“«"'):
+        words = statement.text
+    else:
+        words = f"{say(language, 'open')}{statement.text}{say(language, 'close')}"
+    spoken = known[statement.citations[0]].passage.metadata.language
+    note = f" ({say(language, 'source_in', named=name_of(spoken, language))})" if spoken not in (language, None) else ""
+    lead = f"{statement.lead} — " if statement.lead else ""
+    return f"{lead}{words}{note} {marks}"
+
+
+def _refuses(text: str) -> bool:
+    plain = text.casefold().strip()
+    return not plain or any(
+        plain.startswith(say(language, "unknown").casefold()[:12]) for language in ("en", "fr", "nl")
+    )
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[step] = round(time.perf_counter() - began, 3)
+
+
+__all__ = ["READ", "Assistant", "turn_of"]

@@ -1,0 +1,164 @@
+"""The log of questions, retrievals and answers, and what people thought of them, in SQLite, for a limited time."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assistant.chat.answer import Answer
+from assistant.knowledge.scrubbing import Scrubber
+from energycomm.errors import UserError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS exchange (
+    id INTEGER PRIMARY KEY, at TEXT NOT NULL, conversation TEXT NOT NULL,
+    question TEXT NOT NULL, language TEXT NOT NULL,
+    abstained INTEGER NOT NULL, confidence REAL NOT NULL, generator TEXT NOT NULL, seconds REAL NOT NULL,
+    timings TEXT NOT NULL, retrieved TEXT NOT NULL, cited TEXT NOT NULL, flags TEXT NOT NULL, answer BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS exchange_at ON exchange (at);
+CREATE INDEX IF NOT EXISTS exchange_conversation ON exchange (conversation, id);
+CREATE TABLE IF NOT EXISTS feedback (
+    exchange INTEGER PRIMARY KEY REFERENCES exchange (id) ON DELETE CASCADE,
+    at TEXT NOT NULL, good INTEGER NOT NULL, comment TEXT NOT NULL
+);
+"""
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """A question and its answer, as logged."""
+
+    id: int
+    at: str
+    question: str
+    answer: Answer
+    good: bool | None = None
+    comment: str = ""
+
+
+class Log:
+    """The log file. Questions are scrubbed of personal data before they are written.
+
+    Args:
+      path: the file.
+      enabled: when False nothing is ever written (the opt-out), and reading finds nothing new.
+      retention_days: what is older is deleted at every writing.
+    """
+
+    def __init__(self, path: Path, *, enabled: bool = True, retention_days: int = 90) -> None:
+        self.enabled = enabled
+        self._days = retention_days
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+        if enabled or path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, check_same_thread=False, timeout=10)
+            self._db.executescript(_SCHEMA)
+            self._db.execute("PRAGMA foreign_keys = ON")
+            self._db.execute("PRAGMA secure_delete = ON")
+
+    def write(self, answer: Answer, conversation: str = "") -> int | None:
+        """Log an answer; returns its number, None when logging is off."""
+        if not self.enabled or self._db is None:
+            return None
+        scrubber = Scrubber()
+        question = scrubber.scrub(answer.question)
+        kept = msgspec.structs.replace(
+            answer, question=question, understood=scrubber.scrub(answer.understood or "") or None
+        )
+        with self._lock, self._db:
+            self._prune()
+            cursor = self._db.execute(
+                "INSERT INTO exchange (at, conversation, question, language, abstained, confidence, generator, "
+                "seconds, timings, retrieved, cited, flags, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    datetime.now(UTC).isoformat(timespec="seconds"),
+                    conversation,
+                    question,
+                    answer.language,
+                    answer.abstained,
+                    answer.confidence,
+                    answer.generator,
+                    sum(answer.seconds.values()),
+                    _json(answer.seconds),
+                    _json([(source.passage.id, round(source.score, 4)) for source in answer.sources]),
+                    _json([source.passage.id for source in answer.cited]),
+                    _json(answer.flags),
+                    msgspec.msgpack.encode(kept),
+                ),
+            )
+            return cursor.lastrowid
+
+    def rate(self, exchange: int, good: bool, comment: str = "") -> None:
+        """Note what somebody thought of an answer; a later opinion replaces an earlier one.
+
+        Raises:
+          UserError: there is no such answer.
+        """
+        if self._db is None or not self._row("SELECT 1 FROM exchange WHERE id = ?", (exchange,)):
+            raise UserError(f"There is no answer {exchange} in the log.", "Its number is printed below the answer.")
+        with self._lock, self._db:
+            self._db.execute(
+                "INSERT INTO feedback VALUES (?, ?, ?, ?) ON CONFLICT (exchange) DO UPDATE SET at = excluded.at, "
+                "good = excluded.good, comment = excluded.comment",
+                (exchange, datetime.now(UTC).isoformat(timespec="seconds"), good, Scrubber().scrub(comment)[:2000]),
+            )
+
+    def exchange(self, number: int) -> Exchange | None:
+        """One exchange by its number."""
+        found = self._read("WHERE e.id = ?", (number,))
+        return found[0] if found else None
+
+    def conversation(self, name: str) -> list[Exchange]:
+        """The exchanges of a conversation, the oldest first."""
+        return self._read("WHERE e.conversation = ? ORDER BY e.id", (name,))
+
+    def latest(self, limit: int = 20, rated: bool = False) -> list[Exchange]:
+        """The latest exchanges, the newest first; only rated ones when asked."""
+        return self._read(f"{'WHERE f.good IS NOT NULL' if rated else ''} ORDER BY e.id DESC LIMIT ?", (limit,))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._db is not None:
+            self._db.close()
+
+    def _read(self, where: str, values: tuple[Any, ...]) -> list[Exchange]:
+        if self._db is None:
+            return []
+        query = (
+            "SELECT e.id, e.at, e.question, e.answer, f.good, f.comment FROM exchange e "
+            "LEFT JOIN feedback f ON f.exchange = e.id "
+        )
+        with self._lock:
+            rows = self._db.execute(query + where, values).fetchall()
+        return [
+            Exchange(
+                id=id,
+                at=at,
+                question=question,
+                answer=msgspec.msgpack.decode(answer, type=Answer),
+                good=None if good is None else bool(good),
+                comment=comment or "",
+            )
+            for id, at, question, answer, good, comment in rows
+        ]
+
+    def _row(self, query: str, values: tuple[Any, ...]) -> Any:
+        assert self._db is not None
+        with self._lock:
+            return self._db.execute(query, values).fetchone()
+
+    def _prune(self) -> None:
+        assert self._db is not None
+        oldest = (datetime.now(UTC) - timedelta(days=self._days)).isoformat(timespec="seconds")
+        self._db.execute("DELETE FROM exchange WHERE at < ?", (oldest,))
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,35 @@
+"""`energycomm assistant`: index the house's documents, ask them, see why a message was rejected."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import typer
+
+from assistant.commands import asking, indexing
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Answers from the rules and the house's documents, with their sources, or none.",
+)
+
+
+@app.callback()
+def assistant() -> None:
+    """Answers from the rules and the house's documents, with their sources, or none."""
+
+
+app.command()(indexing.index)
+app.command()(indexing.status)
+app.command()(indexing.sources)
+app.command()(asking.ask)
+app.command()(asking.chat)
+app.command()(asking.search)
+app.command()(asking.feedback)
+app.command()(asking.explain)
+app.command()(asking.serve)
+if find_spec("assistant.evaluation.commands") is not None:
+    from assistant.evaluation.commands import app as evaluation
+
+    app.add_typer(evaluation, name="evaluate")

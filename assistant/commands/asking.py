@@ -1,0 +1,229 @@
+"""Asking from the command line: one question, a conversation, a search, an explanation, an opinion, the web page."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from assistant.commands.indexing import day
+from assistant.commands.showing import Form, answer_data, print_answer, print_explanation, print_found
+from energycomm.commands.output import Json, print_json
+from energycomm.errors import ExitCode
+
+Markets = Annotated[
+    list[str] | None, typer.Option("--market", help="Only what holds for this market; may be repeated.")
+]
+On = Annotated[
+    str | None, typer.Option("--on", help="Only what holds on this day, YYYY-MM-DD: the rules of last March.")
+]
+Languages = Annotated[list[str] | None, typer.Option("--language", help="Only documents in this language: fr.")]
+Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source: rules.")]
+Versions = Annotated[list[str] | None, typer.Option("--version", help="Only this version of the documents.")]
+Plain = Annotated[bool, typer.Option("--plain", help="Plain text, also on a terminal.")]
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in French, Dutch, English or German.")],
+    market: Markets = None,
+    on: On = None,
+    language: Languages = None,
+    source: Sources = None,
+    version: Versions = None,
+    plain: Plain = False,
+    json: Json = False,
+) -> None:
+    """Answer a question with its sources, or say that they do not tell; exit code 1 when they do not.
+
+    Example: energycomm assistant ask "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
+    """
+    assistant, log = _open()
+    form = Form.of(json, plain)
+    answer = assistant.ask(question, _filters(market, on, language, source, version), streamed=_stream(form))
+    number = log.write(answer)
+    if json:
+        print_json(answer_data(answer, number))
+    else:
+        print_answer(answer, number, form)
+    if answer.abstained:
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+def chat(
+    market: Markets = None,
+    on: On = None,
+    language: Languages = None,
+    source: Sources = None,
+    version: Versions = None,
+    plain: Plain = False,
+    json: Json = False,
+) -> None:
+    """Talk with the documents: a question a line, an empty line ends; follow-up questions keep their context.
+
+    Example: energycomm assistant chat --market fr
+    """
+    import uuid
+
+    from assistant.chat.assistant import turn_of
+    from assistant.chat.followup import Turn
+
+    assistant, log = _open()
+    filters = _filters(market, on, language, source, version)
+    form = Form.of(json, plain)
+    conversation = uuid.uuid4().hex
+    history: list[Turn] = []
+    while True:
+        if sys.stdin.isatty():
+            typer.echo("? ", nl=False, err=True)
+        line = sys.stdin.readline().strip()
+        if not line:
+            return
+        answer = assistant.ask(line, filters, history, streamed=_stream(form))
+        number = log.write(answer, conversation)
+        if json:
+            print_json(answer_data(answer, number))
+        else:
+            print_answer(answer, number, form)
+        history.append(turn_of(answer))
+
+
+def search(
+    question: Annotated[str, typer.Argument(help="What to look for.")],
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many passages at most.")] = 10,
+    market: Markets = None,
+    on: On = None,
+    language: Languages = None,
+    source: Sources = None,
+    version: Versions = None,
+    json: Json = False,
+) -> None:
+    """Find passages, without an answer.
+
+    Example: energycomm assistant search "index plus petit" --source rules
+    """
+    assistant, _ = _open()
+    found = assistant.search(question, _filters(market, on, language, source, version), limit)
+    if json:
+        print_json(found)
+    else:
+        print_found(found)
+
+
+def feedback(
+    number: Annotated[
+        int | None, typer.Argument(help="Number of the answer; without one the latest are listed.")
+    ] = None,
+    good: Annotated[bool | None, typer.Option("--good/--bad", help="Whether the answer was good.")] = None,
+    comment: Annotated[str, typer.Option(help="What was good or bad about it.")] = "",
+    json: Json = False,
+) -> None:
+    """Say whether an answer was good, or list the latest answers with what was said of them.
+
+    Example: energycomm assistant feedback 12 --bad --comment "names the wrong rule"
+    """
+    from assistant.config import load_config
+    from energycomm.commands.output import print_rows
+    from energycomm.errors import UserError
+
+    log = open_log(load_config())
+    if number is not None:
+        if good is None:
+            raise UserError("Say whether it was good.", "Add --good or --bad.")
+        log.rate(number, good, comment)
+        return
+    exchanges = log.latest()
+    if json:
+        print_json(exchanges)
+        return
+    marks = {True: "good", False: "bad", None: ""}
+    print_rows(
+        ("number", "at", "question", "answered", "opinion", "comment"),
+        [(e.id, e.at, e.question, "no" if e.answer.abstained else "yes", marks[e.good], e.comment) for e in exchanges],
+    )
+
+
+def explain(
+    message_id: Annotated[int, typer.Argument(metavar="MESSAGE_ID", help="Number of a Kernel message.")],
+    language: Annotated[str, typer.Option(help="Language of the explanation: en or fr.")] = "en",
+    plain: Plain = False,
+    json: Json = False,
+) -> None:
+    """Say why a message was rejected or waits: facts, rules, sources, similar cases, a correction that was tried.
+
+    Example: energycomm assistant explain 17
+    """
+    from assistant.config import load_config
+    from assistant.explanation.explaining import explain_message
+    from energycomm.config import load
+
+    explanation = explain_message(load(), load_config(), message_id, language)
+    if json:
+        print_json(explanation)
+    else:
+        print_explanation(explanation, Form.of(json, plain))
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
+) -> None:
+    """Serve the web chat.
+
+    Example: energycomm assistant serve --port 8765
+    """
+    from assistant.config import load_config
+    from assistant.extras import need
+
+    need("fastapi", "jinja2", "uvicorn")
+    import uvicorn
+
+    from assistant.web.pages import make_app
+
+    config = load_config()
+    assistant, log = _open()
+    typer.echo(f"http://{host}:{port}/", err=True)
+    uvicorn.run(make_app(assistant, log, config), host=host, port=port, log_level="warning")
+
+
+def open_log(config: Any) -> Any:
+    """The log that the configuration names."""
+    from assistant.chat.log import Log
+
+    return Log(config.folder / "log.db", enabled=config.log, retention_days=config.retention_days)
+
+
+def _open() -> tuple[Any, Any]:
+    from assistant.config import load_config
+    from assistant.extras import CORE, need
+
+    need(*CORE)
+    from assistant.chat.assistant import Assistant
+
+    config = load_config()
+    return Assistant.open(config), open_log(config)
+
+
+def _filters(
+    market: list[str] | None,
+    on: str | None,
+    language: list[str] | None,
+    source: list[str] | None,
+    version: list[str] | None,
+) -> Any:
+    from assistant.retrieval.query import Filters
+
+    return Filters(
+        markets=tuple(name.upper() for name in market) if market else None,
+        on=day(on),
+        languages=tuple(language) if language else None,
+        sources=tuple(source) if source else None,
+        versions=tuple(version) if version else None,
+    )
+
+
+def _stream(form: Form) -> Any:
+    """What a generator writes is shown while it comes, on a terminal only: it is not checked yet."""
+    if form is not Form.rich or not sys.stderr.isatty():
+        return None
+    return lambda piece: typer.secho(piece, nl=False, err=True, dim=True)

@@ -1,0 +1,126 @@
+"""How answers, passages and explanations are printed: rich on a terminal, plain in a pipe, data for scripts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from energycomm.commands.output import print_rows
+
+if TYPE_CHECKING:
+    from assistant.chat.answer import Answer, Source
+    from assistant.explanation.explaining import Explanation
+    from assistant.retrieval.query import Found
+
+
+class Form(Enum):
+    """How to print."""
+
+    rich = "rich"
+    plain = "plain"
+    json = "json"
+
+    @classmethod
+    def of(cls, json: bool, plain: bool) -> Form:
+        """The form for what was asked and where it goes."""
+        if json:
+            return cls.json
+        return cls.plain if plain or not sys.stdout.isatty() else cls.rich
+
+
+def answer_data(answer: Answer, number: int | None) -> dict[str, Any]:
+    """An answer for scripts: everything, and its number in the log."""
+    return {"number": number, **msgspec.structs.asdict(answer)}
+
+
+def print_answer(answer: Answer, number: int | None, form: Form) -> None:
+    """The answer, then each cited source with the sentences that carry it marked."""
+    from assistant.chat.words import say
+
+    console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
+    style = "yellow" if answer.abstained else "bold" if form is Form.rich else ""
+    console.print(Text(answer.text, style=style))
+    if answer.cited:
+        console.print()
+        console.print(Text(say(answer.language, "sources"), style="bold"))
+    for source in answer.cited:
+        console.print(Text.assemble((f"[{source.number}] ", "cyan"), place(source, answer.language)))
+        for line in marked(source, form).split("\n"):
+            if line.plain.strip():
+                console.print(Text("    ").append_text(line))
+    told = [f"confidence {answer.confidence:.2f}", f"{sum(answer.seconds.values()):.2f} s"]
+    told += list(answer.flags) + ([f"answer {number}"] if number else [])
+    typer.secho(" · ".join(told), err=True, dim=True)
+
+
+def place(source: Source, language: str) -> str:
+    """Where a source is: title, heading, address, page, version."""
+    from assistant.chat.words import say
+
+    passage = source.passage
+    facts = passage.metadata
+    parts = [facts.title]
+    if passage.headings and passage.headings[-1] != facts.title:
+        parts.append(passage.headings[-1])
+    parts.append(facts.address + (f"#{passage.anchor}" if passage.anchor else ""))
+    if passage.page:
+        parts.append(f"{say(language, 'page')} {passage.page}")
+    if facts.version:
+        parts.append(facts.version)
+    return " · ".join(part for part in parts if part)
+
+
+def marked(source: Source, form: Form) -> Text:
+    """The text of a source's passage, its carrying sentences highlighted; between >> and << in plain text."""
+    passage = source.passage
+    text = Text()
+    at = passage.start
+    for span in sorted(source.highlights, key=lambda span: span.start):
+        text.append(passage.text[at - passage.start : span.start - passage.start])
+        words = passage.text[span.start - passage.start : span.end - passage.start]
+        if form is Form.rich:
+            text.append(words, style="black on yellow")
+        else:
+            text.append(f">>{words}<<")
+        at = span.end
+    text.append(passage.text[at - passage.start :])
+    return text
+
+
+def print_found(found: Sequence[Found]) -> None:
+    """Passages, one a row."""
+    print_rows(
+        ("id", "score", "cosine", "BM25", "title", "address", "text"),
+        [
+            (
+                item.passage.id,
+                f"{item.score:.4f}",
+                "" if item.dense is None else f"{item.dense:.3f}",
+                "" if item.sparse is None else f"{item.sparse:.1f}",
+                item.passage.metadata.title,
+                item.passage.metadata.address,
+                " ".join(item.passage.text.split())[:120],
+            )
+            for item in found
+        ],
+    )
+
+
+def print_explanation(explanation: Explanation, form: Form) -> None:
+    """An explanation, part by part, each statement with its evidence."""
+    console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
+    console.print(Text(explanation.summary, style="bold" if form is Form.rich else ""))
+    for part in explanation.parts:
+        console.print()
+        console.print(Text(part.title, style="bold"))
+        for statement in part.statements:
+            console.print(Text(f"- {statement.text}"))
+            for evidence in statement.evidence:
+                console.print(Text(f"    {evidence}", style="dim"))

@@ -1,0 +1,152 @@
+"""Knowing when not to answer: precision and recall of refusals, the risk-coverage curve, and fitting the confidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assistant.chat import confidence as confidence_
+from assistant.chat.assistant import Assistant
+from assistant.chat.composer import choose_evidence
+from assistant.evaluation.forms import TestQuestion
+from assistant.evaluation.metrics import f1
+from assistant.evaluation.report import Cell, Curve, Report, Table
+from assistant.evaluation.scoring import Outcome
+from assistant.extras import need
+from assistant.knowledge.language import detect
+
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+FITTED = ("coverage", "rarest", "dense", "support")
+"""Features whose weights are fitted; `code` and `shared` occur too seldom in questions to be learned and stay."""
+
+SCALE = {"dense": 30.0}
+"""Cosines lie within a narrow band: without a scale regularisation would switch them off."""
+
+
+def refusals(outcomes: Sequence[Outcome], threshold: float | None = None) -> dict[str, Cell]:
+    """How well refusing goes: a refusal is right where the sources do not say.
+
+    Args:
+      threshold: confidence below which it would refuse; the outcomes' own refusals when None. Scoring at another
+        threshold needs outcomes asked with threshold 0.
+    """
+    refused = [o.refused if threshold is None else o.refused or o.confidence < threshold for o in outcomes]
+    wanted = [o.kind == "unanswerable" for o in outcomes]
+    both = sum(a and b for a, b in zip(refused, wanted, strict=True))
+    precision = both / sum(refused) if any(refused) else 0.0
+    recall = both / sum(wanted) if any(wanted) else 0.0
+    answered = [o for o, no in zip(outcomes, refused, strict=True) if not no]
+    return {
+        "refusal precision": precision,
+        "refusal recall": recall,
+        "refusal F1": f1(precision, recall),
+        "coverage": len(answered) / max(len(outcomes), 1),
+        "risk": 1 - sum(o.right for o in answered) / len(answered) if answered else 0.0,
+        "accuracy, answered and answerable": (
+            sum(o.right for o in answered if o.kind != "unanswerable")
+            / max(sum(o.kind != "unanswerable" for o in answered), 1)
+        ),
+    }
+
+
+def risk_coverage(outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
+    """Coverage and risk (share of wrong answers) as answers are given in the order of their confidence.
+
+    An answer to an unanswerable question is wrong, whatever it says.
+    """
+    order = sorted(outcomes, key=lambda o: -o.confidence)
+    points, wrong = [], 0
+    for count, outcome in enumerate(order, start=1):
+        wrong += not outcome.right
+        points.append((count / len(order), wrong / count))
+    return points
+
+
+def area(points: Sequence[tuple[float, float]]) -> float:
+    """Area under the risk-coverage curve: the mean risk over all coverages; less is better."""
+    return sum(risk for _, risk in points) / len(points) if points else 0.0
+
+
+def evaluate(outcomes: Sequence[Outcome], command: str = "") -> Report:
+    """Tables and curves of outcomes that were asked with threshold 0."""
+    measures = tuple(refusals(outcomes[:1], 0.5))
+    rows: list[dict[str, Cell]] = []
+    curves = []
+    for language in sorted({o.language for o in outcomes}):
+        part = [o for o in outcomes if o.language == language]
+        rows += [{"language": language, "threshold": t, **refusals(part, t)} for t in THRESHOLDS]
+        points = risk_coverage(part)
+        curves.append(
+            Curve(
+                title=f"Risk over coverage, {language} (area {area(points):.3f})", x="coverage", y="risk",
+                points=tuple(points),
+            )
+        )  # fmt: skip
+    table = Table(title="Refusals by threshold", keys=("language", "threshold"), measures=measures, rows=tuple(rows))
+    return Report(title="Abstention", command=command, tables=(table,), curves=tuple(curves))
+
+
+def feature_rows(assistant: Assistant, questions: Sequence[TestQuestion]) -> list[dict[str, float]]:
+    """What the confidence sees of each question."""
+    rows = []
+    centre = confidence_.shipped().dense_centre
+    for question in questions:
+        text = question.question
+        language = detect(text) or "en"
+        found = assistant.search(text)
+        evidence, _ = choose_evidence(text, language, found, assistant._rationale, assistant.index.bm25)
+        if not evidence:
+            rows.append(dict.fromkeys(confidence_.FEATURES, 0.0))
+            continue
+        best = evidence[0]
+        codes = best.passage.metadata.codes[:1]
+        texts = [f"{best.passage.context}\n{best.passage.text}"]
+        texts += [item.passage.embedded for item in found if codes and item.passage.metadata.codes[:1] == codes]
+        support = max(item.support for item in evidence)
+        rows.append(confidence_.features(text, language, found, texts, support, assistant.index.bm25, centre))
+    return rows
+
+
+def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong: float = 0.1) -> dict[str, Any]:
+    """Fit the confidence's weights and its threshold on development questions.
+
+    Args:
+      rows: features of every question.
+      answerable: whether the sources answer it.
+      most_wrong: largest share of unanswerable development questions that may be answered: the threshold is the lowest
+        that keeps it, in steps of a hundredth.
+
+    Returns:
+      The content of `confidence.json`.
+    """
+    need("sklearn")
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    kept = confidence_.shipped()
+    matrix = np.array([[row[name] * SCALE.get(name, 1.0) for name in FITTED] for row in rows])
+    truth = np.array(answerable, dtype=int)
+    model = LogisticRegression(C=1.0, max_iter=1000, class_weight="balanced").fit(matrix, truth)
+    sure = model.predict_proba(matrix)[:, 1]
+    empty = np.sort(sure[truth == 0])
+    # So many of the unanswerable ones may lie above.
+    above = int(most_wrong * len(empty))
+    threshold = float(empty[len(empty) - 1 - above]) + 0.005 if len(empty) else 0.5
+    weights = {name: round(float(w) * SCALE.get(name, 1.0), 3) for name, w in zip(FITTED, model.coef_[0], strict=True)}
+    return {
+        "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
+        "`energycomm assistant evaluate abstention --fit`; code and shared are set by hand.",
+        "weights": {
+            "bias": round(float(model.intercept_[0]), 3), **weights,
+            "code": kept.weights["code"], "shared": 0.0,
+        },
+        "dense_centre": kept.dense_centre,
+        "threshold": round(min(max(threshold, 0.05), 0.95), 2),
+    }  # fmt: skip
+
+
+def save(content: dict[str, Any], path: Path) -> None:
+    """Write `confidence.json`."""
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

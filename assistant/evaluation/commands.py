@@ -1,0 +1,370 @@
+"""`energycomm assistant evaluate ...`: the measurements, each one command."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assistant.extras import need
+from energycomm.errors import UserError
+
+app = typer.Typer(
+    name="evaluate", no_args_is_help=True, help="Measure the assistant, on public sets and on our own questions."
+)
+
+Data = Annotated[Path, typer.Option(help="Folder with the public sets (beir_scifact, wice, qed, xquad_r).")]
+Out = Annotated[Path | None, typer.Option(help="Folder to write report.md, report.json and plots into.")]
+Root = Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")]
+Questions = Annotated[Path | None, typer.Option(help="File of questions in JSON lines; our own when not set.")]
+Cache = Annotated[Path, typer.Option(help="Folder in which vectors are kept between runs.")]
+CACHE = Path(".assistant") / "evaluation"
+
+OWN = Path(__file__).parent / "questions" / "own.jsonl"
+DEVELOPMENT = Path(__file__).parent / "questions" / "development.jsonl"
+
+
+def _told(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _opened() -> tuple[Any, Any]:
+    """Configuration and embedder."""
+    need("numpy", "scipy", "sklearn", "faiss", "bm25s")
+    from assistant.config import load_config
+    from assistant.knowledge.models import open_embedder
+
+    config = load_config()
+    return config, open_embedder(config)
+
+
+def _show(report: Any, out: Path | None) -> None:
+    from assistant.evaluation.report import write
+
+    typer.echo(report.markdown())
+    if out is not None:
+        for path in write(report, out):
+            _told(str(path))
+    if any(report.broken.values()):
+        raise UserError(
+            "A promise was broken: " + ", ".join(f"{k}: {v}" for k, v in report.broken.items()) + ".", "", 1
+        )
+
+
+def _command() -> str:
+    return " ".join(["energycomm", *sys.argv[1:]])
+
+
+@app.command()
+def retrieval(
+    data: Data,
+    set_: Annotated[
+        str, typer.Option("--set", help="scifact, xquad-en, xquad-de (German questions, English text).")
+    ] = "xquad-en",
+    expand: Annotated[
+        list[int] | None, typer.Option(help="Neighbours averaged into the question (AQE); may be given again.")
+    ] = None,
+    rerank: Annotated[bool, typer.Option(help="Also with the configured reranker.")] = False,
+    also: Annotated[
+        list[str] | None, typer.Option(help="Further embedders: model folders, alone and concatenated.")
+    ] = None,
+    out: Out = None,
+    cache: Cache = CACHE,
+) -> None:
+    """Retrieval on a public set: sparse, dense, hybrid, weighted; several embedders; AQE; reranking.
+
+    Example: energycomm assistant evaluate retrieval --data sets --set scifact
+    """
+    from assistant.evaluation import public
+    from assistant.evaluation.retrieval import evaluate, grid
+    from assistant.knowledge.embedding import Concatenated, SentenceTransformerEmbedder
+    from assistant.retrieval.reranker import open_reranker
+
+    sets = {
+        "scifact": lambda: public.scifact_retrieval(data),
+        "xquad-en": lambda: public.xquad_retrieval(data),
+        "xquad-de": lambda: public.xquad_retrieval(data, "de", "en"),
+    }
+    if set_ not in sets:
+        raise UserError(f"There is no set {set_}.", f"Name one of {', '.join(sets)}.")
+    found = sets[set_]()
+    config, embedder = _opened()
+    embedders: dict[str, Any] = {embedder.name: embedder}
+    for folder in also or []:
+        other = SentenceTransformerEmbedder(folder, name=Path(folder).name, threads=config.threads)
+        embedders[other.name] = other
+        embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
+    reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
+    settings = grid(embedders, expand=expand or (), rerank=rerank)
+    report = evaluate(found, embedders, settings, cache=cache, reranker=reranker, command=_command(), told=_told)
+    _show(report, out)
+
+
+@app.command()
+def rationale(
+    data: Annotated[Path | None, typer.Option(help="Folder with the public sets.")] = None,
+    set_: Annotated[str, typer.Option("--set", help="scifact, wice, qed, qed-answers, xquad-en, xquad-de.")] = "wice",
+    file: Annotated[Path | None, typer.Option(help="Instead: a file of rationale items in JSON lines.")] = None,
+    classifier: Annotated[
+        list[Path] | None, typer.Option(help="Folder of a trained classifier; may be given again.")
+    ] = None,
+    attention: Annotated[str, typer.Option(help="Folder of a causal model whose attention is read.")] = "",
+    limit: Annotated[int, typer.Option(help="Only so many contexts, evenly picked; 0 takes all.")] = 0,
+    out: Out = None,
+    cache: Cache = CACHE,
+) -> None:
+    """Every rationale method on a set (the study's table 4.1).
+
+    Example: energycomm assistant evaluate rationale --data sets --set wice
+    """
+    from assistant.evaluation import forms, public
+    from assistant.evaluation.rationales import evaluate
+
+    if file is not None:
+        items = forms.read(file, forms.RationaleItem)
+    elif data is not None:
+        items = _rationale_set(public, data, set_)
+    else:
+        raise UserError("Nothing to measure on.", "Name --data or --file.")
+    if limit:
+        items = items[:: max(len(items) // limit, 1)][:limit]
+    _, embedder = _opened()
+    others: list[Any] = []
+    if classifier:
+        from assistant.rationale.classifier import Classifier
+
+        others += [Classifier.load(folder) for folder in classifier]
+    if attention:
+        from assistant.rationale.attention import AttentionRationale
+
+        others.append(AttentionRationale(attention))
+    remembered = _Remembering(embedder, cache)
+    name = str(file) if file else set_
+    _show(
+        evaluate(name, items, remembered, others=others, across=set_ == "xquad-de", command=_command(), told=_told), out
+    )
+
+
+def _rationale_set(public: Any, data: Path, name: str) -> list[Any]:
+    sets = {
+        "scifact": lambda: public.scifact_rationales(data),
+        "wice": lambda: public.wice(data),
+        "qed": lambda: public.qed(data, with_answer=False),
+        "qed-answers": lambda: public.qed(data, with_answer=True),
+        "xquad-en": lambda: public.xquad_rationales(data),
+        "xquad-de": lambda: public.xquad_rationales(data, "de", "en"),
+    }
+    if name not in sets:
+        raise UserError(f"There is no set {name}.", f"Name one of {', '.join(sets)}.")
+    found: list[Any] = sets[name]()
+    return found
+
+
+class _Remembering:
+    """An embedder that keeps the vectors of its passages: a grid asks for the same ones again and again."""
+
+    def __init__(self, embedder: Any, cache: Path) -> None:
+        self._embedder, self._cache = embedder, cache
+        self.name, self.dimensions, self.max_tokens = embedder.name, embedder.dimensions, embedder.max_tokens
+        self.embed_queries, self.count_tokens = embedder.embed_queries, embedder.count_tokens
+
+    def embed_passages(self, texts: Any) -> Any:
+        """Unit vectors of passages."""
+        from assistant.evaluation.corpus import cached_vectors
+
+        if len(texts) < 512:
+            return self._embedder.embed_passages(texts)
+        return cached_vectors(texts, self._embedder, self._cache, _told)
+
+
+@app.command("train-rationale")
+def train_rationale(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("light.npz"),
+    cache: Cache = CACHE,
+) -> None:
+    """Fit the light rationale model on the public sets and write it to a file.
+
+    Example: energycomm assistant evaluate train-rationale --data sets --out light.npz
+    """
+    from assistant.evaluation.lessons import train
+
+    _, embedder = _opened()
+    train(data, _Remembering(embedder, cache)).save(out)
+    typer.echo(f"{out}: {out.stat().st_size // 1024} kB")
+
+
+@app.command("train-classifier")
+def train_classifier(
+    data: Data,
+    base: Annotated[str, typer.Option(help="Model folder or hub name.")],
+    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    set_: Annotated[str, typer.Option("--set", help="The set to learn from.")] = "scifact",
+    epochs: Annotated[int, typer.Option(help="Passes over the sentences.")] = 20,
+    negatives: Annotated[int, typer.Option(help="Sentences without the label for each one with it; 0 takes all.")] = 0,
+    learning_rate: Annotated[float, typer.Option(help="Of AdamW.")] = 5e-5,
+    limit: Annotated[int, typer.Option(help="Only so many contexts; 0 takes all.")] = 0,
+    four_bit: Annotated[bool, typer.Option(help="QLoRA: the base in 4 bits.")] = False,
+) -> None:
+    """Fine-tune a sequence classifier with LoRA; a tenth of the set is kept for validation.
+
+    Example: energycomm assistant evaluate train-classifier --data sets --base roberta-base --out classifier
+    """
+    from assistant.evaluation import public
+    from assistant.rationale.classifier import Training, train
+
+    items = _rationale_set(public, data, set_)
+    items = items[:limit] if limit else items
+    kept, held = [i for n, i in enumerate(items) if n % 10], [i for n, i in enumerate(items) if n % 10 == 0]
+    how = Training(epochs=epochs, negatives=negatives, learning_rate=learning_rate, four_bit=four_bit)
+    model = train(
+        base, [i.asked for i in kept], [i.gold_sets for i in kept],
+        ([i.asked for i in held], [i.gold_sets for i in held]), how, report=_told,
+    )  # fmt: skip
+    model.save(out)
+    typer.echo(str(out))
+
+
+@app.command()
+def answers(
+    questions: Questions = None,
+    root: Root = Path(),
+    grid: Annotated[
+        bool, typer.Option(help="All retrieval methods and cut-offs, and with a generator its prompts.")
+    ] = False,
+    language: Annotated[str, typer.Option(help="Only questions in this language.")] = "",
+    details: Annotated[Path | None, typer.Option(help="File for every answer, in JSON lines.")] = None,
+    out: Out = None,
+) -> None:
+    """Accuracy, citations and refusals over a question set (EquinorQA's measures).
+
+    Example: energycomm assistant evaluate answers --details answers.jsonl
+    """
+    from assistant.chat.generators import open_generator
+    from assistant.chat.scorer import open_rationale
+    from assistant.evaluation import answers as answers_
+    from assistant.evaluation import forms
+    from assistant.evaluation.corpus import own_index
+
+    asked = [q for q in forms.read(questions or OWN, forms.TestQuestion) if not language or q.language == language]
+    config, embedder = _opened()
+    index = own_index(root, embedder, config.chunk_tokens, CACHE)
+    generator = open_generator(config)
+    settings = answers_.grid(generator=generator is not None) if grid else None
+    report, outcomes = answers_.evaluate(
+        asked, index, embedder, open_rationale(config, embedder), config, settings=settings, generator=generator,
+        command=_command(), told=_told,
+    )  # fmt: skip
+    if details is not None:
+        forms.write(details, outcomes)
+    _show(report, out)
+
+
+@app.command()
+def abstention(
+    questions: Questions = None,
+    root: Root = Path(),
+    fit: Annotated[bool, typer.Option(help="Fit confidence.json on the development questions first.")] = False,
+    out: Out = None,
+) -> None:
+    """Refusals by threshold, and the risk-coverage curve.
+
+    Example: energycomm assistant evaluate abstention
+    """
+    from assistant.chat import confidence
+    from assistant.chat.assistant import Assistant
+    from assistant.chat.scorer import open_rationale
+    from assistant.evaluation import abstention as abstention_
+    from assistant.evaluation import forms
+    from assistant.evaluation.answers import ask_all
+    from assistant.evaluation.corpus import own_index
+
+    config, embedder = _opened()
+    index = own_index(root, embedder, config.chunk_tokens, CACHE)
+    rationale_ = open_rationale(config, embedder)
+    if fit:
+        taught = forms.read(DEVELOPMENT, forms.TestQuestion)
+        assistant = Assistant(config, index.as_index, embedder, rationale_)
+        rows = abstention_.feature_rows(assistant, taught)
+        path = Path(confidence.__file__).with_name("confidence.json")
+        abstention_.save(abstention_.fit(rows, [q.kind != "unanswerable" for q in taught]), path)
+        confidence.shipped.cache_clear()
+        _told(f"{path} written")
+    asked = forms.read(questions or OWN, forms.TestQuestion)
+    open_config = config.model_copy(update={"threshold": 0.0})
+    outcomes = ask_all(asked, index, embedder, rationale_, open_config, told=_told)
+    _show(abstention_.evaluate(outcomes, _command()), out)
+
+
+@app.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="Review file (CSV) to write.")] = Path("review.csv"),
+    root: Root = Path(),
+    types: Annotated[list[str] | None, typer.Option(help="Types of questions; all when not set.")] = None,
+    sample: Annotated[list[str] | None, typer.Option(help="A question that people picked, as an example.")] = None,
+    limit: Annotated[int, typer.Option(help="Passages, evenly picked.")] = 40,
+) -> None:
+    """Draft questions on our documents for people to review (PermitQA): by the configured generator, else by templates.
+
+    Example: energycomm assistant evaluate generate --out review.csv
+    """
+    from assistant.chat.generators import open_generator
+    from assistant.chat.scorer import open_rationale
+    from assistant.evaluation import generation
+    from assistant.evaluation.corpus import own_index
+
+    config, embedder = _opened()
+    passages = own_index(root, embedder, config.chunk_tokens, CACHE).passages
+    passages = passages[:: max(len(passages) // limit, 1)][:limit]
+    generator = open_generator(config)
+    wanted = [name for name in generation.TYPES if not types or name in types]
+    if generator is None:
+        drafts = generation.from_templates(passages, open_rationale(config, embedder))
+    else:
+        drafts = [
+            draft for passage in passages for name in wanted
+            for draft in generation.ask_generator(generator, passage, name, samples=sample or ())
+        ]  # fmt: skip
+    generation.write_review(drafts, out)
+    typer.echo(f"{len(drafts)} drafts in {out}: write yes, no or a better question in the column keep")
+
+
+@app.command()
+def review(
+    file: Annotated[Path, typer.Argument(help="The review file.")],
+    out: Annotated[Path, typer.Option(help="Question set to write.")] = Path("questions.jsonl"),
+) -> None:
+    """Take over what people kept of a review file as a question set.
+
+    Example: energycomm assistant evaluate review review.csv --out questions.jsonl
+    """
+    from assistant.evaluation.generation import read_review
+
+    kept, silent = read_review(file, out)
+    typer.echo(f"{kept} questions in {out}, {silent} not reviewed yet")
+
+
+@app.command()
+def cost(
+    questions: Questions = None,
+    limit: Annotated[int, typer.Option(help="How many questions are asked.")] = 40,
+    out: Out = None,
+) -> None:
+    """Latency by step and memory, over the index of the working directory.
+
+    Example: energycomm assistant evaluate cost
+    """
+    from assistant.chat.assistant import Assistant
+    from assistant.config import load_config
+    from assistant.evaluation import cost as cost_
+    from assistant.evaluation import forms
+
+    need("numpy", "scipy", "faiss", "bm25s")
+    began = time.perf_counter()
+    assistant = Assistant.open(load_config())
+    opened = time.perf_counter() - began
+    asked = [q.question for q in forms.read(questions or OWN, forms.TestQuestion)]
+    _show(cost_.evaluate(assistant, asked[:: max(len(asked) // limit, 1)][:limit], opened, _command()), out)

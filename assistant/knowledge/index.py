@@ -1,0 +1,326 @@
+"""The index: generations of passages with their vectors and tokens, made aside and put in place at once.
+
+    .assistant/index/vectors.db            vectors by text, kept between generations
+    .assistant/index/generation-7/         text.db, vectors.faiss, bm25/
+    .assistant/index/current               "generation-7", replaced in one step
+
+Whoever answers goes on with the generation it opened while another is made. A crash leaves a draft that is never named
+by `current`; the next run removes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assistant.extras import need
+from assistant.knowledge.chunking import ChunkSize, chunk
+from assistant.knowledge.documents import Document, Passage, document_key
+from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.filtering import Dropped, Filter
+from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.loaders.contract import Failure, Loader
+from assistant.knowledge.scrubbing import Scrubber
+from assistant.knowledge.store import SourceState, Store
+from assistant.knowledge.vectorcache import VectorCache
+from assistant.knowledge.vectors import VectorIndex
+from energycomm.errors import UserError
+
+FORM = "3"
+"""Changes when the same documents would give other passages: everything is then chunked anew."""
+
+CURRENT = "current"
+GENERATION = "generation-"
+
+
+class Report(Struct, kw_only=True):
+    """What an indexing did.
+
+    Attributes:
+      unchanged, added, changed, removed: documents.
+      passages: passages that the index holds now.
+      embedded: passages whose text was embedded in this run.
+      dropped: passages that were left out of the documents that were read anew, by reason.
+      scrubbed: personal data and secrets taken out of the same, by kind.
+      failures: what could not be read.
+    """
+
+    unchanged: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    passages: int = 0
+    embedded: int = 0
+    dropped: dict[str, int] = msgspec.field(default_factory=dict)
+    scrubbed: dict[str, int] = msgspec.field(default_factory=dict)
+    failures: list[Failure] = msgspec.field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Index:
+    """A generation that is open to be asked.
+
+    Attributes:
+      passages: every passage; its place is its number in `vectors` and `bm25`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = Store(folder / "text.db")
+        self.passages: list[Passage] = self.store.passages()
+        self.vectors = VectorIndex.load(folder / "vectors.faiss")
+        self.bm25 = Bm25.load(folder / "bm25", len(self.passages))
+        self.embedder_name = self.store.fact("embedder") or ""
+        self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
+
+    def document(self, key: str) -> Document | None:
+        """A document by its key."""
+        return self.store.document(key)
+
+    def passage(self, id: str) -> Passage | None:
+        """A passage by its id."""
+        number = self.by_id.get(id)
+        return None if number is None else self.passages[number]
+
+    def sources(self) -> list[SourceState]:
+        """What is known of each version of each source."""
+        return self.store.sources()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.store.close()
+
+
+def current_generation(root: Path) -> Path | None:
+    """The folder of the generation that holds now; None before the first."""
+    try:
+        name = (root / CURRENT).read_text("utf-8").strip()
+    except FileNotFoundError:
+        return None
+    folder = root / name
+    return folder if folder.is_dir() else None
+
+
+def open_index(root: Path) -> Index:
+    """Open the index of a folder.
+
+    Raises:
+      UserError: there is none yet.
+    """
+    need("numpy", "faiss", "bm25s")
+    # A generation may be replaced and removed between reading its name and opening it.
+    for _ in range(5):
+        folder = current_generation(root)
+        if folder is None:
+            break
+        try:
+            return Index(folder)
+        except (FileNotFoundError, RuntimeError):
+            if current_generation(root) == folder:
+                raise
+    raise UserError("Nothing is indexed yet.", "Type: energycomm assistant index docs rules")
+
+
+def update(
+    root: Path,
+    loaders: Sequence[Loader],
+    embedder: Embedder,
+    *,
+    size: ChunkSize | None = None,
+    names: Iterable[str] = (),
+    told: Callable[[str], None] | None = None,
+) -> Report:
+    """Bring the index up to date with some sources; other sources stay as they are.
+
+    Args:
+      root: folder of the index.
+      loaders: the sources, each read in full: documents that are gone are pruned, unchanged ones not touched.
+      embedder: the embedder; with another one than before every passage is embedded again.
+      size: how long passages are.
+      names: names of people that are scrubbed too.
+      told: called with what is being done, for people who wait.
+
+    Raises:
+      UserError: another process is indexing, or a package is missing.
+    """
+    need("numpy", "faiss", "bm25s", "snowballstemmer")
+    began = datetime.now(UTC)
+    size = size or ChunkSize()
+    size = msgspec.structs.replace(size, most=min(size.most, embedder.max_tokens))
+    report = Report()
+    with _alone(root):
+        draft = _draft(root)
+        store = Store(draft / "text.db", writable=True)
+        try:
+            scrubber = Scrubber(names)
+            store.begin()
+            for loader in loaders:
+                if told:
+                    told(f"reading {loader.source}")
+                _read(store, loader, scrubber, embedder, size, report)
+            hashes = store.number()
+            report.scrubbed = dict(scrubber.counts)
+            store.set_fact("embedder", embedder.name)
+            store.set_fact("indexed_at", began.isoformat(timespec="seconds"))
+            store.set_fact("chunk", f"{size.most}/{size.overlap}")
+            if scrubber.counts:
+                store.set_fact("scrubbed", msgspec.json.encode(report.scrubbed).decode())
+            store.commit()
+            report.passages = len(hashes)
+            report.embedded = _embed(root, draft, store, embedder, hashes, told)
+        except BaseException:
+            store.close()
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        store.close()
+        _put_in_place(root, draft)
+    report.seconds = round((datetime.now(UTC) - began).total_seconds(), 2)
+    return report
+
+
+def _read(
+    store: Store, loader: Loader, scrubber: Scrubber, embedder: Embedder, size: ChunkSize, report: Report
+) -> None:
+    read = list(loader.load())
+    failed = [item for item in read if isinstance(item, Failure)]
+    documents = [scrubber.document(item) for item in read if isinstance(item, Document)]
+    report.failures += failed
+    filter_ = Filter(documents)
+    known: dict[str, dict[str, str]] = {}
+    kept: set[str] = set()
+    versions = {document.metadata.version or "" for document in documents}
+    for document in documents:
+        key = f"{loader.source}/{document_key(document)}"
+        version = document.metadata.version or ""
+        if version not in known:
+            known[version] = store.hashes(loader.source, version)
+        kept.add(key)
+        passages = None
+        hash = _hash(document, embedder, size)
+        if known[version].get(key) == hash:
+            report.unchanged += 1
+            # What it says counts for telling doubles from now on.
+            for passage in store.passages_of(key):
+                filter_.reason(passage)
+            continue
+        passages = [msgspec.structs.replace(p, document=key) for p in chunk(document, size, embedder.count_tokens)]
+        reasons = [filter_.reason(passage) for passage in passages]
+        dropped = [
+            Dropped(key, reason, passage.text[:80]) for passage, reason in zip(passages, reasons, strict=True) if reason
+        ]
+        for item in dropped:
+            report.dropped[item.reason] = report.dropped.get(item.reason, 0) + 1
+        store.put(key, document, hash)
+        store.put_passages(
+            key,
+            [
+                (passage, text_hash(passage.embedded), tokens(passage.embedded, passage.metadata.language))
+                for passage, reason in zip(passages, reasons, strict=True)
+                if reason is None
+            ],
+            dropped,
+        )
+        if key in known[version]:
+            report.changed += 1
+        else:
+            report.added += 1
+    # What could not be read this time is not gone.
+    spared = {f"{loader.source}/{item.id}" for item in failed}
+    for version in versions or {""}:
+        for key in set(known.get(version) or store.hashes(loader.source, version)) - kept:
+            if key.partition("@")[0] not in spared and key not in spared:
+                store.remove(key)
+                report.removed += 1
+
+
+def _embed(
+    root: Path, draft: Path, store: Store, embedder: Embedder, hashes: list[str], told: Callable[[str], None] | None
+) -> int:
+    cache = VectorCache(root / "vectors.db")
+    try:
+        missing = cache.missing(embedder.name, hashes)
+        if told and missing:
+            told(f"embedding {len(missing)} passages")
+        progress = (lambda done: told(f"embedded {done} of {len(missing)}")) if told else None
+        done = cache.fill(embedder, store.embedded_texts(missing), progress)
+        vectors = cache.vectors(embedder.name, hashes, embedder.dimensions)
+        VectorIndex.build(vectors).save(draft / "vectors.faiss")
+        Bm25.build(list(store.tokens())).save(draft / "bm25")
+        cache.prune(embedder.name, hashes)
+    finally:
+        cache.close()
+    return done
+
+
+def text_hash(text: str) -> str:
+    """The hash under which a text's vector is kept."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _hash(document: Document, embedder: Embedder, size: ChunkSize) -> str:
+    # The day of the last change is no content: a touched file is not another one.
+    same = msgspec.structs.replace(document, metadata=msgspec.structs.replace(document.metadata, modified=None))
+    made = f"{FORM}/{embedder.name}/{size.most}/{size.overlap}/"
+    return hashlib.sha256(made.encode() + msgspec.msgpack.encode(same)).hexdigest()[:32]
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    root.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(root / "lock", timeout=0):
+            yield
+    except Timeout:
+        raise UserError("Another process is indexing.", "Wait until it has ended.") from None
+
+
+def _draft(root: Path) -> Path:
+    """A fresh draft, holding a copy of what the present generation knows; drafts of crashed runs are removed."""
+    for left in root.glob("draft-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    draft = root / f"draft-{os.getpid()}"
+    draft.mkdir()
+    present = current_generation(root)
+    if present is not None:
+        store = Store(present / "text.db")
+        store.copy_to(draft / "text.db")
+        store.close()
+    return draft
+
+
+def _put_in_place(root: Path, draft: Path) -> None:
+    present = current_generation(root)
+    numbers = [int(path.name.removeprefix(GENERATION)) for path in root.glob(f"{GENERATION}*")]
+    name = f"{GENERATION}{max(numbers, default=0) + 1}"
+    for path in sorted(draft.rglob("*")):
+        if path.is_file():
+            _sync(path)
+    draft.replace(root / name)
+    _sync(root)
+    pointer = root / f"{CURRENT}.new"
+    pointer.write_text(name + "\n", "utf-8")
+    _sync(pointer)
+    pointer.replace(root / CURRENT)
+    _sync(root)
+    # The generation before stays for those who have just read its name.
+    for path in root.glob(f"{GENERATION}*"):
+        if path.name != name and path != present:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

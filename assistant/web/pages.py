@@ -1,0 +1,256 @@
+"""The web chat: server-rendered pages, htmx, and server-sent events; it stands alone or is mounted in the console."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections.abc import AsyncIterator
+from datetime import date
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Cookie, FastAPI, Form, Request
+from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
+
+from assistant.chat.answer import Answer
+from assistant.chat.assistant import Assistant, turn_of
+from assistant.chat.log import Log
+from assistant.config import AssistantConfig
+from assistant.retrieval.query import Filters
+from assistant.web.interface import WORDS
+from assistant.web.marking import blocks_of, copied, lines_of
+from energycomm.errors import UserError
+
+LONGEST_QUESTION = 2_000
+MOST_WAITING = 64
+"""Questions that were sent and not yet fetched."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'self'"
+)
+
+
+class _Desk:
+    """Questions between their sending and the stream that answers them, and conversations where nothing is logged."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[str, str, Filters]] = {}
+        self.turns: dict[str, list[Answer]] = {}
+        # One model, two cores: questions are answered one after the other.
+        self.model = threading.Lock()
+
+    def put(self, conversation: str, question: str, filters: Filters) -> str:
+        """Keep a question; returns the ticket that its stream is asked with."""
+        while len(self.waiting) >= MOST_WAITING:
+            self.waiting.pop(next(iter(self.waiting)))
+        ticket = secrets.token_urlsafe(12)
+        self.waiting[ticket] = (conversation, question, filters)
+        return ticket
+
+
+def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI:
+    """The application.
+
+    Args:
+      assistant: answers.
+      log: where questions, answers and opinions are kept.
+      config: its language is that of the page until a visitor chooses.
+    """
+    app = FastAPI(title="EnergyComm assistant", docs_url=None, redoc_url=None, openapi_url=None)
+    folder = Path(str(resources.files("assistant.web")))
+    templates = Jinja2Templates(folder / "templates")
+    app.mount("/static", StaticFiles(directory=folder / "static"), name="static")
+    desk = _Desk()
+
+    @app.middleware("http")
+    async def headers(request: Request, follow: Any) -> Any:
+        answer = await follow(request)
+        answer.headers["Content-Security-Policy"] = POLICY
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        answer.headers["Referrer-Policy"] = "no-referrer"
+        return answer
+
+    def page(request: Request, name: str, **values: Any) -> HTMLResponse:
+        return templates.TemplateResponse(request, name, values)
+
+    def words_of(lang: str | None) -> dict[str, str]:
+        return WORDS.get(lang or "", WORDS[config.language])
+
+    @app.get("/", response_class=HTMLResponse)
+    def home(
+        request: Request,
+        conversation: Annotated[str | None, Cookie()] = None,
+        lang: Annotated[str | None, Cookie()] = None,
+        language: str | None = None,
+        new: bool = False,
+        open: str | None = None,
+    ) -> HTMLResponse:
+        chosen = language if language in WORDS else lang
+        name = open or conversation
+        if new or not name or len(name) > 64:
+            name = secrets.token_urlsafe(12)
+        facts = [passage.metadata for passage in assistant.index.passages]
+        answer = page(
+            request,
+            "chat.html",
+            words=words_of(chosen),
+            lang=chosen or config.language,
+            turns=[_shown(e.answer, e.id, e.good) for e in log.conversation(name)],
+            history=[] if not log.enabled else log.latest(30),
+            markets=sorted({f.market for f in facts if f.market}),
+            languages=sorted({f.language for f in facts if f.language}),
+            sources=sorted({f.source for f in facts}),
+            versions=sorted({f.version for f in facts if f.version}),
+        )
+        answer.set_cookie("conversation", name, httponly=True, samesite="strict")
+        if chosen:
+            answer.set_cookie("lang", chosen, httponly=True, samesite="strict")
+        return answer
+
+    @app.post("/ask", response_class=HTMLResponse)
+    def ask(
+        request: Request,
+        question: Annotated[str, Form()] = "",
+        market: Annotated[str, Form()] = "",
+        on: Annotated[str, Form()] = "",
+        language: Annotated[str, Form()] = "",
+        source: Annotated[str, Form()] = "",
+        version: Annotated[str, Form()] = "",
+        conversation: Annotated[str | None, Cookie()] = None,
+        lang: Annotated[str | None, Cookie()] = None,
+    ) -> HTMLResponse:
+        words = words_of(lang)
+        question = question.strip()[:LONGEST_QUESTION]
+        if not question:
+            return page(request, "trouble.html", words=words, trouble=words["empty"])
+        filters = Filters(
+            markets=(market,) if market else None,
+            on=_day(on),
+            languages=(language,) if language else None,
+            sources=(source,) if source else None,
+            versions=(version,) if version else None,
+        )
+        ticket = desk.put(conversation or "", question, filters)
+        return page(request, "pending.html", words=words, question=question, ticket=ticket)
+
+    @app.get("/answers/{ticket}")
+    async def answers(request: Request, ticket: str, lang: Annotated[str | None, Cookie()] = None) -> StreamingResponse:
+        words = words_of(lang)
+
+        async def events() -> AsyncIterator[str]:
+            waiting = desk.waiting.pop(ticket, None)
+            if waiting is None:
+                yield _event("done", "")
+                return
+            pieces: asyncio.Queue[str] = asyncio.Queue()
+            loop = asyncio.get_running_loop()
+
+            def streamed(piece: str) -> None:
+                loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+            task = asyncio.create_task(asyncio.to_thread(_answer, assistant, log, desk, waiting, streamed))
+            text = ""
+            while not task.done() or not pieces.empty():
+                try:
+                    text += await asyncio.wait_for(pieces.get(), 0.1)
+                except TimeoutError:
+                    continue
+                yield _event("piece", _escaped(text))
+            try:
+                answer, number = task.result()
+            except UserError as error:
+                yield _event("answer", _rendered(templates, "trouble.html", words=words, trouble=str(error)))
+            else:
+                shown = _shown(answer, number, None)
+                yield _event("answer", _rendered(templates, "answer.html", words=words, turn=shown, fresh=True))
+            yield _event("done", "")
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @app.get("/document/{passage}", response_class=HTMLResponse)
+    def document(
+        request: Request, passage: str, marks: str = "", lang: Annotated[str | None, Cookie()] = None
+    ) -> HTMLResponse:
+        words = words_of(lang)
+        found = assistant.index.passage(passage)
+        whole = found and assistant.index.document(found.document)
+        if not found or not whole:
+            return page(request, "trouble.html", words=words, trouble=words["gone"])
+        return page(
+            request,
+            "document.html",
+            words=words,
+            metadata=found.metadata,
+            blocks=blocks_of(whole, [*_spans(marks)] or [(found.start, found.end)]),
+        )
+
+    @app.post("/feedback/{number}", response_class=HTMLResponse)
+    def feedback(
+        request: Request,
+        number: int,
+        good: Annotated[bool, Form()],
+        comment: Annotated[str, Form()] = "",
+        lang: Annotated[str | None, Cookie()] = None,
+    ) -> HTMLResponse:
+        words = words_of(lang)
+        try:
+            log.rate(number, good, comment)
+        except UserError as error:
+            return page(request, "trouble.html", words=words, trouble=str(error))
+        return page(request, "rated.html", words=words, number=number, good=good, commented=bool(comment))
+
+    return app
+
+
+def _answer(
+    assistant: Assistant, log: Log, desk: _Desk, waiting: tuple[str, str, Filters], streamed: Any
+) -> tuple[Answer, int | None]:
+    conversation, question, filters = waiting
+    earlier = desk.turns.setdefault(conversation, [exchange.answer for exchange in log.conversation(conversation)])
+    with desk.model:
+        answer = assistant.ask(question, filters, [turn_of(one) for one in earlier[-3:]], streamed)
+    earlier.append(answer)
+    while len(desk.turns) > MOST_WAITING:
+        desk.turns.pop(next(iter(desk.turns)))
+    return answer, log.write(answer, conversation)
+
+
+def _shown(answer: Answer, number: int | None, good: bool | None) -> dict[str, Any]:
+    return {"answer": answer, "lines": lines_of(answer), "number": number, "good": good, "copied": copied(answer)}
+
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\n" + "".join(f"data: {line}\n" for line in data.splitlines() or [""]) + "\n"
+
+
+def _rendered(templates: Jinja2Templates, name: str, **values: Any) -> str:
+    return str(templates.get_template(name).render(**values))
+
+
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+
+
+def _spans(marks: str) -> list[tuple[int, int]]:
+    """Spans as the link writes them: 10-25,40-60; what is none is left out."""
+    found = []
+    for part in marks.split(",")[:50]:
+        start, _, end = part.partition("-")
+        if start.isdigit() and end.isdigit():
+            found.append((int(start), int(end)))
+    return found

@@ -1,0 +1,93 @@
+"""Measures EnergyComm and prints the tables of docs/benchmarks.md.
+
+Example: python -m benchmarks --only whole-path --size 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from lxml import etree
+
+from benchmarks import growth, memory, rules_alone, table, whole_path
+from benchmarks.material import flat, mixed
+from benchmarks.whole_path import UrlOf
+from tests.postgres import DURABLE, NoPostgres, running
+
+SECTIONS = ("whole-path", "rules", "growth", "memory")
+
+
+def arguments() -> argparse.ArgumentParser:
+    """What may be asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
+    parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
+    parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts")
+    parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
+    parser.add_argument(
+        "--memory", type=float, nargs="+", default=[10, 50, 200], help="MB of the files; 1000 takes long"
+    )
+    parser.add_argument("--no-postgres", action="store_true", help="SQLite alone")
+    return parser
+
+
+@contextmanager
+def databases(folder: Path, *, postgres: bool) -> Iterator[dict[str, UrlOf]]:
+    """SQLite in a folder, and a PostgreSQL that keeps its promises (fsync) where one can be started."""
+    found: dict[str, UrlOf] = {"SQLite": whole_path.sqlite_urls(folder)}
+    if not postgres:
+        yield found
+        return
+    try:
+        with running(settings=DURABLE) as server:
+            yield found | {"PostgreSQL": lambda: server.url(server.create_database())}
+    except NoPostgres:
+        print("No PostgreSQL is installed here: SQLite alone.\n")
+        yield found
+
+
+def main(typed: list[str] | None = None) -> int:
+    """Measure what was asked for and print it."""
+    asked = arguments().parse_args(typed)
+    print(machine(), end="\n\n")
+    with tempfile.TemporaryDirectory(prefix="energycomm-bench-") as name:
+        folder = Path(name)
+        with databases(folder, postgres=not asked.no_postgres) as found:
+            sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
+                "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
+                "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
+                "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
+                "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
+            }
+            for section, (title, measure) in sections.items():
+                if asked.only is None or section in asked.only:
+                    print(f"## {title}\n\n" + "\n".join(measure()), end="\n\n", flush=True)
+    return 0
+
+
+def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    size = int(asked.size * 1e6)
+    materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
+    materials.append(mixed(folder / "mixed", asked.access_points, 6))
+    return whole_path.compare(materials, found, asked.rounds)
+
+
+def machine() -> str:
+    """What it runs on, in words."""
+    return (
+        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"lxml {version('lxml')} with libxml2 {'.'.join(map(str, etree.LIBXML_VERSION))}, "
+        f"SQLAlchemy {version('SQLAlchemy')}, psycopg {version('psycopg')}"
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,220 @@
+"""The older EDIFACT generation: strict in its counters, and each message answered for itself."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.be_atrias.codes import Unreadable
+from adapters.be_atrias.edifact.control import control_answer
+from adapters.be_atrias.edifact.syntax import Interchange, Message, Trailer, read, segments
+from adapters.be_atrias.mapping import table
+from energycomm.kernel.family import kind_of
+from energycomm.kernel.messages import (
+    CustomerData,
+    EndOfSupply,
+    ErrorReport,
+    MeasureSeries,
+    MeterReading,
+    RequestAnswer,
+    RequestStatus,
+    StartOfSupply,
+)
+from energycomm.kernel.verdicts import Refusal
+from tests.adapters.belgian import SUPPLIER, content, digested, messages, stream
+
+UNB = "UNB+UNOC:3+5419999000031:14+5419999000024:14+251015:0930+I1'"
+AT = datetime.fromisoformat("2025-10-15T10:00:00+02:00")
+
+
+def interchange(*bodies: str, unz: str | None = None) -> str:
+    """An interchange with messages of the given segments, right in all of its counters."""
+    whole = [UNB]
+    for number, body in enumerate(bodies, 1):
+        whole.append(f"UNH+{number}+UTILMD:D:02B:UN:E5BE01'{body}UNT+{body.count(chr(39)) + 2}+{number}'")
+    return "".join([*whole, unz or f"UNZ+{len(bodies)}+I1'"])
+
+
+def parts(text: str) -> list[Interchange | Message | Trailer]:
+    """What is read of an interchange."""
+    return list(read(stream(text)))
+
+
+def test_separators_are_those_of_una() -> None:
+    usual = interchange("BGM+E07+1'FTX+AAA+++a?+b?:c??'")
+    other = "UNA|*.! ~" + usual.replace("?+", "\0").replace("?:", ":").replace("??", "?").replace(":", "\1").replace(
+        "+", "*"
+    ).replace("'", "~").replace("\0", "+")
+    (message,) = (part for part in parts(usual) if isinstance(part, Message))
+    assert message.segments[1].elements == (("AAA",), ("",), ("",), ("a+b:c?",))
+    (first, *_) = parts(other.replace("\1", "|"))
+    assert isinstance(first, Interchange)
+    assert (first.sender, first.receiver, first.reference) == ("5419999000031", SUPPLIER, "I1")
+
+
+@given(st.lists(st.text(st.sampled_from("aé+:'?. 1"), max_size=8), min_size=1, max_size=5), st.integers(1, 40))
+def test_whatever_is_released_is_read_as_it_was(texts: list[str], size: int) -> None:
+    released = ["".join(f"?{figure}" if figure in "?+:'" else figure for figure in text) for text in texts]
+
+    class Drops:
+        """A stream that gives a few bytes at a time."""
+
+        def __init__(self) -> None:
+            self.left = (UNB + "\r\n" + "FTX+" + "+".join(released) + "'").encode("latin-1")
+
+        def read(self, _: int = -1) -> bytes:
+            given, self.left = self.left[:size], self.left[size:]
+            return given
+
+    if len(UNB) and size < 9:
+        return  # UNA has to be seen whole
+    (_, found) = segments(Drops())  # type: ignore[arg-type]
+    assert [element[0] for element in found.elements] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "EDI_SYNTAX"),
+        ("UNH+1+UTILMD'", "EDI_SYNTAX"),
+        (UNB, "EDI_TRUNCATED"),
+        (interchange("BGM+E07'")[:-3], "EDI_TRUNCATED"),
+        (interchange("bgm+E07'"), "EDI_SYNTAX"),
+        (interchange("BGM+E07'") + "UNZ+1+I1'", "EDI_SYNTAX"),
+        (UNB + "BGM+E07'UNZ+0+I1'", "EDI_SYNTAX"),
+        ("UNA::::::" + interchange("BGM+E07'"), "EDI_SYNTAX"),
+        (UNB.replace("+I1", ""), "EDI_SYNTAX"),
+        (interchange("FTX+" + "x" * 70_000 + "'"), "EDI_SYNTAX"),
+    ],
+    ids=range(10),
+)
+def test_what_is_no_interchange_is_refused(text: str, code: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        parts(text)
+    assert caught.value.refusal.code == code
+
+
+@pytest.mark.parametrize(
+    ("unt", "fault"), [("UNT+9+1'", "29"), ("UNT+3+2'", "28"), ("", "13")], ids=["count", "reference", "missing"]
+)
+def test_a_message_that_does_not_add_up_is_refused_alone(unt: str, fault: str) -> None:
+    good = "BGM+414+7'DTM+137:202510150930:203'IDE+24+T1'STS+E01++39'RFF+TN:R1'"
+    whole = interchange(good, good)
+    assert whole.count("UNT+7+1'") == 1
+    broken = whole.replace("UNT+7+1'", unt)
+    found = digested(broken.encode())
+    assert found.refusal is None
+    assert [[one.code for one in transaction.refusals] for transaction in found.transactions] == [["EDI_MESSAGE"], []]
+    answer = control_answer(stream(broken), "C1", AT)
+    assert isinstance(answer, bytes)
+    assert f"UCM+1+UTILMD:D:02B:UN:E5BE01+4+{fault}'UCM+2+UTILMD:D:02B:UN:E5BE01+7'" in answer.decode()
+
+
+@pytest.mark.parametrize(("unz", "fault"), [("UNZ+2+I1'", "29"), ("UNZ+1+I2'", "28")], ids=["count", "reference"])
+def test_an_interchange_that_does_not_add_up_ends_in_a_refusal(unz: str, fault: str) -> None:
+    body = "BGM+414+7'DTM+137:202510150930:203'IDE+24+T1'STS+E01++39'RFF+TN:R1'"
+    broken = interchange(body, unz=unz)
+    found = digested(broken.encode())
+    assert found.refusal is not None
+    assert found.refusal.code == "EDI_CONTROL"
+    assert len(found.transactions) == 1
+    answer = control_answer(stream(broken), "C1", AT)
+    assert isinstance(answer, bytes)
+    assert f"UCI+I1+5419999000031:14+5419999000024:14+4+{fault}'" in answer.decode()
+    assert b"UCM" not in answer
+
+
+def test_the_answer_to_a_good_interchange_accepts_it_and_adds_up_itself() -> None:
+    answer = control_answer(stream(content("utilmd_start_and_data.edi")), "C1", AT)
+    assert isinstance(answer, bytes)
+    head, control, trailer = parts(answer.decode())
+    assert isinstance(head, Interchange)
+    assert (head.sender, head.receiver, head.reference) == (SUPPLIER, "5419999000031", "C1")
+    assert isinstance(control, Message)
+    assert (control.type, control.fault) == ("CONTRL", "")
+    assert [segment.tag for segment in control.segments] == ["UCI", "UCM", "UCM"]
+    assert trailer == Trailer("", "")
+
+
+def test_a_control_message_is_never_answered_and_a_stranger_neither() -> None:
+    control = control_answer(stream(content("utilmd_start_and_data.edi")), "C1", AT)
+    assert isinstance(control, bytes)
+    assert control_answer(stream(control), "C2", AT) is None
+    refused = control_answer(stream("hello"), "C2", AT)
+    assert isinstance(refused, Refusal)
+
+
+def test_a_truncated_interchange_is_answered_with_a_refusal() -> None:
+    answer = control_answer(stream(content("utilmd_start_and_data.edi")[:-30]), "C1", AT)
+    assert isinstance(answer, bytes)
+    assert b"+4+18'" in answer
+
+
+def test_transactions_of_master_data_are_read_in_their_offset() -> None:
+    start, point, other, data, customer, meter = messages("utilmd_start_and_data.edi")
+    assert isinstance(start, StartOfSupply)
+    assert start.effective == datetime.fromisoformat("2025-11-01T00:00:00+01:00")
+    assert (start.supplier, start.market_reason, start.contract_reference) == (SUPPLIER, "E03", "AC-2025-0005")
+    assert isinstance(other, StartOfSupply)
+    assert other.reason == "move-in"
+    assert [kind_of(one) for one in (point, data, meter)] == ["AccessPointData", "AccessPointData", "MeterData"]
+    assert isinstance(customer, CustomerData)
+    assert customer.surname == "Exemple D+E Fils"
+
+
+def test_answers_bear_the_reference_of_our_request() -> None:
+    end, refused, accepted = messages("utilmd_stop_and_answers.edi")
+    assert isinstance(end, EndOfSupply)
+    assert end.effective == datetime.fromisoformat("2026-01-01T00:00:00+01:00")
+    assert isinstance(refused, RequestAnswer)
+    assert (refused.accepted, refused.code, refused.correlation) == (False, "E17", "EC-REQ-0010")
+    assert isinstance(accepted, RequestAnswer)
+    assert (accepted.accepted, accepted.correlation) == (True, "EC-REQ-0011")
+
+
+def test_measures_are_indexes_and_series() -> None:
+    reading, series = messages("mscons_readings.edi")
+    assert isinstance(reading, MeterReading)
+    assert [(one.time_class, one.value, one.unit) for one in reading.registers] == [
+        ("HI", 4711, "kWh"),
+        ("LO", 3822, "kWh"),
+    ]
+    assert (reading.meter, reading.nature) == ("33445566", "read")
+    assert isinstance(series, MeasureSeries)
+    assert (series.resolution, [one.value for one in series.positions]) == (
+        15,
+        [Decimal("0.25"), Decimal("1.25"), Decimal("2.25"), Decimal("3.25")],
+    )
+
+
+def test_acknowledgements_and_errors_are_told_apart() -> None:
+    error, acknowledged, accepted, refused = messages("aperak_and_contrl.edi")
+    assert isinstance(error, ErrorReport)
+    assert (error.code, error.correlation, error.text) == ("E10", "EC-REQ-0012", "Metering point not identifiable")
+    assert isinstance(acknowledged, RequestStatus)
+    assert (acknowledged.state, acknowledged.correlation) == ("acknowledged", "EC-REQ-0013")
+    assert isinstance(accepted, RequestStatus)
+    assert isinstance(refused, ErrorReport)
+    assert refused.code == "12"
+
+
+def test_the_nearest_public_relatives_are_read_as_interchanges(shared: Path) -> None:
+    """Danish messages of the same generation: every segment is read, and the counters agree where the samples do."""
+    found = {}
+    for path in sorted((shared / "markets" / "ebix" / "edifact_legacy").glob("*.edi")):
+        _, message, trailer = read(stream(path.read_bytes().strip()))
+        assert isinstance(message, Message)
+        assert isinstance(trailer, Trailer)
+        found[path.name.partition("_")[0]] = message.type
+        assert message.segments[0].tag == "BGM"
+        assert trailer.fault == ""
+    assert found == {"mscons": "MSCONS", "utilmd": "UTILMD"}
+
+
+def test_the_qualifiers_stand_in_the_mapping_table() -> None:
+    assert table().edifact["documents"]["406"] == "stop"

@@ -1,0 +1,129 @@
+"""C12, F12, R50, R4x and R171: what each flux means by its dates, units and holes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from energycomm.kernel.messages import (
+    AccessPointData,
+    ContractTerms,
+    EndOfSupply,
+    GridCharge,
+    MeasureSeries,
+    MeterReading,
+    StartOfSupply,
+)
+from tests.adapters.french import codes, digest, kinds, only
+
+
+def test_a_half_hour_of_r50_is_dated_by_its_end() -> None:
+    [transaction] = digest("r50_curve.xml").transactions
+    [curve] = only(transaction, MeasureSeries)
+    assert curve.effective.isoformat() == "2026-02-10T00:00:00+01:00"
+    assert curve.end.isoformat() == "2026-02-11T00:00:00+01:00"
+    assert (curve.resolution, curve.unit, len(curve.positions)) == (30, "W", 48)
+
+
+def test_a_missing_value_keeps_its_place_and_a_doubtful_one_is_noted() -> None:
+    [transaction] = digest("r50_curve.xml").transactions
+    [curve] = only(transaction, MeasureSeries)
+    assert [place.position for place in curve.positions if place.quality == "missing"] == [5, 6]
+    assert codes(transaction) == ["NOTE_VALUE_DOUBTFUL"]
+
+
+def test_the_day_of_a_clock_change_has_as_many_values_as_it_has_half_hours() -> None:
+    edits = (
+        ("<H>2026-02-10T00:30:00+01:00</H>", "<H>2026-03-29T01:30:00+01:00</H>"),
+        ("<H>2026-02-10T01:00:00+01:00</H>", "<H>2026-03-29T03:00:00+02:00</H>"),
+        ("<H>2026-02-10T01:30:00+01:00</H>", "<H>2026-03-29T03:30:00+02:00</H>"),
+    )
+    [curve] = only(digest("r50_curve.xml", *edits).transactions[0], MeasureSeries)
+    last = [place.position for place in curve.positions][-3:]
+    assert last == [last[0], last[0] + 1, last[0] + 2], "02:00 winter time is 03:00 summer time: there is no hole"
+
+
+def test_a_curve_without_a_step_is_refused() -> None:
+    edited = digest("r50_curve.xml", ("<Pas_Publication>30</Pas_Publication>", "<Pas_Publication>0</Pas_Publication>"))
+    assert [refused.code for refused in edited.transactions[0].refusals] == ["SYN_VALUE"]
+
+
+def test_a_value_off_the_step_or_given_twice_is_refused() -> None:
+    for other in ("00:45:00", "01:00:00"):
+        [transaction] = digest(
+            "r50_curve.xml", ("<H>2026-02-10T00:30:00+01:00</H>", f"<H>2026-02-10T{other}+01:00</H>")
+        ).transactions
+        assert [refused.code for refused in transaction.refusals] == ["SYN_VALUE"]
+
+
+def test_a_value_of_r4x_is_dated_by_its_start_and_says_how_it_was_obtained() -> None:
+    [transaction] = digest("r4h_curve.xml").transactions
+    active, reactive = only(transaction, MeasureSeries)
+    assert active.effective.isoformat() == "2026-02-03T00:00:00+01:00"
+    assert (active.unit, active.product, active.resolution, len(active.positions)) == ("kW", "active", 10, 144)
+    assert [place.quality for place in active.positions[19:24]] == [
+        "as-read",
+        "missing",
+        "estimated",
+        "estimated",
+        "as-read",
+    ]
+    assert (reactive.unit, reactive.product, reactive.direction) == ("kWr", "reactive-inductive", "consumption")
+
+
+def test_a_curve_without_grandeur_metier_is_taken_for_consumption_and_noted() -> None:
+    [transaction] = digest("r4h_curve.xml").transactions
+    assert codes(transaction) == ["NOTE_CODE_UNKNOWN"]
+
+
+def test_only_active_energy_of_r171_is_an_index() -> None:
+    hph, hch, power, reactive = digest("r171_daily.xml").transactions
+    assert [reading.registers[0].value for reading in only(hph, MeterReading)] == [48113200, 49371900]
+    assert only(hch, MeterReading)[0].registers[0].time_class == "HCH"
+    assert [(series.product, series.unit) for series in only(power, MeasureSeries)] == [("maximum-power", "W")] * 2
+    assert only(reactive, MeasureSeries)[0].product == "reactive-inductive"
+
+
+def test_naive_times_of_r171_are_those_of_paris() -> None:
+    reading = only(digest("r171_daily.xml").transactions[0], MeterReading)[0]
+    assert reading.effective.isoformat() == "2026-02-04T00:51:11+01:00"
+    summer = digest("r171_daily.xml", ("2026-02-04T00:51:11", "2026-07-04T00:51:11")).transactions[0]
+    assert only(summer, MeterReading)[-1].effective.isoformat() == "2026-07-04T00:51:11+02:00"
+
+
+def test_an_entry_of_c12_begins_supply_with_the_highest_power_of_its_classes() -> None:
+    entry, change = digest("c12_situation.xml").transactions
+    [start] = only(entry, StartOfSupply)
+    assert (start.supplier, start.balance_responsible) == ("17XLUMINEFICT01X", "17XBALANCEFIC01X")
+    assert start.effective.isoformat() == "2026-01-12T00:00:00+01:00"
+    [point] = only(entry, AccessPointData)
+    assert point.address is not None
+    assert (point.segment, point.address.municipality_code) == ("C4", "01999")
+    assert [only(part, ContractTerms)[0].subscribed_power for part in (entry, change)] == [Decimal(120), Decimal(140)]
+    assert kinds(change) == ["AccessPointData", "ContractTerms", "CustomerData"]
+
+
+def test_an_exit_of_c12_ends_supply_and_a_picture_without_event_begins_nothing() -> None:
+    left = digest("c12_situation.xml", ("MES", "RES")).transactions[0]
+    assert kinds(left) == ["EndOfSupply"]
+    assert only(left, EndOfSupply)[0].market_reason == "RES"
+    picture = digest("c12_situation.xml", ("<Nature_Evenement>MES</Nature_Evenement>", "")).transactions[0]
+    assert kinds(picture) == ["AccessPointData", "ContractTerms", "CustomerData"]
+
+
+def test_the_municipality_in_an_attribute_enters_the_identity() -> None:
+    first = digest("c12_situation.xml").transactions[0]
+    other = digest("c12_situation.xml", ('Code_INSEE="01999"', 'Code_INSEE="01998"')).transactions[0]
+    assert first.identity != other.identity
+
+
+def test_a_part_of_f12_that_corrects_another_names_it() -> None:
+    cyclic, corrected = digest("f12_detail.xml").transactions
+    [charge] = only(corrected, GridCharge)
+    assert (charge.correlation, charge.original_invoice) == ("426000000000", "120000000009")
+    assert charge.total_excluding_tax == Decimal("-6.20")
+    assert [line.amount for line in only(cyclic, GridCharge)[0].lines] == [Decimal("16.69"), Decimal("121.52")]
+
+
+def test_an_f12_that_announces_another_number_of_parts_is_noted() -> None:
+    found = digest("f12_detail.xml", ("<Nb_Sous_Lot>2</Nb_Sous_Lot>", "<Nb_Sous_Lot>3</Nb_Sous_Lot>"))
+    assert codes(found.transactions[-1]) == ["NOTE_COUNT"]

@@ -1,0 +1,142 @@
+"""R64 and R67: JSON in pieces, naive times, energies that are taken back."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import IO, Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adapters.fr_enedis import adapter, jsonstream
+from energycomm.kernel.messages import MeteredVolume, MeterReading
+from tests.adapters.french import codes, content, digest, only
+from tests.adapters.subjects import read
+
+
+class Dripping(io.RawIOBase):
+    """A stream that gives few bytes at a time."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self._data, self._size = io.BytesIO(data), size
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        return self._data.read(self._size)
+
+
+def pieces(data: bytes, size: int = 1 << 16) -> list[Any]:
+    """The pieces of a document that comes in drips."""
+    parts = jsonstream.split(cast("IO[bytes]", Dripping(data, size)))
+    return [part.content for part in parts if isinstance(part, jsonstream.Piece)]
+
+
+def test_all_indexes_of_an_instant_make_one_reading() -> None:
+    [transaction] = digest("r64_indexes.json").transactions
+    readings = only(transaction, MeterReading)
+    assert [reading.effective.isoformat() for reading in readings] == [
+        "2026-02-20T00:00:00+01:00",
+        "2026-02-21T00:00:00+01:00",
+    ]
+    assert [register.value for register in readings[1].registers] == [208120, 101640, 0, 0, 309760]
+    assert readings[0].request_reference == "60000404"
+
+
+def test_the_time_of_writing_is_that_of_the_name_else_the_end_of_the_period() -> None:
+    data = content("r64_indexes.json")
+    named = read(adapter, data, "ENEDIS_R64_P_INDEX_1_20260223120000.json").transactions[0]
+    assert only(named, MeterReading)[0].created.isoformat() == "2026-02-23T12:00:00+01:00"
+    plain = read(adapter, data, "r64.json").transactions[0]
+    assert only(plain, MeterReading)[0].created.isoformat() == "2026-02-22T00:00:00+01:00"
+    assert named.identity == plain.identity
+
+
+def test_a_doubtful_index_is_marked() -> None:
+    [transaction] = digest("r64_indexes.json", ('"iv": 0', '"iv": 1')).transactions
+    assert [register.doubtful for register in only(transaction, MeterReading)[0].registers][:2] == [True, False]
+
+
+def test_an_energy_that_is_taken_back_is_a_regularisation() -> None:
+    [transaction] = digest("r67_energies.json").transactions
+    first, second = only(transaction, MeteredVolume)
+    assert (first.nature, second.nature) == ("measured", "regularised")
+    assert [int(volume.quantity) for volume in second.volumes] == [-12000, -5000, -12000, -5000]
+    assert (second.start, second.effective.isoformat()) == (first.effective, "2026-02-10T00:00:00+01:00")
+
+
+def test_a_corrected_energy_names_the_one_it_replaces() -> None:
+    text = content("r67_energies.json").decode().replace('"codeStatut": "I"', '"codeStatut": "R"').encode()
+    volume = only(read(adapter, text, "r67.json").transactions[0], MeteredVolume)[0]
+    original = only(digest("r67_energies.json").transactions[0], MeteredVolume)[0]
+    assert (volume.function, volume.correlation) == ("replace", original.reading_reference)
+
+
+def test_an_unknown_nature_is_carried_and_noted() -> None:
+    [transaction] = digest("r67_energies.json", ('"codeNature": "R"', '"codeNature": "Z"')).transactions
+    assert codes(transaction) == ["NOTE_CODE_UNKNOWN"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "code"),
+    [
+        (('"v": 201350', '"v": "many"'), "SYN_VALUE"),
+        (('"d": "2026-02-20 00:00:00"', '"d": "2026-02-30 00:00:00"'), "SYN_VALUE"),
+        (('"idPrm": "99000000000404",', ""), "SYN_MISSING"),
+        (('"libelleGrille": "Distributeur"', '"libelleGrille": "Autre"'), None),
+    ],
+)
+def test_a_bad_piece_is_refused_with_the_place(edit: tuple[str, str], code: str | None) -> None:
+    [transaction] = digest("r64_indexes.json", edit).transactions
+    assert [refused.code for refused in transaction.refusals] == ([code] if code else [])
+    assert all(refused.path.startswith("mesures") for refused in transaction.refusals)
+
+
+def test_one_bad_point_harms_no_other() -> None:
+    document = json.loads(content("r64_indexes.json"))
+    document["mesures"].insert(0, {"idPrm": 7})
+    found = read(adapter, json.dumps(document).encode(), "r64.json")
+    assert [bool(transaction.refusals) for transaction in found.transactions] == [True, False]
+
+
+def test_measures_before_the_header_are_refused() -> None:
+    document = json.loads(content("r64_indexes.json"))
+    turned = {"mesures": document["mesures"], "header": document["header"]}
+    found = read(adapter, json.dumps(turned).encode(), "r64.json", "R64-R67")
+    assert found.refusal is not None
+    assert found.refusal.code == "HEADER_MISSING"
+
+
+@pytest.mark.parametrize("cut", [1, 40, 400, 2000, -2])
+def test_a_truncated_document_ends_in_a_refusal(cut: int) -> None:
+    found = read(adapter, content("r64_indexes.json")[:cut], "r64.json", "R64-R67")
+    assert found.refusal is not None
+    assert found.refusal.code == "JSON_TRUNCATED"
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(measures=st.lists(_json, max_size=5), size=st.integers(1, 40), indent=st.sampled_from([None, 1]))
+@settings(max_examples=80, deadline=None)
+def test_pieces_are_the_same_however_the_bytes_arrive(measures: list[Any], size: int, indent: int | None) -> None:
+    document = {"header": {"codeFlux": "R64"}, "mesures": measures, "fin": 12}
+    for whole in (document, [document, document]):
+        data = json.dumps(whole, indent=indent, ensure_ascii=False).encode("utf-8")
+        assert pieces(data, size) == measures * (1 if whole is document else 2)
+
+
+@pytest.mark.parametrize(
+    "data", [b"{]", b'{"a": NaN}', b'{"a": 1} x', b'{"mesures": [1 2]}', b"[{}", b'{"a"', b"[" * 9000]
+)
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(jsonstream.Broken) as broken:
+        pieces(data)
+    assert broken.value.refusal.code in ("JSON_SYNTAX", "JSON_TRUNCATED", "JSON_LIMIT")

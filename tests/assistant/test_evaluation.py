@@ -1,0 +1,126 @@
+"""Measuring: the forms, the metrics, the questions that are shipped, what is scored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from assistant.evaluation import forms
+from assistant.evaluation.metrics import average_precision, ndcg_at, precision_recall, recall_at, reciprocal_rank
+from assistant.evaluation.scoring import normal
+from energycomm.errors import UserError
+
+HERE = Path(__file__).parents[2]
+QUESTIONS = HERE / "assistant" / "evaluation" / "questions"
+
+
+def test_measures_of_a_ranking_are_those_of_the_books():
+    ranking, relevant = ["a", "b", "c", "d"], {"b", "d"}
+    assert reciprocal_rank(ranking, relevant) == 0.5
+    assert recall_at(ranking, relevant, 3) == 0.5
+    assert average_precision(ranking, relevant) == pytest.approx((1 / 2 + 2 / 4) / 2)
+    assert ndcg_at(ranking, {"b": 1.0, "d": 1.0}) == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093), abs=1e-4)
+
+
+def test_citing_nothing_scores_nothing():
+    assert precision_recall(set(), {"a"}) == (0.0, 0.0)
+    assert precision_recall({"a", "b"}, {"a"}) == (0.5, 1.0)
+
+
+def test_spelling_is_compared_without_case_accents_and_articles():
+    assert normal("La Quantité  d'énergie, in WH.") == normal("quantite d energie in wh")
+
+
+def test_intervals_are_students():
+    pytest.importorskip("scipy", reason="the assistant's packages are not installed")
+    from assistant.evaluation.intervals import mean_of
+
+    found = mean_of([1.0, 0.0, 1.0, 1.0])
+    assert (found.value, found.n) == (0.75, 4)
+    assert found.half == pytest.approx(3.1824 * 0.5 / 2, abs=1e-3)
+    assert mean_of([]).n == 0
+
+
+def test_there_are_80_questions_each_in_two_languages():
+    questions = forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion)
+    english = [q for q in questions if q.language == "en"]
+    assert Counter(q.kind for q in english) == {"regular": 30, "version": 12, "hard": 18, "unanswerable": 20}
+    assert sorted(q.twin for q in english) == sorted(q.twin for q in questions if q.language == "fr")
+    assert len({q.id for q in questions}) == 160
+
+
+def test_development_questions_are_others():
+    own = {q.question for q in forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion)}
+    assert not own & {q.question for q in forms.read(QUESTIONS / "development.jsonl", forms.TestQuestion)}
+
+
+def test_a_wrong_line_is_named(tmp_path: Path):
+    (tmp_path / "q.jsonl").write_text('# words\n{"id": "a", "kind": "easy"}\n')
+    with pytest.raises(UserError, match="line 2"):
+        forms.read(tmp_path / "q.jsonl", forms.TestQuestion)
+
+
+@pytest.fixture(scope="module")
+def passages():
+    for module in ("numpy", "faiss", "bm25s", "markdown_it", "snowballstemmer"):
+        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+    from assistant.evaluation.corpus import own_documents
+    from assistant.knowledge.chunking import ChunkSize, chunk
+
+    size = ChunkSize(most=160)
+    return [p for d in own_documents(HERE) for p in chunk(d, size, lambda text: len(text.split()) + 2)]
+
+
+class TestOverOurOwnDocuments:
+    """The questions are held against the sources: a rule or page that changes shows here."""
+
+    @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl"])
+    def test_every_answerable_question_has_its_passages(self, passages, name: str):
+        from assistant.evaluation.corpus import relevant_ids
+
+        questions = forms.read(QUESTIONS / name, forms.TestQuestion)
+        assert [q.id for q in questions if q.kind != "unanswerable" and not relevant_ids(q, passages)] == []
+
+    def test_every_answer_stands_in_a_relevant_passage(self, passages):
+        from assistant.evaluation.corpus import relevant_ids
+
+        wrong = []
+        for question in forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion):
+            ids = relevant_ids(question, passages)
+            said = normal(" ".join(p.embedded for p in passages if p.id in ids))
+            if not question.derived and not all(
+                any(normal(spelling) in said for spelling in spellings) for spellings in question.answers
+            ):
+                wrong.append(question.id)
+        assert wrong == []
+
+
+def test_a_review_is_taken_over_as_people_wrote_it(tmp_path: Path):
+    pytest.importorskip("numpy", reason="the assistant's packages are not installed")
+    from assistant.evaluation.generation import Draft, read_review, write_review
+
+    drafts = [
+        Draft(id=str(n), type="open", question=f"Q{n}?", answer="=A", proof="p", passage="x", address="docs/a.md")
+        for n in range(4)
+    ]
+    path = tmp_path / "review.csv"
+    write_review(drafts, path)
+    lines = path.read_text().splitlines()
+    assert "'=A" in lines[1]
+    path.write_text("\n".join([lines[0], "yes" + lines[1], "no" + lines[2], "Better?" + lines[3], lines[4]]) + "\n")
+    assert read_review(path, tmp_path / "q.jsonl") == (2, 1)
+    kept = forms.read(tmp_path / "q.jsonl", forms.TestQuestion)
+    assert [q.question for q in kept] == ["Q0?", "Better?"]
+    assert kept[0].answers == (("=A",),)
+
+
+def test_the_index_benchmark_runs_at_a_tiny_size(tmp_path: Path):
+    for module in ("numpy", "faiss", "bm25s", "phonenumbers", "stdnum", "filelock", "sentence_transformers"):
+        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+    from benchmarks.assistant_index import measure
+
+    text = "\n".join(measure(tmp_path / "index", passages=100, queries=3, sample=0))
+    assert "| passages | 100 |" in text
+    assert "hybrid, one market" in text

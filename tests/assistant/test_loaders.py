@@ -1,0 +1,313 @@
+"""Every loader brings text and structure, tells what is there, and reports what it cannot read."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.knowledge.documents import Document
+from assistant.knowledge.loaders.contract import Failure, Loader
+from assistant.knowledge.loaders.folder import Facts, FolderLoader, document_of
+from assistant.knowledge.loaders.opening import open_loaders
+from assistant.knowledge.loaders.rules import RuleLoader
+
+
+def read(name: str, content: bytes) -> Document:
+    made = document_of(name, content, source="docs", address=name)
+    assert isinstance(made, Document), made
+    return made
+
+
+def blocks(document: Document) -> list[tuple[str, str]]:
+    return [(block.kind, document.text[block.start : block.end]) for block in document.blocks]
+
+
+def test_markdown_keeps_headings_lists_code_tables_and_its_front_matter() -> None:
+    """What the page says of itself becomes metadata."""
+    made = read(
+        "a.md",
+        b"---\nmarket: fr\nvalid_from: 2026-01-01\nversion: v2\n---\n# Title\n\nText with `code` and [a link](x).\n\n"
+        b"- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx = 1\n```\n",
+    )
+    assert blocks(made) == [
+        ("heading", "Title"),
+        ("paragraph", "Text with code and a link."),
+        ("item", "- one"),
+        ("item", "- two"),
+        ("heading", "a | b"),
+        ("row", "1 | 2"),
+        ("code", "x = 1"),
+    ]
+    assert made.metadata.market == "FR"
+    assert made.metadata.version == "v2"
+    assert made.metadata.valid_from == date(2026, 1, 1)
+    assert made.blocks[1].anchor == "title"
+
+
+def test_html_leaves_out_what_is_no_text() -> None:
+    """Scripts, navigation and invisible characters are not read."""
+    made = read(
+        "a.html",
+        "<html lang=fr><title>T</title><body><nav>menu</nav><script>alert(1)</script><h1 id=top>Règle</h1>"
+        "<p>L’index\u200b baisse.<br>Suite.</p><table><caption>Codes</caption><tr><th>code</th></tr><tr><td>E17</td></tr></table>"  # noqa: E501
+        "<ul><li>un<ul><li>deux</li></ul></li></ul></body></html>".encode(),
+    )
+    assert [text for _, text in blocks(made)] == [
+        "Règle",
+        "L’index baisse. Suite.",
+        "Codes",
+        "code",
+        "E17",
+        "- un",
+        "- deux",
+    ]
+    assert made.metadata.language == "fr"
+    assert made.blocks[4].context == "Codes\ncode"
+
+
+def test_csv_rows_know_their_header() -> None:
+    """The first row is the header of all others."""
+    made = read("a.csv", b"code;meaning\nE17;index\n")
+    assert made.blocks[-1].context == "code | meaning"
+
+
+def test_word_and_excel_are_read_with_titles_and_tables() -> None:
+    """DOCX by its styles, XLSX sheet by sheet."""
+    docx = pytest.importorskip("docx")
+    openpyxl = pytest.importorskip("openpyxl")
+    word = docx.Document()
+    word.add_heading("Rules", 1)
+    word.add_paragraph("An index rises.")
+    table = word.add_table(rows=2, cols=2)
+    for place, text in zip(((0, 0), (0, 1), (1, 0), (1, 1)), ("code", "meaning", "E17", "index"), strict=True):
+        table.cell(*place).text = text
+    content = io.BytesIO()
+    word.save(content)
+    made = read("a.docx", content.getvalue())
+    assert ("row", "E17 | index") in blocks(made)
+    assert made.blocks[1].headings == ("Rules",)
+    book = openpyxl.Workbook()
+    book.active.title = "Codes"
+    for row in (["All codes"], ["code", "meaning"], ["E17", "index"]):
+        book.active.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    made = read("a.xlsx", content.getvalue())
+    assert made.blocks[-1].context == "All codes\ncode | meaning"
+    assert made.blocks[-1].headings == ("Codes",)
+
+
+def pdf(*pages: str) -> bytes:
+    """A PDF with a line on each page, written by hand."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>"]
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects += [
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, text in enumerate(pages):
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 300] /Contents {5 + 2 * number} 0 R /Resources << /Font << /F 3 0 R >> >> >>"  # noqa: E501
+        )
+        stream = f"BT /F 12 Tf 20 200 Td ({text}) Tj ET"
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    out, places = "%PDF-1.4\n", []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    return (
+        out
+        + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF"  # noqa: E501
+    ).encode()
+
+
+def test_pdf_keeps_its_page_numbers() -> None:
+    """A citation can name the page."""
+    pytest.importorskip("pypdf")
+    made = read("a.pdf", pdf("The first page speaks.", "The second page too."))
+    assert [(block.page, made.text[block.start : block.end]) for block in made.blocks] == [
+        (1, "The first page speaks."),
+        (2, "The second page too."),
+    ]
+
+
+def test_a_broken_file_is_reported_not_raised(tmp_path: Path) -> None:
+    """One bad file harms no other."""
+    pytest.importorskip("pypdf")
+    (tmp_path / "bad.pdf").write_bytes(b"no pdf")
+    (tmp_path / "good.md").write_text("# Good\n\ntext here")
+    (tmp_path / ".hidden.md").write_text("hidden")
+    loaded = {item.id: item for item in FolderLoader(tmp_path).load()}
+    assert isinstance(loaded["bad.pdf"], Failure)
+    assert isinstance(loaded["good.md"], Document)
+    assert ".hidden.md" not in loaded
+
+
+def test_a_folder_tells_what_was_changed_since(tmp_path: Path) -> None:
+    """Poll names files that were written later."""
+    (tmp_path / "a.md").write_text("# A")
+    loader: Loader = FolderLoader(tmp_path)
+    assert list(loader.poll(datetime(2001, 1, 1, tzinfo=UTC))) == ["a.md"]
+    assert list(loader.poll(datetime(2999, 1, 1, tzinfo=UTC))) == []
+
+
+def test_each_rule_is_a_document_with_its_codes_in_two_languages(project_root: Path) -> None:
+    """A rule is found by its code, and in the words of its French comment."""
+    loaded = {item.id: item for item in RuleLoader(project_root / "rules").load() if isinstance(item, Document)}
+    english, french = loaded["common-index-goes-back"], loaded["common-index-goes-back.fr"]
+    assert english.metadata.codes == french.metadata.codes == ("CO-R05", "common-index-goes-back")
+    assert "Within a supply period an index is not below" in english.text
+    assert "inférieur" in french.text
+    assert "{" not in english.text.split("Examples")[0]
+    assert set(RuleLoader(project_root / "rules").ids()) == set(loaded)
+
+
+def test_places_are_read_by_the_loader_that_fits(project_root: Path, tmp_path: Path) -> None:
+    """A folder of rules, an export of Jira and a folder of pages are told apart."""
+    from assistant.config import AssistantConfig
+
+    export = tmp_path / "search.json"
+    export.write_text(json.dumps({"issues": []}))
+    names = [
+        type(loader).__name__
+        for place in (str(project_root / "rules"), str(project_root / "docs"), str(export))
+        for loader in open_loaders(place, AssistantConfig(), Facts())
+    ]
+    assert names == ["RuleLoader", "FolderLoader", "JiraExport"]
+
+
+ISSUES: list[dict[str, Any]] = [
+    {
+        "key": "OPS-7",
+        "fields": {
+            "summary": "Index goes back",
+            "status": {"name": "Done"},
+            "resolution": {"name": "Fixed"},
+            "updated": "2026-02-03T10:00:00.000+0100",
+            "description": "The reading of C15 was rejected with FR-R05.",
+            "comment": {"comments": [{"body": "Merci !"}, {"body": "The grid operator sent a corrected R151."}]},
+        },
+    }
+]
+
+
+def check_issue(made: Any) -> None:
+    assert isinstance(made, Document)
+    assert "The grid operator sent a corrected R151." in made.text
+    assert "Merci" not in made.text
+    assert made.metadata.modified == date(2026, 2, 3)
+
+
+def test_jira_is_read_by_rest_and_from_an_export(tmp_path: Path) -> None:
+    """The same issue, both ways; chatter is left out."""
+    httpx = pytest.importorskip("httpx")
+    from assistant.knowledge.loaders.jira import JiraExport, JiraLoader
+
+    def answer(request: Any) -> Any:
+        assert request.headers["Authorization"] == "Bearer token"
+        return httpx.Response(200, json={"issues": ISSUES if request.url.params["startAt"] == "0" else [], "total": 1})
+
+    remote = JiraLoader("https://jira.example", "project = OPS", token="token", transport=httpx.MockTransport(answer))
+    (made,) = remote.load()
+    check_issue(made)
+    assert list(remote.ids()) == ["OPS-7"]
+    export = tmp_path / "search.json"
+    export.write_text(json.dumps({"issues": ISSUES}))
+    check_issue(next(iter(JiraExport(export).load())))
+
+
+def test_confluence_is_read_by_rest_page_by_page() -> None:
+    """Storage format with macros and code becomes text; parents become titles."""
+    httpx = pytest.importorskip("httpx")
+    from assistant.knowledge.loaders.confluence import ConfluenceLoader
+
+    storage = (
+        '<p>An index rises.</p><ac:structured-macro ac:name="code"><ac:parameter ac:name="language">xml</ac:parameter>'
+        "<ac:plain-text-body><![CDATA[<Index>1</Index>]]></ac:plain-text-body></ac:structured-macro>"
+    )
+    pages = [{"id": n, "title": f"Page {n}", "body": {"storage": {"value": storage}}, "ancestors": [{"title": "Home"}],
+              "version": {"when": "2026-02-03T10:00:00Z"}} for n in range(60)]  # fmt: skip
+
+    def answer(request: Any) -> Any:
+        start = int(request.url.params["start"])
+        return httpx.Response(200, json={"results": pages[start : start + 50], "limit": 50})
+
+    loader = ConfluenceLoader("https://wiki.example", "OPS", transport=httpx.MockTransport(answer))
+    made = list(loader.load())
+    assert len(made) == 60
+    assert isinstance(made[0], Document)
+    assert made[0].blocks[-1].headings == ("Home", "Page 0")
+    assert "An index rises." in made[0].text
+    assert "<Index>1</Index>" in made[0].text
+
+
+def test_confluence_exports_are_read(tmp_path: Path) -> None:
+    """Both forms: a folder of HTML, and entities.xml."""
+    from assistant.knowledge.loaders.confluence import ConfluenceExport, is_confluence_export
+
+    pages = tmp_path / "html"
+    pages.mkdir()
+    (pages / "index.html").write_text("<html><body>Confluence space export</body></html>")
+    (pages / "page_1.html").write_text("<html><title>OPS : Units</title><body><p>R151 is in Wh.</p></body></html>")
+    entities = tmp_path / "xml"
+    entities.mkdir()
+    (entities / "entities.xml").write_text(
+        '<hibernate-generic><object class="Page"><id name="id">1</id><property name="title">Units</property></object>'
+        '<object class="BodyContent"><id name="id">2</id><property name="body"><![CDATA[<p>R151 is in Wh.</p>]]></property>'  # noqa: E501
+        '<property name="content" class="Page"><id name="id">1</id></property></object></hibernate-generic>'
+    )
+    for folder in (pages, entities):
+        assert is_confluence_export(folder)
+        (made,) = ConfluenceExport(folder).load()
+        assert isinstance(made, Document)
+        assert made.metadata.title == "Units"
+        assert "R151 is in Wh." in made.text
+
+
+def test_drive_exports_documents_and_walks_folders() -> None:
+    """Google's own kinds are exported; what cannot be read is left alone."""
+    httpx = pytest.importorskip("httpx")
+    docx = pytest.importorskip("docx")
+    from assistant.knowledge.loaders.drive import DriveLoader
+
+    word = docx.Document()
+    word.add_paragraph("An index rises in Drive.")
+    content = io.BytesIO()
+    word.save(content)
+    listing = {
+        "root": [{"id": "f", "name": "sub", "mimeType": "application/vnd.google-apps.folder"},
+                 {"id": "p", "name": "a.png", "mimeType": "image/png"}],
+        "f": [{"id": "d", "name": "Rules", "mimeType": "application/vnd.google-apps.document", "modifiedTime": "2026-01-02T03:04:05Z"}],  # noqa: E501
+    }  # fmt: skip
+
+    def answer(request: Any) -> Any:
+        if request.url.path.endswith("/export"):
+            return httpx.Response(200, content=content.getvalue())
+        return httpx.Response(200, json={"files": listing[request.url.params["q"].split("'")[1]]})
+
+    (made,) = DriveLoader("root", token="t", transport=httpx.MockTransport(answer)).load()
+    assert isinstance(made, Document)
+    assert made.id == "d"
+    assert made.metadata.title == "Rules"
+    assert "An index rises in Drive." in made.text
+
+
+def test_a_refused_token_is_told_without_showing_it() -> None:
+    """Errors name the service, never the secret."""
+    httpx = pytest.importorskip("httpx")
+    from assistant.knowledge.loaders.rest import RestClient
+    from energycomm.errors import UserError
+
+    client = RestClient(
+        "https://x.example", token="very-secret", transport=httpx.MockTransport(lambda r: httpx.Response(401))
+    )
+    with pytest.raises(UserError) as caught:
+        client.json("/a")
+    assert "refuses the token" in str(caught.value)
+    assert "very-secret" not in str(caught.value)

@@ -1,0 +1,152 @@
+"""Searching: words and meaning fused within a language, codes, filters."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="the assistant's package numpy is not installed")
+pytest.importorskip("faiss", reason="the assistant's package faiss-cpu is not installed")
+pytest.importorskip("bm25s", reason="the assistant's package bm25s is not installed")
+pytest.importorskip("snowballstemmer", reason="the assistant's package snowballstemmer is not installed")
+
+from assistant.knowledge.concepts import concepts
+from assistant.knowledge.documents import Metadata
+from assistant.knowledge.index import open_index, update
+from assistant.knowledge.lexical import Bm25, code_form, rule_codes, tokens
+from assistant.knowledge.loaders.folder import FolderLoader
+from assistant.knowledge.loaders.rules import RuleLoader
+from assistant.knowledge.vectors import VectorIndex
+from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
+from assistant.retrieval.query import Filters, Method, Query
+from assistant.retrieval.search import Search
+from tests.assistant.conftest import WordEmbedder
+
+
+@pytest.mark.parametrize("written", ["FR-R03", "fr-r03", "FR_R03", "FR.R3", "FRR03"])
+def test_all_ways_to_write_a_code_are_one(written: str) -> None:
+    """People do not type hyphens."""
+    assert code_form(written) == "frr3"
+
+
+def test_codes_stay_whole_and_words_are_stemmed() -> None:
+    """E17, MIG6 and C15 are found as such; `relevés` finds `relevé`."""
+    found = tokens("Les relevés E17 du MIG6 et du C15", "fr")
+    assert {"#e17", "#mig6", "#c15"} <= set(found)
+    assert set(tokens("relevé", "fr")) <= set(found)
+
+
+def test_a_question_names_rules_by_error_code_or_by_name() -> None:
+    """Both kinds of codes; a plain word is none."""
+    asked = "Why FR-R03 and common-index-goes-back, and VR.200, but not R151 of a well-known kind?"
+    assert rule_codes(asked) >= {"frr3", "commonindexgoesback", "vr200"}
+    assert "r151" not in rule_codes(asked)
+
+
+def test_words_of_the_field_are_one_concept_in_every_language() -> None:
+    """A question in French finds a rule in English."""
+    assert "@decrease" in concepts("l'index diminue", "fr")
+    assert "@decrease" in concepts("the index goes back", "en")
+    assert "@decrease" in concepts("de stand is lager", "nl")
+
+
+def test_fusion_trusts_words_only_within_a_language() -> None:
+    """A passage in another language keeps its rank by meaning, whatever words it happens to share."""
+    dense = np.array([0.9, 0.8, 0.7], dtype=np.float32)
+    sparse = np.array([0.0, 1.0, 9.0], dtype=np.float32)
+    everywhere = reciprocal_ranks(dense, sparse, np.array([True, True, True]))
+    abroad = reciprocal_ranks(dense, sparse, np.array([False, False, False]))
+    assert list(np.argsort(-abroad)) == [0, 1, 2]
+    assert everywhere[2] > everywhere[0]
+    assert list(np.argsort(-weighted_sum(dense, sparse, np.array([False] * 3), 0.5))) == [0, 1, 2]
+
+
+def test_bm25_gives_rare_words_more_and_unknown_words_nothing(tmp_path: Path) -> None:
+    """Also after it was written and read again."""
+    texts = [["index", "rule"], ["index", "invoice"], ["index"]]
+    Bm25.build(texts).save(tmp_path / "bm25")
+    index = Bm25.load(tmp_path / "bm25", 3)
+    assert index.scores(["rule"]).argmax() == 0
+    assert index.scores(["unheard"]).sum() == 0
+    assert index.rarity("unheard") > index.rarity("rule") > index.rarity("index")
+
+
+def test_hnsw_finds_what_comparing_all_finds() -> None:
+    """Past a size the approximate index is used; on easy data it errs little."""
+    vectors = np.random.default_rng(5).normal(size=(2_000, 24)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    flat, graph = VectorIndex.build(vectors), VectorIndex.build(vectors, flat_up_to=100)
+    assert (flat.kind, graph.kind) == ("flat", "hnsw")
+    same = sum(flat.nearest(v, 1)[0][0] == graph.nearest(v, 1)[0][0] for v in vectors[:200])
+    assert same >= 195
+    assert set(graph.nearest(vectors[0], 3, np.array([4, 5, 6]))[0]) <= {4, 5, 6}
+
+
+@pytest.fixture(scope="module")
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    pytest.importorskip("phonenumbers")
+    root = tmp_path_factory.mktemp("rules") / "index"
+    embedder = WordEmbedder()
+    folder = Path(__file__).resolve().parents[2]
+    update(root, [FolderLoader(folder / "docs"), RuleLoader(folder / "rules")], embedder)
+    return Search(open_index(root), embedder)
+
+
+@pytest.mark.parametrize("method", ["dense", "sparse", "hybrid", "weighted"])
+@pytest.mark.parametrize(
+    "question", ["Que dit FR-R03 ?", "explain fr_r03 please", "quid de la FR R03 ?", "fr-energy-above-power"]
+)
+def test_a_code_in_a_question_always_finds_its_rule(rules: Search, question: str, method: Method) -> None:
+    """By every method, with an embedder that understands nothing."""
+    found = rules.search(Query(text=question, method=method, limit=3))
+    assert {item.passage.metadata.codes[0] for item in found} == {"FR-R03"}
+    assert all(item.by_code for item in found)
+
+
+def test_every_rule_is_found_by_its_code(rules: Search) -> None:
+    """All of them, not only the known ones."""
+    codes = sorted({p.metadata.codes[0] for p in rules.index.passages if p.metadata.codes})
+    lost = [c for c in codes if rules.search(Query(text=f"What is {c}?", limit=1))[0].passage.metadata.codes[0] != c]
+    assert len(codes) > 100
+    assert lost == []
+
+
+def test_filters_leave_only_what_they_name(rules: Search) -> None:
+    """Market, language, source; a rule for all markets holds in each."""
+    found = rules.search(
+        Query(text="index reading", filters=Filters(markets=("FR",), languages=("fr",), sources=("rules",)), limit=50)
+    )
+    assert found
+    for item in found:
+        facts = item.passage.metadata
+        assert facts.market in (None, "FR")
+        assert (facts.language, facts.source) == ("fr", "rules")
+    assert rules.search(Query(text="index", filters=Filters(sources=("nowhere",)))) == []
+
+
+def test_a_date_finds_the_rules_of_that_day() -> None:
+    """From the first day to the last, both included."""
+    march = Metadata(source="r", address="a", valid_from=date(2026, 3, 1), valid_to=date(2026, 3, 31))
+    for day, holds in (
+        (date(2026, 2, 28), False),
+        (date(2026, 3, 1), True),
+        (date(2026, 3, 31), True),
+        (date(2026, 4, 1), False),
+    ):
+        assert Filters(on=day).allow(march) is holds
+
+
+def test_expansion_and_a_hypothetical_answer_are_switches(rules: Search) -> None:
+    """Both change the vector that is searched with, and neither is on by default."""
+    plain = [f.dense for f in rules.search(Query(text="energy above power", method="dense"))]
+    wider = [f.dense for f in rules.search(Query(text="energy above power", method="dense", expand=3))]
+    hyped = [
+        f.dense
+        for f in rules.search(
+            Query(text="energy above power", method="dense", hyde="No point takes more than its power.")
+        )
+    ]
+    assert plain != wider
+    assert plain != hyped

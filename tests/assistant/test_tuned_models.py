@@ -1,0 +1,118 @@
+"""The classifier and attention, with tiny models that are made here: the paths, not the figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assistant.rationale.port import Question
+from energycomm.errors import UserError
+
+for module in ("torch", "transformers", "peft", "tokenizers"):
+    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries' own
+
+TEXT = "<pad> <unk> <s> </s> <|> red blue green stone tree river is was the a what colour question answer : . ?"
+WORDS = TEXT.split()
+ITEMS = [
+    Question(question="what is red ?", sentences=("the stone is blue .", "the tree is red .", "a river was green .")),
+    Question(question="what is red ?", sentences=("the river is red .", "the stone is green .")),
+]
+GOLDS = [[frozenset({1})], [frozenset({0})]]
+
+
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", pad_token="<pad>", eos_token="</s>")
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> str:
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=64, pad_token_id=0, num_labels=2,
+    )  # fmt: skip
+    folder = tmp_path / "base"
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def test_the_window_marks_the_sentence_between_its_neighbours():
+    from assistant.rationale.classifier import window
+
+    assert window(ITEMS[0], 1) == (
+        "the stone is blue . <|> the tree is red . <|> a river was green .",
+        "what is red ?",
+    )
+    assert window(ITEMS[0], 0)[0].startswith("<|> the stone")
+
+
+def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path):
+    from assistant.rationale.classifier import Classifier, Training, train
+
+    told: list[str] = []
+    how = Training(epochs=3, batch=2, learning_rate=1e-2, dropout=0.0, max_tokens=48)
+    model = train(base, ITEMS, GOLDS, (ITEMS, GOLDS), how, report=told.append)
+    assert len(told) == 3
+    assert "validation IoU" in told[0]
+    model.save(tmp_path / "tuned")
+    again = Classifier.load(tmp_path / "tuned")
+    assert again.choose(ITEMS) == model.choose(ITEMS)
+    for kept, opened in zip(model.score(ITEMS), again.score(ITEMS), strict=True):
+        assert opened == pytest.approx(kept, abs=1e-4)
+
+
+def test_a_folder_without_a_classifier_is_refused(tmp_path: Path):
+    from assistant.rationale.classifier import Classifier
+
+    with pytest.raises(UserError, match="holds no trained rationale classifier"):
+        Classifier.load(tmp_path)
+
+
+@pytest.fixture
+def attention() -> Any:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from assistant.rationale.attention import AttentionRationale
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(WORDS), hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=128, attn_implementation="eager",
+    )  # fmt: skip
+    return AttentionRationale((LlamaForCausalLM(config), tokenizer()), max_tokens=64)
+
+
+def test_attention_scores_every_sentence_between_0_and_1(attention: Any):
+    scores = attention.score(ITEMS)
+    assert [len(row) for row in scores] == [3, 2]
+    assert all(0 <= score <= 1 for row in scores for score in row)
+    assert all(len(chosen) == 1 for chosen in attention.choose(ITEMS))
+
+
+def test_the_sweep_tries_every_head_and_their_means(attention: Any):
+    from assistant.rationale.attention import Head
+
+    found = attention.sweep(ITEMS, GOLDS)
+    assert {place for place, _, _ in found} == {Head(a, b) for a in (0, 1) for b in (0, 1, None)} | {Head()}
+    assert found[0][2] == max(value for _, _, value in found)
+
+
+def test_a_context_that_is_too_long_loses_its_end_not_the_question(attention: Any):
+    long = Question(question="what is red ?", sentences=tuple("the stone is blue ." for _ in range(40)))
+    (scores,) = attention.score([long])
+    assert len(scores) == 40
+    assert scores[0] > 0
+    assert scores[-1] == 0.0

@@ -1,0 +1,149 @@
+"""The web chat, by its requests and in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+for _module in ("numpy", "faiss", "bm25s", "fastapi", "jinja2", "httpx", "multipart"):
+    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
+
+QUESTION = "Why is a reading rejected when its index is below the one before?"
+
+
+@pytest.fixture
+def app(tmp_path: Path, assistant: Any) -> Any:
+    from assistant.chat.log import Log
+    from assistant.web.pages import make_app
+
+    return make_app(assistant, Log(tmp_path / "log.db"), assistant.config)
+
+
+@pytest.fixture
+def client(app: Any) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from fastapi.testclient import TestClient
+
+        return TestClient(app)
+
+
+def ask(client: Any, question: str, **filters: str) -> str:
+    """What the page gets for a question: the stream's events."""
+    pending = client.post("/ask", data={"question": question, **filters})
+    ticket = re.search(r"answers/([\w-]+)", pending.text)
+    assert ticket, pending.text
+    return str(client.get(f"/answers/{ticket.group(1)}").text)
+
+
+def test_an_answer_comes_with_its_sources_and_opens_the_document_at_the_sentence(client: Any) -> None:
+    """The link of a citation highlights the very sentence in the whole document."""
+    client.get("/")
+    answer = ask(client, QUESTION)
+    assert "An index is not below the one before it." in answer
+    link = re.search(r'hx-get="(document/[^"]+)"', answer)
+    assert link
+    page = client.get("/" + link.group(1)).text
+    assert "<mark>An index is not below the one before it.</mark>" in page
+    assert "E18 | kWh | R15" in page
+
+
+def test_filters_of_the_page_reach_the_search(client: Any) -> None:
+    """With French sources only, an English rule is not found."""
+    client.get("/")
+    assert "An index is not below" not in ask(client, QUESTION, language="fr")
+
+
+def test_an_opinion_is_kept(client: Any) -> None:
+    """Thumbs and a comment; an answer that does not exist is told."""
+    client.get("/")
+    answer = ask(client, QUESTION)
+    number = re.search(r"feedback/(\d+)", answer)
+    assert number
+    assert "Noted" in client.post(f"/feedback/{number.group(1)}", data={"good": "true", "comment": "right"}).text
+    assert "That did not work" in client.post("/feedback/999", data={"good": "true"}).text
+
+
+def test_a_conversation_is_there_again_after_reloading(client: Any) -> None:
+    """Its questions, and the interface in the language that was chosen."""
+    client.get("/?language=fr")
+    ask(client, QUESTION)
+    page = client.get("/").text
+    assert QUESTION in page
+    assert "Historique" in page
+    assert QUESTION not in client.get("/?new=1").text.split('id="history"')[0]
+
+
+def test_what_people_and_documents_write_is_never_markup(client: Any) -> None:
+    """Neither a question nor a passage can run a script, and the page allows none from elsewhere."""
+    client.get("/")
+    pending = client.post("/ask", data={"question": "<script>alert(1)</script>"})
+    assert "<script>" not in pending.text
+    assert "default-src 'none'" in pending.headers["Content-Security-Policy"]
+    assert "That did not work" in client.get("/document/zzzzzzzz").text
+    assert "That did not work" in client.post("/ask", data={"question": "  "}).text
+
+
+@pytest.fixture
+def address(app: Any) -> Iterator[str]:
+    """The application served on a free port."""
+    uvicorn = pytest.importorskip("uvicorn")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until = time.monotonic() + 20
+    while not server.started and time.monotonic() < until:
+        time.sleep(0.05)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join(10)
+
+
+def test_a_reader_asks_and_reads_in_a_browser(address: str) -> None:
+    """Question, streamed answer, source, document at the highlighted sentence, thumb, comment, reload, French."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser_path is None:
+        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        page.goto(address)
+        page.fill("#question", QUESTION)
+        page.click("#asking button")
+        page.wait_for_selector(".answer", timeout=20_000)
+        assert "An index is not below the one before it." in page.inner_text(".answer")
+        assert page.input_value("#question") == ""
+        assert page.locator(".draft").count() == 0
+        page.click("#source-list .source h3 a")
+        mark = page.wait_for_selector("#document mark", timeout=10_000)
+        assert mark.inner_text() == "An index is not below the one before it."
+        assert mark.is_visible()
+        page.click("button.copy")
+        page.wait_for_selector("button.copy:has-text('Copied')")
+        page.click("button.good")
+        page.fill(".rating input[name=comment]", "right")
+        page.click(".rating form button")
+        page.wait_for_selector(".rating form", state="detached")
+        page.fill("#question", "How do I bake sourdough bread?")
+        page.press("#question", "Enter")
+        page.wait_for_selector(".answer.abstained", timeout=20_000)
+        page.reload()
+        assert page.locator(".turn").count() == 2
+        page.click("#language")
+        page.wait_for_selector("text=Nouvelle conversation")
+        assert troubles == []
+        browser.close()

@@ -1,0 +1,58 @@
+"""The benchmarks run, at tiny sizes, and count what they say they count. How fast anything is is never a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import growth, memory, rules_alone
+from benchmarks.__main__ import main
+from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
+from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
+from benchmarks.whole_path import process, sqlite_urls
+
+
+def test_every_table_of_the_whole_path_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["--size", "0.05", "--access-points", "2", "--rounds", "1", "--no-postgres", "--only", "whole-path"]
+    assert main(small) == 0
+    printed = capsys.readouterr().out
+    rows = [line for line in printed.splitlines() if line.startswith("| ") and "SQLite" in line]
+    assert len(rows) == 6, "three materials, each with its cost and its stages"
+    assert all(stage in printed for stage in STAGES)
+
+
+def test_the_run_counts_the_messages_of_the_measured_file_alone(tmp_path: Path) -> None:
+    material = flat(tmp_path / "r151", "R151", 20_000)
+    run = process(material, sqlite_urls(tmp_path)(), stages=True)
+    assert run.transactions == material.files[0].read_bytes().count(b"<PRM>")
+    assert run.server is None
+    assert all(run.stages[stage] > 0 for stage in (DIGEST, JUDGE, STORE))
+
+
+def test_both_bare_parses_read_the_whole_file(tmp_path: Path) -> None:
+    material = flat(tmp_path, "C15", 100_000)
+    assert 0 < bare_parse_of_pieces(material.files) < 60
+    assert 0 < bare_parse(material.files) < 60
+
+
+def test_a_store_is_watched_while_it_grows(tmp_path: Path) -> None:
+    table = growth.grow(tmp_path / "grow", {"SQLite": sqlite_urls(tmp_path)}, 1200)
+    assert len(table) == 4, "a head, and two milestones"
+
+
+def test_the_milestones_end_with_the_most() -> None:
+    assert growth.milestones(100_000) == [10_000, 30_000, 100_000]
+    assert growth.milestones(1_000_000) == [10_000, 30_000, 100_000, 300_000, 1_000_000]
+
+
+def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
+    table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000])
+    assert len(table) == 4, "a head, C15 and R151"
+    assert not list((tmp_path / "files").iterdir()), "the files are removed"
+
+
+def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:
+    _, rows, alike = rules_alone.compare(messages=50, bad=0.2, rounds=1)
+    assert alike
+    assert [row[0] for row in rows] == ["60", "200"]

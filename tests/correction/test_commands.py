@@ -1,0 +1,104 @@
+"""The commands of the correction, as a consultant types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from energycomm import cli
+from energycomm.errors import ExitCode
+from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, reading, start
+
+PRM = "99000000000017"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A store with an index that went back, and a reading of an access point whose entry is lost."""
+    url = f"sqlite:///{tmp_path}/eis.db"
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.chdir(tmp_path)
+    found = Desk(url)
+    found.deliver([start(PRM, day(0)), reading(PRM, day(31), 1_200_000), reading(PRM, day(60), 1_100_000)])
+    found.deliver([reading("99000000001017", day(31), 1_200_000)])
+    return found
+
+
+def answer(capsys: pytest.CaptureFixture[str], *typed: str) -> Any:
+    """The JSON that a command prints."""
+    capsys.readouterr()
+    assert cli.main([*typed]) == ExitCode.OK, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def test_analysis_tells_whose_fault_it_is(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each group with its messages, its class and what was found."""
+    found = answer(capsys, "correct", "analyse", "--group", "class", "--format", "json")
+    classes = {group["key"]: group for group in found["groups"]}
+    assert found["messages"] == 2
+    assert classes["missing"]["evidence"][0][0].startswith("no StartOfSupply")
+    assert sum(group["messages"] for group in classes.values()) == 2
+
+
+def test_analysis_of_two_days_shows_what_grew(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before the first message came nothing was stuck."""
+    found = answer(capsys, "correct", "analyse", "--against", "2020-01-01", "--format", "json")
+    assert {one["key"]: (one["then"], one["now"]) for one in found}["CO-R05"] == (0, 1)
+
+
+def test_a_table_of_commas_has_a_head(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert cli.main(["correct", "analyse", "--format", "csv"]) == ExitCode.OK
+    assert capsys.readouterr().out.splitlines()[0].startswith("code,messages,occurrences")
+
+
+def test_without_yes_a_script_is_only_tried_out(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then run, told in the history, undone."""
+    tried = answer(capsys, "correct", "script", "run", "create-missing-start", "--json")
+    assert (len(tried["preview"]["freed"]), tried["campaign"]) == (1, None)
+    assert desk.rows("SELECT count(*) FROM campaign") == [(0,)]
+    typed = ("correct", "script", "run", "create-missing-start", "--yes", "--why", "lost", "--by", "anna", "--json")
+    done = answer(capsys, *typed)["campaign"]
+    assert (done["state"], done["freed"], done["by"]) == ("done", 1, "anna")
+    assert answer(capsys, "correct", "history", "--json")[0]["id"] == done["id"]
+    assert answer(capsys, "correct", "undo", str(done["id"]), "--json")["state"] == "undone"
+
+
+def test_a_run_without_a_reason_is_refused(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["correct", "script", "run", "create-missing-start", "--yes"]) == ExitCode.USAGE
+    assert "Say why" in capsys.readouterr().err
+
+
+def test_the_loop_leaves_a_ticket_that_can_be_given_to_somebody(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    report = answer(capsys, "correct", "loop", "--due", "14", "--json")
+    assert (report["freed"], report["left"], len(report["tickets"])) == (1, 1, 1)
+    number = str(report["tickets"][0])
+    ticket = answer(capsys, "correct", "tickets", number, "--owner", "ben", "--set", "waiting", "--json")
+    assert (ticket["owner"], ticket["state"], ticket["codes"]) == ("ben", "waiting", "CO-R05")
+    assert desk.rows("SELECT count(*) FROM kernel_message WHERE state = 'ticketed'") == [(1,)]
+
+
+def test_a_message_is_delegated_with_a_note_and_replayed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """A replay with the same rules ends in the same verdict, and everything is on record."""
+    ((number,),) = desk.rows("SELECT id FROM kernel_message WHERE state = 'rejected'")
+    assert cli.main(["correct", "delegate", str(number), "--to", "ben", "--note", "call them"]) == ExitCode.OK
+    assert desk.rows("SELECT assignee, text FROM note") == [("ben", "call them")]
+    found = answer(capsys, "correct", "replay", str(number), "--json")
+    assert found["states"] == {str(number): "rejected"}
+
+
+def test_what_is_unknown_is_told_with_what_there_is(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """No traceback for a user's mistake."""
+    for typed in (
+        ["correct", "analyse", "--group", "colour"],
+        ["correct", "script", "show", "nothing"],
+        ["correct", "script", "run", "create-missing-start", "--set", "colour=red"],
+        ["correct", "tickets", "9"],
+        ["correct", "undo", "9"],
+    ):
+        assert cli.main(typed) == ExitCode.USAGE
+        assert "Traceback" not in capsys.readouterr().err

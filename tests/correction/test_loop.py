@@ -1,0 +1,82 @@
+"""The loop frees what the simulator says can be freed, and tickets the rest with the right error class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from adapters.fr_enedis.simulator import simulate_market
+from energycomm.correction.analysis import judged_cases
+from energycomm.correction.loop import loop
+from energycomm.correction.script import load_scripts
+from energycomm.correction.tickets import tickets
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.pipeline.batch import BatchWriter
+from energycomm.simulation.expectation import Truth, read_truth
+from energycomm.simulation.faults import FaultRates
+from energycomm.simulation.scenario import Scenario
+from tests.pipeline.desk import shipped_rules
+from tests.simulation.conftest import process
+
+FAULTS = FaultRates({"lost-message": 0.3, "wrong-order": 0.1, "grid-operator": 0.35, "product": 0.15})
+
+_PLACES = (
+    "SELECT k.id, e.name, m.path, c.position, k.kind, k.state FROM kernel_message k "
+    "JOIN ch_message c ON c.id = k.ch_message_id JOIN member m ON m.id = c.member_id "
+    "JOIN envelope e ON e.id = c.envelope_id WHERE k.version = 1 ORDER BY k.id"
+)
+
+
+@pytest.fixture
+def simulated(tmp_path: Path, database_url: str) -> Iterator[tuple[Engine, dict[int, Truth]]]:
+    """A store with messages of every class of faults; the truth of each Kernel message that is stuck."""
+    folder = tmp_path / "market"
+    simulate_market(Scenario(32, 6, 5, daily_share=0.05, faults=FAULTS), folder)
+    engine = process(folder, database_url)
+    truth = {(line.envelope, line.member, line.position): line for line in read_truth(folder / "truth.jsonl")}
+    with reading(engine) as connection:
+        rows = driver_of(connection).rows(_PLACES)
+    stuck = {
+        number: truth[name, path, position]
+        for number, name, path, position, _, state in rows
+        if state in ("rejected", "quarantined", "engine_error")
+    }
+    yield engine, stuck
+    engine.dispose()
+
+
+def is_freeable(line: Truth) -> bool:
+    """Whether the truth file names a missing message that would free it, and that message was lost, not refused."""
+    freed_by = line.outcome.freed_by or ""
+    return line.outcome.error_class == "missing" and (line.outcome.fault or "").startswith("lost-") and bool(freed_by)
+
+
+def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[Engine, dict[int, Truth]]) -> None:
+    """Nothing that only the market can put right is freed, nothing that was lost stays stuck; again changes nothing."""
+    engine, truth = simulated
+    store = Store(engine)
+    writer = BatchWriter(ParallelEngine(shipped_rules()), 1, 30)
+    assert {line.outcome.error_class for line in truth.values()} >= {"missing", "dno", "product"}
+    report = loop(store, writer, load_scripts().values(), by="test", why="nightly")
+    left = {one.case.id for one in judged_cases(engine)}
+    freed = set(truth) - left
+    assert freed == {number for number, line in truth.items() if is_freeable(line)}
+    assert freed
+    assert report.freed == len(freed)
+    made = tickets(store)
+    assert {number for ticket in made for number in ticket.messages} == left
+    wrong = [
+        (number, ticket.error_class, truth[number].outcome.error_class, ticket.codes)
+        for ticket in made
+        for number in ticket.messages
+        if ticket.error_class != truth[number].outcome.error_class
+    ]
+    assert wrong == []
+    again = loop(store, writer, load_scripts().values(), by="test", why="nightly")
+    assert (again.steps, again.freed, again.tickets, again.left) == ([], 0, [], len(left))

@@ -1,0 +1,139 @@
+"""Why a message was refused, and what other rules would say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from energycomm import cli
+from energycomm.correction.impact import catalogue_named, differences, impact
+from energycomm.correction.refold import history_before
+from energycomm.correction.why import why
+from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.messages import MeterReading
+from energycomm.pipeline.gateway import rule_texts
+from energycomm.pipeline.replay import correct, replay
+from tests.pipeline.desk import NOW, Desk, shipped_rules
+from tests.pipeline.story import day, reading, start
+
+PRM = "99000000000017"
+
+
+def refused(desk: Desk) -> int:
+    """An index that goes back, with a message before and one after it; its id."""
+    desk.deliver([start(PRM, day(0)), reading(PRM, day(31), 1_200_000), reading(PRM, day(60), 1_100_000)])
+    desk.deliver([reading(PRM, day(90), 1_250_000)])
+    ((number,),) = desk.rows("SELECT id FROM kernel_message WHERE state = 'rejected'")
+    return int(number)
+
+
+def test_the_failed_rule_is_told_with_the_facts_it_read(database_url: str) -> None:
+    """The index before, in Wh, as the rule saw it; the neighbours in business time."""
+    desk = Desk(database_url)
+    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), refused(desk))
+    assert found is not None
+    (rule,) = [rule for rule in found.failed if rule.severity == "error"]
+    assert (rule.code, rule.outcome, rule.item) == ("CO-R05", "violated", 1)
+    assert rule.read["register.value"] == 1100
+    assert rule.read["previous.index_wh"] == 1_200_000
+    assert rule.sentence
+    assert [(one.offset, one.kind) for one in found.around][-2:] == [(-1, "MeterReading"), (1, "MeterReading")]
+
+
+def test_the_history_of_an_original_leaves_its_corrected_version_out(tmp_path: Path) -> None:
+    """Else the version would stand beside the message it took the place of."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    number = refused(desk)
+    engine = ParallelEngine(shipped_rules())
+    seen = history_before(desk.store, engine, number)
+    assert seen is not None
+    message, history = seen
+    assert isinstance(message, MeterReading)
+    with desk.store.transaction() as tx:
+        correct(tx, number, message, "anna", "again")
+    replay(desk.store, desk.writer, "FR", [PRM])
+    assert history_before(desk.store, engine, number) == (message, history)
+
+
+def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> None:
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([reading(PRM, day(31), 1_200_000)])
+    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), 1)
+    assert found is not None
+    assert [(rule.code, rule.outcome) for rule in found.failed if rule.outcome == "waits"] == [
+        ("common-data-waits-for-supply", "waits")
+    ]
+    assert found.evidence[0].error_class == "missing"
+
+
+def test_there_is_nothing_to_say_of_what_is_not_there(tmp_path: Path) -> None:
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    assert why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), 99) is None
+
+
+@pytest.fixture(scope="module")
+def lenient(tmp_path_factory: pytest.TempPathFactory, project_root: Path) -> Path:
+    """The shipped rules, but that an index which goes back is only warned of."""
+    folder = tmp_path_factory.mktemp("lenient") / "rules"
+    shutil.copytree(project_root / "rules", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (rule,) = shipped_rules().find("CO-R05")
+    file = folder / rule.file
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if "error_code: CO-R05" in line)
+    lines.insert(place, "    severity: warning\n")
+    file.write_text("".join(lines), "utf-8")
+    return folder
+
+
+def test_changed_rules_are_tried_on_stored_messages(database_url: str, lenient: Path) -> None:
+    """The reading would be accepted; the one after it is compared with it then; nothing is stored."""
+    desk = Desk(database_url)
+    number = refused(desk)
+    before = desk.rows("SELECT id, state FROM kernel_message ORDER BY id")
+    found = impact(desk.store, ParallelEngine(load_catalogue(lenient, check_examples=False)), 0)
+    assert found.judged == len(before)
+    assert {shift.message_id: shift.words for shift in found.shifts} == {number: "rejected CO-R05 -> accepted"}
+    assert desk.rows("SELECT id, state FROM kernel_message ORDER BY id") == before
+
+
+def test_the_rules_of_today_change_nothing(database_url: str) -> None:
+    """The second judgement agrees with the stored verdicts."""
+    desk = Desk(database_url)
+    refused(desk)
+    assert impact(desk.store, ParallelEngine(shipped_rules()), 0).shifts == ()
+
+
+def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_root: Path) -> None:
+    """A stored version by the beginning of its hash, the other by its folder."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    with desk.store.transaction() as tx:
+        tx.rules_version("feed0123", "parallel", rule_texts(project_root / "rules"), NOW)
+    found = differences(catalogue_named(desk.store, "feed"), catalogue_named(desk.store, str(lenient)))
+    assert [(change, what.split()[0], how) for change, what, how in found] == [
+        ("changed", "CO-R05", "severity: error -> warning")
+    ]
+    with pytest.raises(UserError, match="no version"):
+        catalogue_named(desk.store, "beef")
+
+
+def test_the_commands_say_it_too(
+    tmp_path: Path, lenient: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`message why` and `rules impact`, for scripts and for people."""
+    url = f"sqlite:///{tmp_path}/eis.db"
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.chdir(tmp_path)
+    number = refused(Desk(url))
+    capsys.readouterr()
+    assert cli.main(["message", "why", str(number)]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert "CO-R05" in shown
+    assert "previous.index_wh" in shown
+    assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", str(lenient), "--json"]) == ExitCode.OK
+    assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
+    assert cli.main(["message", "why", "99"]) == ExitCode.USAGE

@@ -1,0 +1,93 @@
+"""What the README shows is what happens when it is typed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGES = ("README.md", "docs/index.md", "docs/architecture.md", "docs/reliability.md")
+PATIENCE = 120
+
+
+def sessions(page: str) -> list[list[tuple[str, str]]]:
+    """The ```console blocks of a page, each a list of (what was typed, what was printed)."""
+    found = []
+    for block in re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        turns = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+        found.append([(turn.split("\n", 1)[0], turn.split("\n", 1)[1]) for turn in turns])
+    return found
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Whether the output is the one shown; `...` stands for anything, alone on a line for any lines."""
+    pattern = re.escape(expected.strip("\n")).replace(re.escape("..."), ".*")
+    lines = [line.rstrip() for line in printed.strip("\n").splitlines()]
+    return re.fullmatch(pattern, "\n".join(lines), re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sessions_print_what_they_show(page: str, project_root: Path, tmp_path: Path) -> None:
+    """Each session is typed in a fresh folder that has the shipped fixtures and rules."""
+    for name in ("fixtures", "rules"):
+        (tmp_path / name).symlink_to(project_root / name)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ENERGYCOMM_")}
+    environment |= {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "120",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+    }
+    for session in sessions((project_root / page).read_text("utf-8")):
+        for typed, expected in session:
+            done = subprocess.run(
+                typed,
+                shell=True,
+                cwd=tmp_path,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+                timeout=PATIENCE,
+            )
+            assert matches(expected, done.stdout), f"$ {typed}\nshown:\n{expected}\nprinted:\n{done.stdout}"
+
+
+def test_the_readme_has_a_session(project_root: Path) -> None:
+    """A reader sees what EnergyComm does before installing it."""
+    assert sessions((project_root / "README.md").read_text("utf-8"))
+
+
+def test_an_output_that_differs_is_noticed() -> None:
+    """The comparison itself is compared."""
+    assert matches("a\n...\nz\n", "a\nb\nc\nz\n")
+    assert matches("in ... s\n", "in 0.3 s\n")
+    assert not matches("a\n...\nz\n", "a\nb\nc\n")
+    assert not matches("a\n", "a\nb\n")
+
+
+def test_links_between_pages_lead_somewhere(project_root: Path) -> None:
+    """No link of the documentation points at a file or heading that is not there."""
+    pages = [project_root / "README.md", project_root / "CHANGELOG.md", *(project_root / "docs").rglob("*.md")]
+    dead = []
+    for page in pages:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+            if target.startswith(("http://", "https://")):
+                continue
+            file, _, heading = target.partition("#")
+            path = (page.parent / file).resolve() if file else page
+            if not path.exists() or (heading and heading not in anchors(path)):
+                dead.append(f"{page.relative_to(project_root)}: {target}")
+    assert dead == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

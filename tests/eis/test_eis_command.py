@@ -1,0 +1,89 @@
+"""`energycomm eis`: an operator brings a database to life, sees that it is ready, and what is in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from typer.testing import CliRunner
+
+from energycomm.commands.eis import app
+from energycomm.eis import tables
+from energycomm.eis.database import opened, writing
+from energycomm.eis.store import Store
+from energycomm.errors import ExitCode, UserError
+from tests.eis.rows import DAY, put_kernel_message, reject
+
+
+@pytest.fixture
+def address(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", database_url)
+    return database_url
+
+
+def run(*words: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, words)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def fill(address: str) -> None:
+    with opened(address) as engine, Store(engine).transaction() as tx:
+        point = tx.access_points("FR", ["1"])["1"].id
+        put_kernel_message(tx, point, DAY, state="quarantined", waits_for="start of supply")
+        reject(tx, put_kernel_message(tx, point, DAY, state="rejected"), "FR-R03")
+
+
+def test_an_upgrade_makes_a_database_ready(address: str) -> None:
+    assert "no tables yet: run `energycomm eis upgrade`" in run("status", code=ExitCode.DATABASE)
+    assert "from nothing to revision" in run("upgrade")
+    assert "is ready" in run("status")
+    assert "already" in run("upgrade")
+    assert json.loads(run("status", "--json"))["state"] == "ready"
+    assert json.loads(run("upgrade", "--json"))["before"] is not None
+
+
+def test_a_newer_database_is_left_alone(address: str) -> None:
+    run("upgrade")
+    with opened(address) as engine, writing(engine) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    assert "newer than this program" in run("status", code=ExitCode.DATABASE)
+    with pytest.raises(UserError, match="newer"):
+        run("stats")
+
+
+def test_counts_of_a_database_that_is_not_ready_are_refused(address: str) -> None:
+    with pytest.raises(UserError, match="energycomm eis upgrade"):
+        run("stats")
+
+
+def test_statistics_are_for_people_and_programs(address: str) -> None:
+    run("upgrade")
+    fill(address)
+    plain = run("stats")
+    assert "Kernel messages\tFR\tC15\tquarantined\t1" in plain
+    assert "most frequent error codes\tFR-R03\t1\ttoo low" in plain
+    assert "longest in quarantine: message 1, since 2023-11-14T22:13:20+00:00, for start of supply" in plain
+    counted = json.loads(run("stats", "--json"))
+    assert counted["codes"] == [{"code": "FR-R03", "messages": 1, "comment": "too low"}]
+    assert counted["oldest_waiting"]["received_at"] == "2023-11-14T22:13:20Z"
+    assert {row["table"] for row in counted["tables"]} == set(tables.metadata.tables)
+
+
+def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
+    other = f"sqlite:///{tmp_path / 'other.db'}"
+    run("upgrade")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENERGYCOMM_DATABASE", other)
+        run("upgrade")
+    assert "know the same" in run("compare", other)
+    fill(address)
+    assert "access_points/FR/1" in run("compare", other, code=ExitCode.REJECTED)
+    assert json.loads(run("compare", other, "--json", code=ExitCode.REJECTED))["equal"] is False
+    fill(other)
+    assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": []}

@@ -1,0 +1,125 @@
+"""`energycomm eis upgrade` brings any database of ours to the tables of this version, whoever else does so too."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, inspect, text
+
+from energycomm.eis import migrations, tables
+from energycomm.eis.database import connect, is_sqlite, writing
+from energycomm.eis.store import Store
+from energycomm.errors import UserError
+
+
+@pytest.fixture
+def empty(database_url: str) -> Iterator[Engine]:
+    engine = connect(database_url)
+    yield engine
+    engine.dispose()
+
+
+def test_the_migrations_make_the_tables_that_the_program_knows(empty: Engine) -> None:
+    """Nothing is left for Alembic to find: no table, column, type, index or key differs."""
+    migrations.upgrade(empty)
+    with empty.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, tables.metadata) == []
+
+
+def test_the_comparison_would_find_a_difference(empty: Engine) -> None:
+    migrations.upgrade(empty)
+    with writing(empty) as connection:
+        connection.execute(text("DROP INDEX ix_envelope_state"))
+        connection.execute(text("ALTER TABLE envelope ADD COLUMN surprise integer"))
+    with empty.connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
+    assert {difference[0] for difference in found} == {"add_index", "remove_column"}
+
+
+def test_every_table_has_its_ids_after_an_upgrade(empty: Engine) -> None:
+    migrations.upgrade(empty)
+    with Store(empty).transaction() as tx:
+        for table in tables.metadata.sorted_tables:
+            if "id" in table.columns:
+                assert len(tx.reserve(table, 2)) == 2
+    if not is_sqlite(empty):
+        assert set(inspect(empty).get_sequence_names()) == {sequence.name for sequence in tables.SEQUENCES}
+
+
+def test_an_upgrade_says_where_it_came_from_and_a_second_has_nothing_to_do(empty: Engine) -> None:
+    assert migrations.status(empty) == (None, migrations.HEAD, "empty")
+    assert migrations.upgrade(empty) == (None, migrations.HEAD)
+    assert migrations.status(empty) == (migrations.HEAD, migrations.HEAD, "ready")
+    assert migrations.upgrade(empty) == (migrations.HEAD, migrations.HEAD)
+    migrations.require_current(empty)
+
+
+def test_the_newest_script_is_the_revision_the_program_works_with() -> None:
+    assert migrations.revisions()[0] == migrations.head()
+
+
+def test_processes_that_upgrade_at_once_wait_for_one_another(database_url: str) -> None:
+    results: list[object] = []
+
+    def upgrade() -> None:
+        engine = connect(database_url)
+        try:
+            results.append(migrations.upgrade(engine))
+        except Exception as error:
+            results.append(error)
+        engine.dispose()
+
+    threads = [threading.Thread(target=upgrade) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    new = migrations.HEAD
+    assert sorted(map(str, results)) == [f"('{new}', '{new}')", f"('{new}', '{new}')", f"(None, '{new}')"]
+
+
+def test_an_upgrade_that_fails_leaves_the_database_as_it_was(empty: Engine) -> None:
+    """The table stands in the way of the migration's own."""
+    with writing(empty) as connection:
+        connection.execute(text("CREATE TABLE volume (x integer)"))
+    with pytest.raises(Exception, match="already exists"):
+        migrations.upgrade(empty)
+    assert inspect(empty).get_table_names() == ["volume"]
+    assert migrations.status(empty).state == "empty"
+
+
+def test_a_database_without_tables_is_refused_with_what_to_type(empty: Engine) -> None:
+    with pytest.raises(UserError, match="energycomm eis upgrade") as caught:
+        migrations.require_current(empty)
+    assert caught.value.exit_code == 4
+
+
+def test_writing_to_a_database_without_tables_says_the_same(empty: Engine) -> None:
+    with pytest.raises(UserError, match="energycomm eis upgrade"), Store(empty).transaction() as tx:
+        tx.known_identities([b"a" * 16])
+
+
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(empty: Engine) -> None:
+    migrations.upgrade(empty)
+    with writing(empty) as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for refused in (migrations.require_current, migrations.upgrade):
+        with pytest.raises(UserError, match="newer than this EnergyComm"):
+            refused(empty)
+    assert migrations.current(empty) == "9999"
+
+
+def test_the_folder_of_migrations_does_not_hide_the_library(project_root: Path) -> None:
+    """`import alembic` at the top of the checkout is the library."""
+    found = importlib.util.find_spec("alembic")
+    assert found is not None
+    assert found.origin is not None
+    assert not Path(found.origin).is_relative_to(project_root / "alembic")
+    assert migrations.scripts() == project_root / "alembic"

@@ -1,0 +1,184 @@
+"""What people look for is found through indexes: with 50 000 messages no list reads a whole table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, Select, func, select, text
+
+from energycomm.eis import tables
+from energycomm.eis.database import connect, is_sqlite, reading, writing
+from energycomm.eis.envelopes import envelopes_query
+from energycomm.eis.messages import MessageFilter, moment, page_query
+from energycomm.eis.store import Store
+from energycomm.eis.timeline import Span, domain_query, message_query, point_query
+from tests.eis.rows import DAY, NOW, put_member, row
+
+MESSAGES = 50_000
+POINTS = 2_000
+
+BIG = ("kernel_message", "finding", "reading", "access_point", "ch_message")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A store with 50 000 Kernel messages, a tenth of them rejected with one of 20 codes, and as many readings."""
+    if request.param == "sqlite":
+        folder: Path = tmp_path_factory.mktemp("full")
+        engine = connect(f"sqlite:///{folder / 'eis.db'}")
+    else:
+        server = request.getfixturevalue("postgres")
+        engine = connect(server.url(server.create_database()))
+    tables.metadata.create_all(engine)
+    fill(Store(engine))
+    with writing(engine) as connection:
+        connection.execute(text("ANALYZE"))
+    if not is_sqlite(engine):
+        tidy_up(engine)
+    yield engine
+    engine.dispose()
+
+
+def tidy_up(engine: Engine) -> None:
+    """Do to the table what autovacuum does sooner or later; pages that somebody may still look at need another go."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for _ in range(50):
+            connection.execute(text("VACUUM (FREEZE, ANALYZE) kernel_message"))
+            seen = connection.execute(text("SELECT relallvisible FROM pg_class WHERE relname = 'kernel_message'"))
+            if seen.scalar_one() > 0:
+                return
+            time.sleep(0.2)
+
+
+def fill(store: Store) -> None:
+    states = ["accepted"] * 8 + ["quarantined", "rejected"]
+    with store.transaction() as tx:
+        envelope, member = put_member(tx)
+        names = [f"{n:014}" for n in range(POINTS)]
+        points = [p.id for p in tx.access_points("FR", names).values()]
+        k, t = tables.kernel_message, tx.reserve(tables.ch_message, MESSAGES)
+        origin = {"envelope_id": envelope, "member_id": member, "market": "FR", "type": "R151", "outcome": "digested"}
+        tx.insert(
+            tables.ch_message,
+            [
+                row(tables.ch_message, id=i, **origin, identity=i.to_bytes(16, "big"), access_point=names[i % POINTS])
+                for i in t
+            ],
+        )
+        ids = tx.reserve(k, MESSAGES)
+        types = ["R151", "C15", "R15", "F15"]
+        plain = {"market": "FR", "kind": "MeterReading", "xml": "x" * 800, "version": 1}
+        tx.insert(
+            k,
+            [
+                row(
+                    k,
+                    **plain,
+                    id=i,
+                    market_type=types[n % 4],
+                    ch_message_id=t[n],
+                    access_point_id=points[n % POINTS],
+                    effective=n * DAY // 100,
+                    received_at=NOW + n // 500 * DAY,
+                    state=states[n % 10],
+                )
+                for n, i in enumerate(ids)
+            ],
+        )
+        (change,) = tx.reserve(tables.state_change, 1)
+        tx.insert(tables.state_change, [row(tables.state_change, id=change, message_id=ids[0])])
+        found = tx.reserve(tables.finding, MESSAGES // 10)
+        tx.insert(
+            tables.finding,
+            [
+                row(
+                    tables.finding,
+                    id=f,
+                    message_id=ids[10 * n + 9],
+                    change_id=change,
+                    error_code=f"FR-R{n % 20:02}",
+                )
+                for n, f in enumerate(found)
+            ],
+        )
+        readings = tx.reserve(tables.reading, MESSAGES)
+        tx.insert(
+            tables.reading,
+            [
+                row(tables.reading, id=r, access_point_id=points[n % POINTS], at=n * DAY // 100, message_id=ids[n])
+                for n, r in enumerate(readings)
+            ],
+        )
+
+
+def plan(engine: Engine, query: Select[Any], setting: str | None = None) -> str:
+    """How a query will be answered; on PostgreSQL under a setting."""
+    written = query.compile(engine, compile_kwargs={"literal_binds": True})
+    explain = "EXPLAIN QUERY PLAN " if is_sqlite(engine) else "EXPLAIN "
+    with reading(engine) as connection:
+        if setting is not None and not is_sqlite(engine):
+            connection.exec_driver_sql(setting)
+        rows = connection.exec_driver_sql(explain + str(written).replace("%", "%%")).all()
+    return "\n".join(str(r[-1]) for r in rows)
+
+
+def whole_tables(engine: Engine, shown: str) -> set[str]:
+    """The big tables that a plan reads from end to end."""
+    if is_sqlite(engine):
+        lines = [line for line in shown.splitlines() if line.startswith("SCAN") and "USING" not in line]
+        return {name for name in BIG for line in lines if name in line.split()}
+    return {name for name in BIG if f"Seq Scan on {name}" in shown}
+
+
+PRM = f"{77:014}"
+LISTS: dict[str, Select[Any]] = {
+    "state": page_query(MessageFilter(state="quarantined"), 50, None),
+    "state, next page": page_query(MessageFilter(state="rejected"), 50, f"{NOW}-20000"),
+    "code": page_query(MessageFilter(code="FR-R03"), 50, None),
+    "access point": page_query(MessageFilter(access_point=PRM), 50, None),
+    "access point and state": page_query(MessageFilter(access_point=PRM, state="rejected"), 50, None),
+    "period": page_query(MessageFilter(since=moment(NOW + 40 * DAY), until=moment(NOW + 41 * DAY)), 50, None),
+    "period, next page": page_query(MessageFilter(until=moment(NOW + 41 * DAY)), 50, f"{NOW + 40 * DAY}-20100"),
+    "type that is not there": page_query(MessageFilter(market="FR", type="X13"), 50, None),
+    "point": point_query(PRM),
+    "messages of a point": message_query(77, Span(0, 10**17, 100)),
+    "readings of a point": domain_query(tables.reading, 77, Span(0, 10**17, 100)),
+    "envelopes": envelopes_query(None, None, 50, None),
+}
+
+
+@pytest.mark.parametrize("name", list(LISTS))
+def test_no_list_reads_a_whole_table(full: Engine, name: str) -> None:
+    shown = plan(full, LISTS[name])
+    assert whole_tables(full, shown) == set(), shown
+
+
+def test_the_newest_messages_are_read_from_the_end(full: Engine) -> None:
+    """Walking the table backwards by id stops after a page: nothing is sorted."""
+    shown = plan(full, page_query(MessageFilter(), 50, None))
+    assert "Sort" not in shown
+    assert "TEMP B-TREE" not in shown
+    assert "pk_kernel_message" in shown or is_sqlite(full)
+
+
+def test_a_common_type_is_walked_backwards_too(full: Engine) -> None:
+    shown = plan(full, page_query(MessageFilter(type="R151"), 50, None))
+    assert "Sort" not in shown
+    assert "TEMP B-TREE" not in shown
+
+
+def test_counts_by_type_and_state_need_an_index_only(full: Engine) -> None:
+    k = tables.kernel_message.c
+    keys = (k.market, k.market_type, k.state)
+    # Whether PostgreSQL thinks the index cheaper depends on how far it has tidied up: the question is whether it can.
+    shown = plan(full, select(*keys, func.count()).group_by(*keys), "SET LOCAL enable_seqscan = off")
+    assert "COVERING INDEX" in shown or "Index Only Scan" in shown, shown
+
+
+def test_the_check_would_notice_a_whole_table(full: Engine) -> None:
+    k = tables.kernel_message
+    assert whole_tables(full, plan(full, k.select().where(k.c.xml == "x"))) == {"kernel_message"}

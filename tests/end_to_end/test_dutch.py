@@ -1,0 +1,122 @@
+"""The Netherlands as an operator meets them: the shipped messages processed, and requests followed to their end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from energycomm.config import load
+from energycomm.kernel.codec import encode_json
+from energycomm.pipeline.gateway import Gateway, open_store
+from tests.adapters.dutch import GRID, THIRD, fixture, request
+from tests.end_to_end.conftest import Place
+
+Places = Callable[..., Place]
+
+
+@pytest.fixture
+def dutch(project_root: Path) -> Path:
+    """The shipped Dutch fixtures."""
+    return project_root / "fixtures" / "nl"
+
+
+def test_the_shipped_messages_are_accepted_but_for_those_that_are_wrong_on_purpose(
+    place: Places, dutch: Path, database_url: str
+) -> None:
+    here = place(database_url)
+    answer = here.process(dutch)
+    assert answer.json["kernel_messages"].keys() == {"accepted", "rejected"}
+    rejected = here.rows(
+        "SELECT k.kind, f.error_code FROM kernel_message k JOIN finding f ON f.message_id = k.id "
+        "WHERE k.state = 'rejected' AND f.severity = 'error' ORDER BY 1, 2"
+    )
+    assert rejected == [("AccessPointData", "NL-P05"), ("MeasureSeries", "NL-V12")]
+
+
+def test_the_result_of_a_repeated_query_is_known_as_a_duplicate(place: Places, dutch: Path) -> None:
+    here = place()
+    here.process(dutch / "gains.xml", dutch / "gains_of_moves.xml", dutch / "p4_day.xml")
+    readings = here.rows("SELECT count(*) FROM reading")
+    here.process(dutch / "p4_day_again.xml")
+    assert here.rows("SELECT count(*) FROM ch_duplicate") == [(4,)]
+    assert here.rows("SELECT count(*) FROM reading") == readings
+
+
+def test_any_order_of_the_messages_ends_in_the_same_store(place: Places, dutch: Path) -> None:
+    files = sorted(dutch.glob("*.xml"))
+    meanings = []
+    for number, order in enumerate((files, files[::-1], files[7:] + files[:7])):
+        here = place(name=f"place{number}")
+        config = load()
+        with open_store(config) as store:
+            Gateway(config, store).inbound.take(order, "test")
+        meanings.append(here.meaning())
+    assert meanings[0] == meanings[1] == meanings[2]
+
+
+def submitted(here: Place, kind: str, **changes: Any) -> tuple[int, Any]:
+    """Hand a request in on the command line."""
+    file = here.folder / "request.json"
+    file.write_bytes(encode_json(request(kind, access_point=THIRD, **changes)))
+    answer = here("request", "submit", file, "--json")
+    return answer.code, json.loads(answer.out)
+
+
+def state(here: Place) -> list[tuple[Any, ...]]:
+    """Kind, state and code of every request, in order."""
+    return here.rows("SELECT kind, state, answer_code FROM outgoing ORDER BY id")
+
+
+def answered(here: Place, name: str, reference: str) -> None:
+    """The market answers with a fixture, naming our reference."""
+    file = here.folder / name
+    file.write_bytes(fixture(name).replace(b"lum-mvi-0001", reference.encode()))
+    here.process(file)
+
+
+def test_a_move_in_is_followed_from_its_answer_to_its_gain(place: Places) -> None:
+    here = place()
+    submitted(here, "MoveInRequest")
+    ((reference,),) = here.rows("SELECT reference FROM outgoing")
+    answered(here, "move_in_taken.xml", reference)
+    assert state(here) == [("MoveInRequest", "acknowledged", None)]
+    assert here.rows("SELECT market_reference FROM outgoing") == [("70020003",)]
+    answered(here, "gains_of_moves.xml", reference)
+    assert state(here) == [("MoveInRequest", "done", None)]
+
+
+def test_a_second_request_for_the_point_would_cross_and_is_not_sent(place: Places) -> None:
+    here = place()
+    submitted(here, "MoveInRequest")
+    submitted(here, "SupplierSwitchRequest")
+    assert len(state(here)) == 1
+    assert here.rows("SELECT DISTINCT error_code FROM finding") == [("NL-S53",)]
+
+
+def test_a_request_that_crossed_another_party_s_is_refused_with_227(place: Places) -> None:
+    here = place()
+    submitted(here, "MoveInRequest")
+    ((reference,),) = here.rows("SELECT reference FROM outgoing")
+    file = here.folder / f"answer_{reference}_20260210T130002Z.xml"
+    content = fixture("move_in_crossing.xml")
+    start, end = content.index(b"<CorrelationID>"), content.index(b"</CorrelationID>") + len(b"</CorrelationID>")
+    file.write_bytes(content[:start] + content[end:])
+    here.process(file)
+    assert state(here) == [("MoveInRequest", "refused", "227")]
+    submitted(here, "MoveInRequest")
+    assert [row[1] for row in state(here)] == ["refused", "built"]
+
+
+def test_a_mandate_that_ended_refuses_the_query(place: Places) -> None:
+    here = place()
+    submitted(here, "MeteredDataRequest", receiver=GRID, consent=True)
+    ((reference,),) = here.rows("SELECT reference FROM outgoing")
+    file = here.folder / "p4_day.xml"
+    file.write_bytes(fixture("p4_day.xml").replace(b"lum-day-0003", reference.encode()))
+    here.process(file)
+    assert state(here) == [("MeteredDataRequest", "refused", "040")]
+    assert ("mandate-ended",) in here.rows("SELECT event FROM outbox")

@@ -1,0 +1,83 @@
+"""Hypothesis strategies for Kernel messages, made from their definitions: any message that the schema allows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from energycomm.kernel.family import KINDS
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.shape import Attribute, Child, Scalar, shape_of
+
+XML_CHARACTERS = st.characters(
+    exclude_categories=["Cs"],
+    exclude_characters=[chr(n) for n in range(32) if n not in (9, 10, 13)] + ["\ufffe", "\uffff"],
+)
+"""Every character that XML 1.0 can hold."""
+
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+INSTANTS: st.SearchStrategy[datetime] = st.one_of(
+    st.datetimes(timezones=OFFSETS),
+    st.datetimes(datetime(2015, 1, 1), datetime(2035, 1, 1), timezones=OFFSETS).map(
+        lambda at: at.replace(microsecond=0)
+    ),
+)
+DECIMALS: st.SearchStrategy[Decimal] = st.one_of(
+    st.decimals(-(10**20), 10**20, allow_nan=False, allow_infinity=False, places=6),
+    st.decimals(0, 1, allow_nan=False, allow_infinity=False, places=18),
+    st.integers(-999, 999).map(lambda number: Decimal(number).scaleb(-2)),
+    st.integers(-9, 9).map(lambda number: Decimal(number).scaleb(7)),
+    st.sampled_from([Decimal("-0.00"), Decimal("0E-18"), Decimal("1E+3"), Decimal("1.50")]),
+)
+
+
+def scalars(scalar: Scalar) -> st.SearchStrategy[Any]:
+    """Every value that an attribute may hold."""
+    if scalar.words:
+        return st.sampled_from(scalar.words)
+    if scalar.pattern:
+        return st.from_regex(scalar.pattern.replace(r"\d", "[0-9]"), fullmatch=True)
+    if scalar.name == "text":
+        shortest, longest = scalar.shortest or 0, scalar.longest or 400
+        plain = st.from_regex(r"[A-Za-z0-9]{1,14}", fullmatch=True)
+        return st.one_of(plain, st.text(XML_CHARACTERS, min_size=shortest, max_size=min(longest, 12)))
+    if scalar.name == "integer":
+        least = scalar.least if scalar.least is not None else -(10**18) + 1
+        return st.integers(least, scalar.most if scalar.most is not None else 10**18 - 1)
+    return {"truth": st.booleans(), "decimal": DECIMALS, "instant": INSTANTS, "day": st.dates()}[scalar.name]
+
+
+@cache
+def structs(cls: type[Struct]) -> st.SearchStrategy[Any]:
+    """Every value of a kind or part."""
+    shape = shape_of(cls)
+    required = {one.field: _attribute(one) for one in shape.attributes if one.required}
+    required |= {one.field: _child(one) for one in shape.children if one.required}
+    optional = {one.field: _attribute(one) for one in shape.attributes if not one.required}
+    optional |= {one.field: _child(one) for one in shape.children if not one.required}
+    # Few of the optional fields at a time, as in a real message; which ones is drawn anew for each message.
+    some = st.lists(st.sampled_from(sorted(optional)), unique=True, max_size=8) if optional else st.just([])
+    return some.flatmap(lambda names: st.builds(cls, **required, **{name: optional[name] for name in names}))
+
+
+def messages(kind: str) -> st.SearchStrategy[KernelMessage]:
+    """Every message of a kind."""
+    return structs(KINDS[kind])
+
+
+ANY_MESSAGE: st.SearchStrategy[KernelMessage] = st.sampled_from(sorted(KINDS)).flatmap(messages)
+"""Every message of every kind."""
+
+
+def _attribute(attribute: Attribute) -> st.SearchStrategy[Any]:
+    return scalars(attribute.scalar)
+
+
+def _child(child: Child) -> st.SearchStrategy[Any]:
+    part = structs(child.part)
+    return st.lists(part, max_size=3).map(tuple) if child.many else part

@@ -1,0 +1,125 @@
+"""Any order of arrival ends in the same EIS."""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from energycomm.eis.comparison import canonical
+from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, end, reading, start, story
+
+STORY = story()
+TOLD_IN_ORDER: dict[str, object] = {}
+
+
+def told(url: str, order: list[int], cuts: list[int]) -> dict[str, object]:
+    """The EIS after the story was delivered in an order, in batches that end at the cuts."""
+    desk = Desk(url)
+    bounds = sorted({0, len(order), *(cut for cut in cuts if cut < len(order))})
+    for low, high in pairwise(bounds):
+        desk.deliver([STORY[number] for number in order[low:high]])
+    meaning = canonical(desk.database)
+    desk.database.dispose()
+    return meaning
+
+
+def in_order() -> dict[str, object]:
+    """The EIS after the story was delivered in business order, in one batch."""
+    if not TOLD_IN_ORDER:
+        with tempfile.TemporaryDirectory() as folder:
+            TOLD_IN_ORDER.update(told(f"sqlite:///{folder}/eis.db", list(range(len(STORY))), []))
+    return TOLD_IN_ORDER
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(order=st.permutations(range(len(STORY))), cuts=st.lists(st.integers(1, len(STORY) - 1), max_size=6))
+def test_any_permutation_in_any_batches_ends_in_the_same_eis(order: list[int], cuts: list[int]) -> None:
+    """Verdicts, domain tables and quarantine depend on the set of messages alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert told(f"sqlite:///{folder}/eis.db", order, cuts) == in_order()
+
+
+def test_the_worst_order_ends_in_the_same_eis_on_both_databases(database_url: str) -> None:
+    """Delivered backwards, one by one, every message is late."""
+    order = list(reversed(range(len(STORY))))
+    assert told(database_url, order, list(range(len(STORY)))) == in_order()
+
+
+def test_the_same_messages_again_change_nothing(database_url: str) -> None:
+    """A second delivery is recorded as duplicates and has no other effect."""
+    desk = Desk(database_url)
+    desk.deliver(STORY)
+    before = canonical(desk.database)
+    tally = desk.deliver(list(reversed(STORY)))
+    assert canonical(desk.database) == before
+    assert sum(n for (_, _, outcome), n in tally.transactions.items() if outcome == "duplicate") == len(STORY)
+    assert not tally.messages
+
+
+def test_a_reading_waits_for_its_start_of_supply_and_is_released_by_it(tmp_path: Path) -> None:
+    """The predecessor's arrival frees what waited for it."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([reading("99000000000017", day(31), 1_000_000)])
+    assert set(desk.states().values()) == {"quarantined"}
+    tally = desk.deliver([start("99000000000017", day(0))])
+    assert set(desk.states().values()) == {"accepted"}
+    assert tally.reassessed == 1
+
+
+def test_a_late_reading_makes_a_later_one_be_judged_again(tmp_path: Path) -> None:
+    """What was accepted without the late reading is refused with it, and the back office is told."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([start(prm, day(0)), reading(prm, day(60), 1_200_000)])
+    assert set(desk.states().values()) == {"accepted"}
+    desk.tell_back_office()
+    desk.deliver([reading(prm, day(31), 1_300_000)])
+    states = {key.split(":", 1)[1]: state for key, state in desk.states().items() if key.startswith("MeterReading")}
+    assert sorted(states.values()) == ["accepted", "rejected CO-R05"]
+    events = desk.rows("SELECT event FROM outbox ORDER BY id")
+    assert ("acceptance-withdrawn",) in events
+    assert desk.rows("SELECT count(*) FROM before_image WHERE table_name = 'reading'") == [(1,)]
+
+
+def test_what_the_back_office_was_not_told_yet_is_not_taken_back(tmp_path: Path) -> None:
+    """A notification that is still in the outbox is withdrawn without a word."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([start(prm, day(0)), reading(prm, day(60), 1_200_000)])
+    desk.deliver([reading(prm, day(31), 1_300_000)])
+    events = [event for (event,) in desk.rows("SELECT event FROM outbox")]
+    assert "acceptance-withdrawn" not in events
+    assert events.count("message-rejected") == 1
+
+
+def test_an_exit_before_its_entry_waits(tmp_path: Path) -> None:
+    """An end of supply whose start is missing is no error of the message."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([end("99000000000017", day(150))])
+    assert set(desk.states().values()) == {"quarantined"}
+
+
+def test_a_correction_before_its_original_waits(tmp_path: Path) -> None:
+    """A correction of a reading that is not there is released when the reading comes."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([start(prm, day(0)), reading(prm, day(31), 1_100_000, function="replace")])
+    assert "quarantined" in desk.states().values()
+    desk.deliver([reading(prm, day(31), 1_000_000)])
+    assert set(desk.states().values()) == {"accepted"}
+    assert sorted(desk.rows("SELECT status FROM reading")) == [("current",), ("replaced",)]
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 100])
+def test_the_size_of_batches_makes_no_difference(tmp_path: Path, chunk: int) -> None:
+    """One batch or many: the facts are right inside a batch too."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    for low in range(0, len(STORY), chunk):
+        desk.deliver(STORY[low : low + chunk])
+    assert canonical(desk.database) == in_order()

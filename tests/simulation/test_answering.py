@@ -1,0 +1,126 @@
+"""A simulated market that answers our requests: granted, refused, late, twice, in the wrong order, and followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from adapters.contract import OutgoingMessage
+from energycomm.commands.request import _completed
+from energycomm.kernel.codec import decode_json
+from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.markets import installed_adapters
+from energycomm.simulation.answering import Asked, Delivery, Manners, answer
+from energycomm.simulation.port import load_simulator
+from tests.adapters.belgian import request as belgian
+from tests.adapters.dutch import REQUESTS
+from tests.adapters.dutch import request as dutch
+from tests.adapters.subjects import SUBJECTS, read
+from tests.end_to_end.conftest import Place, place
+
+__all__ = ["place"]
+
+Places = Callable[..., Place]
+MARKETS = ("be", "fr", "nl")
+AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+each_market = pytest.mark.parametrize("market", MARKETS)
+
+
+def shipped(root: Path, market: str) -> KernelMessage:
+    """The request of fixtures/requests."""
+    (told,) = json.loads((root / "fixtures" / "requests" / f"{market}.json").read_bytes())
+    message = decode_json(json.dumps(_completed(told)).encode())
+    assert isinstance(message, KernelMessage)
+    return message
+
+
+def asked(message: KernelMessage, number: int) -> Asked:
+    """A request, built."""
+    built = installed_adapters()[message.market].build(message, f"1b4e28ba-2fa1-11d2-883f-{number:012d}")
+    assert isinstance(built, OutgoingMessage), built
+    return Asked(type(message).__name__, built.content, built.reference, AT)
+
+
+def said(market: str, requests: list[Asked], manners: Manners | None = None) -> list[Delivery]:
+    simulator = load_simulator(market)
+    assert simulator is not None
+    return answer(simulator.clerk, requests, manners)
+
+
+@each_market
+def test_equal_requests_get_equal_answers_in_order_of_arrival(market: str, project_root: Path) -> None:
+    requests = [asked(shipped(project_root, market), number) for number in range(12)]
+    manners = Manners(refuse=0.4, late=0.3, twice=0.3, disorder=0.3, seed=7)
+    once = said(market, requests, manners)
+    assert once == said(market, requests[::-1], manners)
+    assert [delivery.at for delivery in once] == sorted(delivery.at for delivery in once)
+    assert {delivery.reference for delivery in once} == {request.reference for request in requests}
+
+
+@each_market
+def test_manners_show_in_what_arrives(market: str, project_root: Path) -> None:
+    request = asked(shipped(project_root, market), 1)
+    plain = said(market, [request])
+    assert len(plain) >= 2
+    assert plain[0].at - AT < timedelta(minutes=2)
+    late = said(market, [request], Manners(late=1))
+    assert late[0].at - AT > timedelta(days=1)
+    assert len(said(market, [request], Manners(twice=1))) == 2 * len(plain)
+    turned = said(market, [request], Manners(disorder=1))
+    assert [each.document for each in turned] == [each.document for each in plain][::-1]
+
+
+BUILT = [("NL", kind) for kind in REQUESTS] + [("BE", kind) for kind in sorted(SUBJECTS["be_atrias"].adapter.builds)]
+
+
+@pytest.mark.parametrize(("market", "kind"), BUILT)
+@pytest.mark.parametrize("refuse", [0.0, 1.0])
+def test_every_request_gets_an_answer_that_repeats_its_reference(market: str, kind: str, refuse: float) -> None:
+    request = asked((dutch if market == "NL" else belgian)(kind), 3)
+    adapter = installed_adapters()[market]
+    answers = []
+    for delivery in said(market, [request], Manners(refuse=refuse)):
+        found = read(adapter, delivery.document.content, delivery.document.name + delivery.document.suffix)
+        assert found.refusal is None
+        for transaction in found.transactions:
+            assert transaction.refusals == ()
+            answers += [each for each in transaction.messages if type(each).__name__ == "RequestAnswer"]
+    assert answers
+    assert {each.correlation for each in answers} == {request.reference}
+    if refuse:
+        assert not any(getattr(each, "accepted", True) for each in answers)
+
+
+@pytest.mark.parametrize(
+    ("manners", "state"), [(("--twice", "1", "--disorder", "1"), "ended"), (("--refuse", "1"), "refused")]
+)
+def test_requests_of_three_markets_are_followed_to_their_end(
+    place: Places, project_root: Path, manners: tuple[str, ...], state: str
+) -> None:
+    here = place()
+    for market in MARKETS:
+        assert here("request", "submit", project_root / "fixtures" / "requests" / f"{market}.json").code == 0
+    answers = here.folder / "answers"
+    assert here("simulate-answers", answers, *manners).code == 0
+    assert here.process(answers).code == 0
+    states = dict(here.rows("SELECT market, state FROM outgoing"))
+    # A Belgian request ends with the positive answer: the market counts no further step of it.
+    ended = {"FR": "done", "NL": "done", "BE": "acknowledged"}
+    assert states == (ended if state == "ended" else dict.fromkeys(("FR", "NL", "BE"), "refused"))
+
+
+def test_a_market_without_a_simulator_and_a_fault_it_does_not_play_are_told(place: Places) -> None:
+    here = place()
+    answer = here("simulate", here.folder / "out", "--market", "xx")
+    assert answer.code != 0
+    assert "Markets: be, fr, nl" in answer.err
+    answer = here("simulate", here.folder / "out", "--market", "nl", "--fault", "lost-message=0.1")
+    assert answer.code != 0
+    assert "not played" in answer.err
+    answer = here("simulate", here.folder / "out", "--market", "nl", "--flat-file", "1000")
+    assert "none in this market" in answer.err
+    assert here("simulate", here.folder / "out", "--market", "be", "--access-points", "2", "--months", "2").code == 0

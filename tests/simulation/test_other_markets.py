@@ -1,0 +1,85 @@
+"""Lives of the Dutch and the Belgian market: the Kernel says of them what their simulators foretold."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from energycomm.simulation.expectation import read_truth
+from energycomm.simulation.faults import FaultRates
+from energycomm.simulation.port import Simulator, load_simulator, simulated_markets
+from energycomm.simulation.scenario import Scenario
+from energycomm.simulation.truth import compare_truth, describe
+from tests.simulation.conftest import process
+
+MARKETS = ("be", "nl")
+each_market = pytest.mark.parametrize("market", MARKETS)
+DISTURBED = FaultRates({"wrong-order": 0.4, "duplicate-file": 0.2})
+
+
+def simulator(market: str) -> Simulator:
+    found = load_simulator(market)
+    assert found is not None
+    return found
+
+
+def assert_true(folder: Path, shuffle: int | None = None) -> None:
+    database = process(folder, f"sqlite:///{folder / 'eis.db'}", shuffle=shuffle)
+    try:
+        differences = compare_truth(database, read_truth(folder / "truth.jsonl"))
+        assert not differences, describe(differences)
+    finally:
+        database.dispose()
+
+
+def test_every_market_has_a_simulator_that_is_found_by_its_entry_point() -> None:
+    assert set(simulated_markets()) == {"be", "fr", "nl"}
+    assert [simulator(market).market for market in simulated_markets()] == ["BE", "FR", "NL"]
+    assert load_simulator("xx") is None
+
+
+@each_market
+def test_lives_without_a_fault_are_accepted_whole(market: str, tmp_path: Path) -> None:
+    count = simulator(market).simulate(Scenario(30, 9, 4, daily_share=0.05), tmp_path)
+    assert len(count.by_type) >= 4
+    assert count.messages > 200
+    assert_true(tmp_path)
+
+
+@each_market
+@pytest.mark.parametrize("shuffle", [None, 3])
+def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int | None, tmp_path: Path) -> None:
+    simulator(market).simulate(Scenario(15, 6, 8, daily_share=0.05, faults=DISTURBED), tmp_path)
+    lines = list(read_truth(tmp_path / "truth.jsonl"))
+    assert any(line.twin for line in lines)
+    assert_true(tmp_path, shuffle)
+
+
+@each_market
+def test_equal_scenarios_give_equal_bytes(market: str, tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "other"):
+        simulator(market).simulate(Scenario(5, 4, 2, faults=DISTURBED), tmp_path / name)
+        files = sorted((tmp_path / name / "envelopes").iterdir())
+        written.append([(file.name, file.read_bytes()) for file in files])
+    assert written[0] == written[1]
+
+
+@each_market
+def test_a_folder_that_holds_a_simulation_is_not_written_over(market: str, tmp_path: Path) -> None:
+    simulator(market).simulate(Scenario(2, 2, 2), tmp_path)
+    with pytest.raises(FileExistsError):
+        simulator(market).simulate(Scenario(2, 2, 2), tmp_path)
+
+
+def test_the_gateway_names_no_market_and_starts_without_simulators(project_root: Path) -> None:
+    files = [file for file in (project_root / "energycomm").rglob("*.py") if "scripts" not in file.parts]
+    named = [str(file) for file in files if re.search(r"(?:from|import) adapters\.[a-z]{2}_", file.read_text())]
+    assert named == []
+    loaded = "import sys, energycomm.cli; print([name for name in sys.modules if '.simulator' in name])"
+    shown = subprocess.run([sys.executable, "-c", loaded], cwd=project_root, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

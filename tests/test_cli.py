@@ -1,0 +1,77 @@
+"""The command line: every outcome is words and an exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from energycomm import cli
+from energycomm.commands import config
+from energycomm.errors import ExitCode, UserError
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--version` says what is installed."""
+    assert cli.main(["--version"]) == ExitCode.OK
+    assert capsys.readouterr().out == f"energycomm {version('energycomm')}\n"
+
+
+@pytest.mark.parametrize("typed", [[], ["nonsense"], ["config", "show", "--colour"], ["config", "show", "extra"]])
+def test_what_cannot_be_understood_is_exit_code_3(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong usage is told apart from unreadable envelopes, which are code 2."""
+    assert cli.main(typed) == ExitCode.USAGE
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_users_mistake_is_words_and_advice(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No traceback, and the exit code that the error carries."""
+
+    def broken() -> None:
+        raise UserError("The disk is full.", "Make room.", ExitCode.DATABASE)
+
+    monkeypatch.setattr(config, "load", broken)
+    assert cli.main(["config", "show"]) == ExitCode.DATABASE
+    assert capsys.readouterr().err == "error: The disk is full.\n       Make room.\n"
+
+
+def test_a_mistake_of_the_program_is_code_5_and_keeps_its_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is ours to repair can be reported with what is needed to repair it."""
+
+    def broken() -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(config, "load", broken)
+    assert cli.main(["config", "show"]) == ExitCode.INTERNAL
+    shown = capsys.readouterr().err
+    assert "ZeroDivisionError: ours" in shown
+    assert "mistake of the program" in shown
+
+
+def test_help_works_with_a_broken_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who looks for the way out of a broken configuration is not stopped by it."""
+    (tmp_path / "energycomm.toml").write_text("???", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["config", "show", "--help"]) == ExitCode.OK
+    assert "Example:" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path) -> None:
+    """`energycomm ... | head` complains of nothing and has the exit code of any program whose pipe broke."""
+    program = [sys.executable, "-c", "import sys; from energycomm.cli import main; sys.exit(main(['config', 'show']))"]
+    with subprocess.Popen(program, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert complaint == b""
+    assert process.returncode == 141

@@ -1,0 +1,142 @@
+"""Imports run one way, so that each part can be read, tested and replaced without the ones above it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+COMMON = {"energycomm.kernel", "energycomm.errors"}
+LOWER = COMMON | {
+    "adapters",
+    "adapters.contract",
+    "rules",
+    "energycomm.engine",
+    "energycomm.eis",
+    "energycomm.transport",
+}
+
+ALLOWED: dict[str, set[str]] = {
+    "energycomm.kernel": set(),
+    "energycomm.errors": set(),
+    "energycomm.logs": set(),
+    "rules": {"energycomm.kernel"},
+    "adapters": COMMON,
+    "energycomm.engine": COMMON,
+    "energycomm.eis": COMMON,
+    "energycomm.transport": COMMON,
+    "energycomm.config": COMMON | {"energycomm.transport"},
+    "energycomm.simulation": COMMON,
+    "energycomm.pipeline": LOWER | {"energycomm.config"},
+}
+"""Part -> the parts that it may import besides itself."""
+
+TOP = {
+    "energycomm.cli",
+    "energycomm.commands",
+    "energycomm.correction",
+    "energycomm.daemon",
+    "energycomm.documentation",
+    "energycomm.webservice",
+}
+
+
+def part_of(module: str) -> str:
+    """The part a module belongs to: energycomm.engine.catalogue -> energycomm.engine, rules.predicates -> rules."""
+    names = module.split(".")
+    if names[0] == "adapters" and names[2:3] == ["simulator"]:
+        return ".".join(names[:3])
+    return ".".join(names[:2]) if names[0] in ("energycomm", "adapters") else names[0]
+
+
+def sources() -> list[Path]:
+    return sorted(path for folder in ("energycomm", "adapters", "rules") for path in (ROOT / folder).rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    """Line and module of everything of ours that a file imports, inside functions and for type checking too."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join(module_name(path).split(".")[: -node.level]) + "." + base
+            # `from energycomm import logs` imports the part energycomm.logs.
+            found += [
+                (node.lineno, f"{base}.{alias.name}" if base in ("energycomm", "adapters") else base)
+                for alias in node.names
+            ]
+    return [
+        (line, name)
+        for line, name in found
+        if name.split(".")[0] in ("energycomm", "adapters", "rules", "assistant", "tests", "benchmarks")
+    ]
+
+
+def violations(path: Path) -> list[str]:
+    here = part_of(module_name(path))
+    wrong = []
+    for line, name in imports(path):
+        there = part_of(name)
+        if there == here or (here == "energycomm"):
+            continue
+        if here in TOP:
+            fine = there.split(".")[0] in ("energycomm", "adapters", "rules")
+        elif here.endswith(".simulator"):
+            # It writes a market's envelopes from simulated lives, in the words of that market's adapter.
+            fine = there in COMMON | {"energycomm.simulation", here.removesuffix(".simulator"), "adapters.contract"}
+        elif here.startswith("adapters."):
+            fine = there in ALLOWED["adapters"] | {"adapters.contract"}
+        else:
+            fine = there in ALLOWED.get(here, set())
+        if not fine:
+            wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} imports {name}")
+    return wrong
+
+
+def test_imports_run_one_way() -> None:
+    """Commands and daemon import the pipeline, that imports adapters, engine, store and transport, these the kernel."""
+    assert [line for path in sources() for line in violations(path)] == []
+
+
+def test_every_part_has_its_place() -> None:
+    """A new part of the gateway is placed in the order before anything imports it."""
+    parts = {part_of(module_name(path)) for path in sources()} - {"energycomm"}
+    unplaced = {part for part in parts if part not in ALLOWED and part not in TOP and not part.startswith("adapters")}
+    assert unplaced == set()
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "fine"),
+    [
+        ("energycomm/kernel/x.py", "from energycomm.engine import port", False),
+        ("energycomm/kernel/x.py", "from energycomm import errors", False),
+        ("energycomm/pipeline/x.py", "def f():\n    import energycomm.commands.process", False),
+        ("adapters/fr_enedis/x.py", "from adapters.nl_edsn import y", False),
+        ("adapters/fr_enedis/x.py", "from adapters.contract import Sniff", True),
+        ("energycomm/commands/x.py", "import assistant.chat", False),
+        ("energycomm/commands/x.py", "from energycomm.pipeline import inbound", True),
+        ("adapters/fr_enedis/simulator/x.py", "from energycomm.simulation.lives import Life", True),
+        ("adapters/fr_enedis/x.py", "from adapters.fr_enedis.simulator import drafts", False),
+        ("adapters/fr_enedis/x.py", "from energycomm.simulation.lives import Life", False),
+        ("rules/predicates.py", "from energycomm.eis import tables", False),
+    ],
+)
+def test_the_check_finds_an_import_that_runs_the_other_way(
+    file: str, line: str, fine: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The check itself is checked with imports that must and must not pass."""
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(line, "utf-8")
+    assert (violations(path) == []) is fine

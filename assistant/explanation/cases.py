@@ -7,7 +7,7 @@ from sqlalchemy import Engine, distinct, func, select
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
-from energycomm.eis.messages import moment
+from energycomm.kernel.instants import instant
 
 FREED = ("accepted", "treated")
 
@@ -71,7 +71,7 @@ def past_cases(engine: Engine, code: str, kind: str, besides: int, limit: int = 
                 cases.append(
                     Case(
                         message_id=message_id,
-                        at=moment(change[0]).date().isoformat(),
+                        at=instant(change[0]).date().isoformat(),
                         state=state,
                         by=change[1] or "",
                         why=change[2] or "",

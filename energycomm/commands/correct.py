@@ -26,10 +26,9 @@ from energycomm.correction.cases import read_cases, stuck_ids
 from energycomm.correction.loop import loop as run_loop
 from energycomm.correction.script import load_scripts
 from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
-from energycomm.eis.messages import micros_of
 from energycomm.errors import UserError
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.replay import mark
 
 app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, corrected, replayed.")
@@ -70,10 +69,10 @@ def analyse(
     with open_store(load()) as store:
         cases = judged_cases(store.engine, day)
         before = None if earlier is None else judged_cases(store.engine, earlier)
-    now = now_micros() if day is None else micros_of(day)
+    now = now_micros() if day is None else micros(day)
     found = groups(cases, by, now)
     if before is not None and earlier is not None:
-        changes = compare(groups(before, by, micros_of(earlier)), found)[:limit]
+        changes = compare(groups(before, by, micros(earlier)), found)[:limit]
         compared = [(one.key, one.then, one.now, f"{one.difference:+d}") for one in changes]
         _answer(form, (by, "then", "now", "change"), compared, changes)
         return

@@ -19,8 +19,8 @@ from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.problems import Problem
 from energycomm.engine.rule import Rule
 from energycomm.errors import UserError
+from energycomm.kernel.instants import micros
 from energycomm.pipeline.gateway import open_engine, open_store
-from energycomm.pipeline.instants import micros
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 rules_app = app

@@ -14,9 +14,9 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.instants import micros, now_micros
 from energycomm.pipeline.replay import correct, mark, replay, replay_alone
 from energycomm.pipeline.rows import insert_numbered
 

@@ -14,9 +14,8 @@ from energycomm.correction.cases import STUCK, Case, Found, read_cases, stuck_id
 from energycomm.correction.evidence import Evidence, evidence_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.messages import micros_of, moment
+from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import GridCharge, GridInvoice, MeteredVolume, MeterReading
-from energycomm.pipeline.instants import local_day
 
 Dimension = Literal["code", "codes", "access-point", "rule", "operator", "type", "kind", "age", "class", "state"]
 
@@ -90,7 +89,7 @@ def judged_cases(engine: Engine, at: datetime | None = None) -> list[Judged]:
       engine: the store.
       at: as they stood at this instant; now when None. The history around them is that of today.
     """
-    cases = list(read_cases(engine, stuck_ids(engine))) if at is None else _cases_at(engine, micros_of(at))
+    cases = list(read_cases(engine, stuck_ids(engine))) if at is None else _cases_at(engine, micros(at))
     points: dict[tuple[str, str | None], set[str | None]] = defaultdict(set)
     for case in cases:
         for found in case.findings:
@@ -154,7 +153,7 @@ def _group(key: str, members: list[Judged], by: Dimension) -> Group:
         messages=len(members),
         occurrences=len(findings),
         access_points=len({one.case.identifier for one in members if one.case.identifier}),
-        oldest=moment(min(one.case.received_at for one in members)),
+        oldest=instant(min(one.case.received_at for one in members)),
         invoices=len(invoices),
         classes=dict(classes.most_common()),
         evidence=tuple(words.most_common(3)),

@@ -16,12 +16,11 @@ from energycomm.correction.script import Action, Create, LoadedScript, Modify, R
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import Conflict, reading
-from energycomm.eis.messages import moment
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
+from energycomm.kernel.instants import instant, now_micros
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.rows import insert_numbered
 
 _KINDS: dict[str, type[Modify | Reorder | Create]] = {"modify": Modify, "reorder": Reorder, "create": Create}
@@ -331,8 +330,8 @@ def campaigns(store: Store, campaign_id: int | None = None, limit: int = 100) ->
             by=row[5],
             why=row[6],
             approved_by=row[7],
-            created_at=moment(row[8]),
-            finished_at=None if row[9] is None else moment(row[9]),
+            created_at=instant(row[8]),
+            finished_at=None if row[9] is None else instant(row[9]),
             selected=row[10],
             freed=row[11],
             items=counts.get(row[0], {}),

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
+from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.verdicts import ErrorClass
-from energycomm.pipeline.instants import instant
 
 WIDESPREAD = 5
 """A rule that refuses one and the same value at so many access points may itself be wrong."""

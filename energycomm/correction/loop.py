@@ -12,8 +12,8 @@ from energycomm.correction.planning import Plan, plan, preview
 from energycomm.correction.script import LoadedScript, Replay
 from energycomm.correction.tickets import close_settled, make_tickets
 from energycomm.eis.store import Store
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.instants import now_micros
 
 DAY = 86_400_000_000
 

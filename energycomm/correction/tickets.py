@@ -14,10 +14,9 @@ from energycomm.correction.analysis import Judged
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.messages import micros_of, moment
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
-from energycomm.pipeline.instants import now_micros
+from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.rows import insert_numbered
 
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
@@ -142,10 +141,10 @@ def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = N
             evidence=msgspec.json.decode(row[6]),
             state=row[7],
             owner=row[8],
-            due=None if row[9] is None else moment(row[9]),
+            due=None if row[9] is None else instant(row[9]),
             by=row[10],
-            created_at=moment(row[11]),
-            closed_at=None if row[12] is None else moment(row[12]),
+            created_at=instant(row[11]),
+            closed_at=None if row[12] is None else instant(row[12]),
             link=row[13],
             messages=tuple(messages[row[0]]),
         )
@@ -178,7 +177,7 @@ def change_ticket(
         if owner is not None:
             tx.driver.run("UPDATE ticket SET owner = ? WHERE id = ?", (owner[:120], ticket_id))
         if due is not None:
-            tx.driver.run("UPDATE ticket SET due_at = ? WHERE id = ?", (micros_of(due), ticket_id))
+            tx.driver.run("UPDATE ticket SET due_at = ? WHERE id = ?", (micros(due), ticket_id))
         if link is not None:
             tx.driver.run("UPDATE ticket SET link = ? WHERE id = ?", (link[:400], ticket_id))
     return tickets(store, ticket_id=ticket_id)[0]

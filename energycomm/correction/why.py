@@ -11,12 +11,12 @@ from msgspec import Struct
 from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import Evidence, evidence_of
 from energycomm.correction.refold import history_before
-from energycomm.eis.messages import moment
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
+from energycomm.kernel.instants import instant
 
 AROUND = 5
 """Messages before and after that are shown."""
@@ -123,7 +123,7 @@ def why(store: Store, catalogue: Catalogue, engine: RuleEngine, message_id: int)
                 offset=offset,
                 id=one.id,
                 kind=one.kind,
-                effective=moment(one.at),
+                effective=instant(one.at),
                 state=one.state,
                 reference=one.message.reference,
             )

@@ -9,9 +9,9 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import EXIT_DATABASE, reading
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import Tally
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.records import OpenEnvelope, note
 
 LOOK_AHEAD = 64

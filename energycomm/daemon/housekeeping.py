@@ -10,9 +10,9 @@ from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.delivery import overdue
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.quarantine import give_up
 from energycomm.pipeline.records import report_gaps
 from energycomm.pipeline.retention import purge

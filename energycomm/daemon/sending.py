@@ -9,8 +9,8 @@ import structlog
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.delivery import Parcel, about_channel, deliver
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.notification import Failure, Notification, Target, take_up, tell_all
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 

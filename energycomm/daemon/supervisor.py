@@ -30,8 +30,8 @@ from energycomm.daemon.survey import survey
 from energycomm.daemon.worker import work
 from energycomm.eis.database import connect
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.targets import open_target
 
 log = structlog.get_logger()

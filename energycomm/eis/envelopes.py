@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, func, select
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import IncidentRecord
-from energycomm.eis.messages import incidents, moment
+from energycomm.eis.messages import incidents
+from energycomm.kernel.instants import instant
 
 
 class EnvelopeSummary(Struct, frozen=True, kw_only=True):
@@ -181,7 +182,7 @@ def received_numbers(engine: Engine, series_key: str) -> tuple[ReceivedNumber, .
     with reading(engine) as connection:
         rows = connection.execute(query.order_by(e.received_at, e.id)).all()
     return tuple(
-        ReceivedNumber(envelope_id=row[0], name=row[1], number=row[2], stamp=row[3], received_at=moment(row[4]))
+        ReceivedNumber(envelope_id=row[0], name=row[1], number=row[2], stamp=row[3], received_at=instant(row[4]))
         for row in rows
     )
 
@@ -197,7 +198,7 @@ def _summary(row: RowMapping) -> EnvelopeSummary:
         name=row["name"],
         sha256=row["sha256"].hex(),
         size=row["size"],
-        received_at=moment(row["received_at"]),
+        received_at=instant(row["received_at"]),
         channel=row["channel"],
         market=row["market"],
         state=row["state"],
@@ -206,7 +207,7 @@ def _summary(row: RowMapping) -> EnvelopeSummary:
         series_key=row["series_key"],
         series_number=row["series_number"],
         series_stamp=row["series_stamp"],
-        finished_at=None if row["finished_at"] is None else moment(row["finished_at"]),
+        finished_at=None if row["finished_at"] is None else instant(row["finished_at"]),
     )
 
 

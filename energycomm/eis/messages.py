@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -20,8 +20,7 @@ from energycomm.eis.message_parts import (
     Origin,
     StateRecord,
 )
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from energycomm.kernel.instants import instant, micros
 
 JSON_COLUMNS = frozenset(("content", "registers", "volumes", "positions", "lines"))
 """Columns of domain tables that hold JSON."""
@@ -95,16 +94,6 @@ class MessageDetail(Struct, frozen=True, kw_only=True):
     incidents: tuple[IncidentRecord, ...]
 
 
-def moment(micros: int) -> datetime:
-    """The instant, in UTC, of microseconds since the epoch."""
-    return EPOCH + timedelta(microseconds=micros)
-
-
-def micros_of(instant: datetime) -> int:
-    """Microseconds since the epoch of an aware datetime."""
-    return (instant - EPOCH) // timedelta(microseconds=1)
-
-
 def list_messages(
     engine: Engine, wanted: MessageFilter | None = None, *, limit: int = 50, cursor: str | None = None
 ) -> MessagePage:
@@ -149,9 +138,9 @@ def page_query(wanted: MessageFilter, limit: int, cursor: str | None) -> Select[
     if wanted.market is not None:
         query = query.where(k.market == wanted.market)
     if wanted.since is not None:
-        query = query.where(k.received_at >= micros_of(wanted.since))
+        query = query.where(k.received_at >= micros(wanted.since))
     if wanted.until is not None:
-        query = query.where(k.received_at < micros_of(wanted.until))
+        query = query.where(k.received_at < micros(wanted.until))
     by_time = wanted.since is not None or wanted.until is not None
     if cursor is not None:
         received_at, last = _read_cursor(cursor)
@@ -180,7 +169,7 @@ def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
             summary=summary,
             position=row["position"],
             xml=row["xml"],
-            waits_until=None if row["waits_until"] is None else moment(row["waits_until"]),
+            waits_until=None if row["waits_until"] is None else instant(row["waits_until"]),
             corrects=row["corrects"],
             injected_by=row["injected_by"],
             origin=None if ch_message_id is None else _origin(connection, ch_message_id),
@@ -206,7 +195,7 @@ def incidents(connection: Connection, column: str, value: int, limit: int = 1000
             value=row["value"],
             expected=row["expected"],
             advice=row["advice"],
-            at=moment(row["at"]),
+            at=instant(row["at"]),
             member_id=row["member_id"],
             ch_message_id=row["ch_message_id"],
         )
@@ -239,8 +228,8 @@ def effect_of(table: Table, row: RowMapping) -> Effect:
         elif name in JSON_COLUMNS:
             content[str(name)] = msgspec.json.decode(value)
         else:
-            content[str(name)] = moment(value) if str(name).endswith("_at") else value
-    return Effect(table=table.name, id=row["id"], at=moment(row["at"]), content=content)
+            content[str(name)] = instant(value) if str(name).endswith("_at") else value
+    return Effect(table=table.name, id=row["id"], at=instant(row["at"]), content=content)
 
 
 def _summaries() -> Select[Any]:
@@ -272,10 +261,10 @@ def _with_codes(connection: Connection, rows: Sequence[RowMapping]) -> tuple[Mes
             type=row["market_type"],
             kind=row["kind"],
             access_point=row["identifier"],
-            effective=moment(row["effective"]),
+            effective=instant(row["effective"]),
             state=row["state"],
             waits_for=row["waits_for"],
-            received_at=moment(row["received_at"]),
+            received_at=instant(row["received_at"]),
             version=row["version"],
             codes=tuple(codes.get(row["id"], ())),
         )
@@ -317,7 +306,7 @@ def _origin(connection: Connection, ch_message_id: int) -> Origin:
         envelope_id=row["envelope_id"],
         envelope=row["name"],
         sha256=row["sha256"].hex(),
-        received_at=moment(row["received_at"]),
+        received_at=instant(row["received_at"]),
         channel=row["channel"],
     )
 
@@ -331,7 +320,7 @@ def _changes(connection: Connection, message_id: int) -> tuple[StateRecord, ...]
             id=row["id"],
             before=row["before"],
             after=row["after"],
-            at=moment(row["at"]),
+            at=instant(row["at"]),
             by=row["by"],
             rules=row["hash"],
             why=row["why"],
@@ -379,7 +368,7 @@ def _notifications(connection: Connection, message_id: int) -> tuple[Notificatio
     rows = _all(connection, select(t).where(t.c.message_id == message_id).order_by(t.c.id))
     return tuple(
         Notification(
-            id=row["id"], event=row["event"], at=moment(row["at"]), state=row["state"], attempts=row["attempts"]
+            id=row["id"], event=row["event"], at=instant(row["at"]), state=row["state"], attempts=row["attempts"]
         )
         for row in rows
     )

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, RowMapping, Select, select
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
-from energycomm.eis.messages import moment
+from energycomm.kernel.instants import instant
 
 WAITING = frozenset(("sent", "acknowledged", "in-course"))
 """States in which an answer is awaited."""
@@ -115,7 +115,7 @@ def show_request(engine: Engine, request_id: int) -> RequestDetail | None:
         last_error=row["last_error"],
         steps=tuple(
             RequestStep(
-                at=moment(step["at"]),
+                at=instant(step["at"]),
                 state=step["state"],
                 code=step["code"],
                 text=step["text"],
@@ -142,11 +142,11 @@ def _summary(row: RowMapping) -> RequestSummary:
         market_reference=row["market_reference"],
         state=row["state"],
         answer_code=row["answer_code"],
-        created_at=moment(row["created_at"]),
-        answer_by=moment(row["answer_by"]),
+        created_at=instant(row["created_at"]),
+        answer_by=instant(row["answer_by"]),
         overdue=late,
     )
 
 
 def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else moment(micros)
+    return None if micros is None else instant(micros)

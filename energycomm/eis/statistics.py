@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, Engine, func, select, text
 
 from energycomm.eis import tables
 from energycomm.eis.database import is_sqlite, reading
-from energycomm.eis.messages import moment
+from energycomm.kernel.instants import instant
 
 
 class MessageCount(Struct, frozen=True, kw_only=True):
@@ -118,9 +118,9 @@ def _oldest(connection: Connection) -> Waiting | None:
         return None
     return Waiting(
         message_id=row[0],
-        received_at=moment(row[1]),
+        received_at=instant(row[1]),
         waits_for=row[2],
-        waits_until=None if row[3] is None else moment(row[3]),
+        waits_until=None if row[3] is None else instant(row[3]),
     )
 
 

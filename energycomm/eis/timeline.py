@@ -11,7 +11,8 @@ from sqlalchemy import Connection, Engine, Select, Table, select
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
-from energycomm.eis.messages import current_codes, effect_of, micros_of, moment
+from energycomm.eis.messages import current_codes, effect_of
+from energycomm.kernel.instants import instant, micros
 
 NO_LATER = (1 << 62) - 1
 
@@ -76,9 +77,7 @@ def timelines(
       until: only what took effect before this instant.
       limit: how many entries of each kind at most; the latest ones are given.
     """
-    span = Span(
-        -NO_LATER if since is None else micros_of(since), NO_LATER if until is None else micros_of(until), limit
-    )
+    span = Span(-NO_LATER if since is None else micros(since), NO_LATER if until is None else micros(until), limit)
     with reading(engine) as connection:
         points = {row[1]: row[0] for row in connection.execute(point_query(identifier))}
         entries = {known: _known(connection, point_id, span) for known, point_id in points.items()}
@@ -137,13 +136,13 @@ def _messages(connection: Connection, point_id: int, span: Span) -> list[Entry]:
             "kind": row["kind"],
             "type": row["market_type"],
             "state": row["state"],
-            "received_at": moment(row["received_at"]),
+            "received_at": instant(row["received_at"]),
             "codes": codes.get(row["id"], []),
             "waits_for": row["waits_for"],
             "version": row["version"],
         }
         plain = {name: value for name, value in content.items() if value not in (None, [])}
-        entries.append(Entry(at=moment(row["effective"]), what="message", message_id=row["id"], content=plain))
+        entries.append(Entry(at=instant(row["effective"]), what="message", message_id=row["id"], content=plain))
     return entries
 
 
@@ -168,5 +167,5 @@ def _refused(connection: Connection, identifier: str, span: Span) -> list[tuple[
             "envelope_id": envelope_id,
             "codes": list(connection.execute(codes.order_by(incident.id)).scalars()),
         }
-        entries.append((market, Entry(at=moment(received_at), what="refused", message_id=None, content=content)))
+        entries.append((market, Entry(at=instant(received_at), what="refused", message_id=None, content=content)))
     return entries

@@ -17,12 +17,12 @@ from energycomm.eis import tables
 from energycomm.eis.store import AccessPointRow, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.effects import Rows
 from energycomm.pipeline.fold import Entry, Fold, Judge, business_key, judge_alone
-from energycomm.pipeline.instants import micros, now_micros
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Change, Reassessment
 from energycomm.pipeline.rows import (

@@ -16,7 +16,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
-from energycomm.pipeline.instants import instant, now_micros
+from energycomm.kernel.instants import instant, now_micros
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.transport.breaker import ABOUT_ONE_ITEM
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError

@@ -16,9 +16,9 @@ from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import EndOfSupply, KernelMessage
 from energycomm.pipeline.facts import WH_PER_UNIT, event_key, find_original, generation_for, register_key
-from energycomm.pipeline.instants import micros
 from energycomm.pipeline.state import (
     MAX_CHARGES,
     MAX_REQUESTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from energycomm.kernel.history import History, RegisterFacts
+from energycomm.kernel.instants import instant, local_day
 from energycomm.kernel.messages import (
     GridCharge,
     KernelMessage,
@@ -11,7 +12,6 @@ from energycomm.kernel.messages import (
 )
 from energycomm.kernel.parts import Register
 from energycomm.kernel.requests import MeterReadingSubmission
-from energycomm.pipeline.instants import instant, local_day
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState
 
 WH_PER_UNIT: dict[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}

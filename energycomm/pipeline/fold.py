@@ -13,11 +13,11 @@ from msgspec import Struct, field
 
 from energycomm.kernel.family import FUNCTION_RANK, RANK
 from energycomm.kernel.history import NO_HISTORY, History
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Action, Verdict
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
 from energycomm.pipeline.facts import history_of
-from energycomm.pipeline.instants import micros
 from energycomm.pipeline.state import AccessPointState, dump_state
 
 CHECKPOINT_EVERY = 12

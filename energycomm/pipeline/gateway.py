@@ -17,9 +17,9 @@ from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.quarantine import give_up
 from energycomm.transport.keys import KeyRing, read_keys

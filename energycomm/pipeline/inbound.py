@@ -21,10 +21,10 @@ from energycomm.eis.archive import Archived
 from energycomm.eis.database import Conflict
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
+from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Tally
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.markets import dispatch, series_of
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.transport.codes import refuse

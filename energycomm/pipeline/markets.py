@@ -7,8 +7,8 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from adapters.contract import Adapter, Series, Sniff
+from energycomm.kernel.instants import set_zone
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.instants import set_zone
 
 GROUP = "energycomm.adapters"
 

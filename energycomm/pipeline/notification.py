@@ -19,7 +19,7 @@ from msgspec import Struct
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
-from energycomm.pipeline.instants import now_micros
+from energycomm.kernel.instants import now_micros
 
 SECOND = 1_000_000
 LEASE = 300 * SECOND

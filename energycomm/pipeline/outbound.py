@@ -20,11 +20,11 @@ from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import History
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Judge
-from energycomm.pipeline.instants import micros, now_micros
 from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_change, verdict_why
 from energycomm.pipeline.state import RequestMemory, load_state
 

@@ -11,10 +11,10 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.kernel.instants import now_micros
 from energycomm.kernel.safexml import prescan
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import Tally
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.rows import incident_row, insert_numbered
 from energycomm.transport.forms import HEAD, XML_HEAD, json_root, namespaces_of, text_root
 from energycomm.transport.members import BrokenMember, Member

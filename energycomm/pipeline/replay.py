@@ -15,10 +15,10 @@ from energycomm.eis import tables
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.history import NO_HISTORY
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import Fold
-from energycomm.pipeline.instants import micros, now_micros
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Change, Reassessment
 from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_why

@@ -27,7 +27,7 @@ from energycomm.daemon.worker import Worker
 from energycomm.eis import migrations, tables
 from energycomm.eis.database import opened
 from energycomm.errors import UserError
-from energycomm.pipeline.instants import now_micros
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.transport.memory import MemoryOut
 from tests.daemon.conftest import Notes, Office

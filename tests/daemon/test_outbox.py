@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from energycomm.eis import tables
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import retention
-from energycomm.pipeline.instants import now_micros
 from energycomm.pipeline.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.pipeline.targets import FolderTarget, Webhook

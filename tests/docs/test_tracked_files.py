@@ -24,7 +24,7 @@ EXCEPTIONS: dict[str, str] = {
     "energycomm/engine/validity.py": "one check",
     "energycomm/errors.py": "imported by all parts: whatever else stood here, all would import",
     "energycomm/kernel/family.py": "one table",
-    "energycomm/pipeline/instants.py": "one conversion, both ways",
+    "energycomm/kernel/instants.py": "one conversion, both ways",
     "energycomm/simulation/scenario.py": "one value",
     "rules/predicates.py": "analysts find every predicate in one file",
 }

@@ -13,9 +13,10 @@ from sqlalchemy import Engine, Select, func, select, text
 from energycomm.eis import tables
 from energycomm.eis.database import connect, is_sqlite, reading, writing
 from energycomm.eis.envelopes import envelopes_query
-from energycomm.eis.messages import MessageFilter, moment, page_query
+from energycomm.eis.messages import MessageFilter, page_query
 from energycomm.eis.store import Store
 from energycomm.eis.timeline import Span, domain_query, message_query, point_query
+from energycomm.kernel.instants import instant
 from tests.eis.rows import DAY, NOW, put_member, row
 
 MESSAGES = 50_000
@@ -141,8 +142,8 @@ LISTS: dict[str, Select[Any]] = {
     "code": page_query(MessageFilter(code="FR-R03"), 50, None),
     "access point": page_query(MessageFilter(access_point=PRM), 50, None),
     "access point and state": page_query(MessageFilter(access_point=PRM, state="rejected"), 50, None),
-    "period": page_query(MessageFilter(since=moment(NOW + 40 * DAY), until=moment(NOW + 41 * DAY)), 50, None),
-    "period, next page": page_query(MessageFilter(until=moment(NOW + 41 * DAY)), 50, f"{NOW + 40 * DAY}-20100"),
+    "period": page_query(MessageFilter(since=instant(NOW + 40 * DAY), until=instant(NOW + 41 * DAY)), 50, None),
+    "period, next page": page_query(MessageFilter(until=instant(NOW + 41 * DAY)), 50, f"{NOW + 40 * DAY}-20100"),
     "type that is not there": page_query(MessageFilter(market="FR", type="X13"), 50, None),
     "point": point_query(PRM),
     "messages of a point": message_query(77, Span(0, 10**17, 100)),

@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 
 from energycomm.eis import tables
 from energycomm.eis.envelopes import list_envelopes, received_numbers, series_keys, show_envelope
-from energycomm.eis.messages import MessageFilter, list_messages, micros_of, moment, show_message
+from energycomm.eis.messages import MessageFilter, list_messages, show_message
 from energycomm.eis.statistics import statistics
 from energycomm.eis.store import Store
 from energycomm.eis.timeline import timelines
+from energycomm.kernel.instants import instant, micros
 from tests.eis.rows import DAY, NOW, put, put_ch_messages, put_kernel_message, reject
 
 PRM = "30001234567890"
@@ -67,8 +68,8 @@ def found(engine: Engine, **wanted: object) -> list[int]:
 
 
 def test_instants_go_to_the_database_and_back() -> None:
-    for micros in (0, -1, NOW + 1, -DAY * 40_000):
-        assert micros_of(moment(micros)) == micros
+    for number in (0, -1, NOW + 1, -DAY * 40_000):
+        assert micros(instant(number)) == number
 
 
 def test_messages_are_found_by_what_people_know_of_them(engine: Engine, filled: dict[str, int]) -> None:
@@ -84,11 +85,11 @@ def test_messages_are_found_by_what_people_know_of_them(engine: Engine, filled: 
     assert found(engine, type="R151") == []
     assert found(engine, market="NL") == []
     assert found(engine, envelope=1) == [rejected, read, start]
-    assert found(engine, since=moment(NOW + 1)) == [rejected]
-    assert found(engine, until=moment(NOW + 1)) == [waiting, read, start]
+    assert found(engine, since=instant(NOW + 1)) == [rejected]
+    assert found(engine, until=instant(NOW + 1)) == [waiting, read, start]
 
 
-@pytest.mark.parametrize("wanted", [{}, {"until": moment(NOW + 2 * DAY)}, {"state": "accepted"}])
+@pytest.mark.parametrize("wanted", [{}, {"until": instant(NOW + 2 * DAY)}, {"state": "accepted"}])
 def test_pages_show_every_message_once(store: Store, engine: Engine, wanted: dict[str, object]) -> None:
     """Also when all arrived at the same instant."""
     with store.transaction() as tx:
@@ -124,7 +125,7 @@ def test_a_message_is_shown_with_its_whole_chain(engine: Engine, filled: dict[st
         ("received", "accepted", "kernel", "ab" * 32)
     ]
     assert [(e.table, e.content["reference"]) for e in shown.effects] == [("supply_period", "R1")]
-    assert shown.effects[0].content["ended_at"] == moment(30 * DAY)
+    assert shown.effects[0].content["ended_at"] == instant(30 * DAY)
     assert [n.event for n in shown.notifications] == ["supply-started"]
     assert shown.findings == ()
 
@@ -156,13 +157,13 @@ def test_a_message_without_ch_message_is_shown_too(engine: Engine, filled: dict[
     shown = show_message(engine, filled["waiting"])
     assert shown is not None
     assert shown.origin is None
-    assert shown.waits_until == moment(NOW)
+    assert shown.waits_until == instant(NOW)
     assert show_message(engine, 10**9) is None
 
 
 def test_a_timeline_tells_what_happened_in_order(engine: Engine, filled: dict[str, int]) -> None:
     (line,) = timelines(engine, PRM)
-    assert [(micros_of(entry.at), entry.what) for entry in line.entries] == [
+    assert [(micros(entry.at), entry.what) for entry in line.entries] == [
         (10 * DAY, "message"),
         (10 * DAY, "message"),
         (10 * DAY, "supply_period"),
@@ -175,7 +176,7 @@ def test_a_timeline_tells_what_happened_in_order(engine: Engine, filled: dict[st
     assert line.entries[5].content["state"] == "rejected"
     assert line.entries[6].content["codes"] == ["XSD"]
     assert line.complete
-    (part,) = timelines(engine, PRM, since=moment(15 * DAY), until=moment(25 * DAY))
+    (part,) = timelines(engine, PRM, since=instant(15 * DAY), until=instant(25 * DAY))
     assert [entry.message_id for entry in part.entries] == [filled["rejected"]]
     (latest,) = timelines(engine, PRM, limit=1)
     assert [e.message_id for e in latest.entries if e.what == "message"] == [filled["rejected"]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from energycomm.eis import tables
 from energycomm.kernel.codec import decode, decode_json, encode, encode_json
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.pipeline.effects import Step, store_reading
-from energycomm.pipeline.instants import micros
 from energycomm.pipeline.state import AccessPointState
 from tests.pipeline.story import day, reading
 

@@ -13,8 +13,8 @@ from datetime import datetime, time
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.correction.script import Create, Parameter, Script, Selection
+from energycomm.kernel.instants import instant, micros
 from energycomm.kernel.messages import AccessPointData, ContractTerms, EndOfSupply, KernelMessage, StartOfSupply
-from energycomm.pipeline.instants import instant, micros
 
 ENTRY = {"FR": ("C15", "MES")}
 """Market -> message type and event of an entry that says no more than that supply begins."""

@@ -7,7 +7,6 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 _zones: dict[str, str] = {}
 
@@ -18,9 +17,9 @@ def set_zone(market: str, name: str) -> None:
     _zone.cache_clear()
 
 
-def micros(instant: datetime) -> int:
+def micros(at: datetime) -> int:
     """Microseconds since 1970-01-01T00:00:00Z of an aware datetime."""
-    delta = instant - EPOCH
+    delta = at - EPOCH
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 

@@ -459,6 +459,58 @@ note = Table(
     Index(None, "ticket_id"),
 )
 
+# --- who may do what, and who did --------------------------------------------------------------------------------------
+
+api_token = Table(
+    "api_token",
+    metadata,
+    _id(),
+    Column("label", String(120), nullable=False, comment="What the token is for, in its owner's words."),
+    Column("hash", LargeBinary(32), nullable=False, unique=True, comment="SHA-256 of the token, which is not kept."),
+    Column("person", String(120), nullable=False, comment="In whose name it acts."),
+    Column("roles", String(200), nullable=False, comment="Separated by spaces."),
+    Column("scopes", String(200), nullable=False, comment="Separated by spaces."),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", String(120), nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Column("revoked_by", String(120)),
+    Column("used_at", BigInteger, comment="Last use, to the minute."),
+    Index(None, "person"),
+    comment="What programs, and people while nothing else is set up, sign in with.",
+)
+
+web_session = Table(
+    "web_session",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of the cookie's value."),
+    Column("purpose", String(8), nullable=False, comment="session, or login while a sign-in is under way."),
+    Column("person", String(120), nullable=False),
+    Column("content", Text, nullable=False, comment="JSON: roles, CSRF token; or what the sign-in has to remember."),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index(None, "expires_at"),
+    Index(None, "person"),
+    comment="Who is signed in to the pages.",
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    _id(),
+    Column("at", BigInteger, nullable=False),
+    Column("person", String(120), nullable=False),
+    Column("via", String(140), nullable=False, comment="token and its number, session, command."),
+    Column("action", String(10), nullable=False, comment="read, change, refused, sign-in"),
+    Column("what", String(200), nullable=False, comment="Method and path of the route, or the command."),
+    Column("subject", String(400), nullable=False, comment="Of whom or what: access point, message, filter."),
+    Column("status", SmallInteger, nullable=False, comment="HTTP status that was answered."),
+    Column("address", String(64), nullable=False),
+    Index(None, "at", "id"),
+    Index(None, "person", "at"),
+    comment="Every read of personal data and every change by way of the web; never changed.",
+)
+
 # --- the domain: what is known of an access point -------------------------------------------------------------------
 # Every row: id, access_point_id, at (effective instant of its cause), message_id (its cause).
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 from sqlalchemy import Engine
 
+from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.config import load
 from energycomm.eis import migrations
 from energycomm.eis.comparison import canonical, differences
@@ -20,8 +19,6 @@ from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 STATES = {
     "empty": "has no tables yet: run `energycomm eis upgrade`",
@@ -37,7 +34,7 @@ def eis() -> None:
 
 
 @app.command()
-def upgrade(json: AsJson = False) -> None:
+def upgrade(json: Json = False) -> None:
     """Create the tables of this version, or bring those of an older one up to it; safe to repeat.
 
     Example: energycomm eis upgrade
@@ -46,7 +43,7 @@ def upgrade(json: AsJson = False) -> None:
         before, now = migrations.upgrade(engine)
         address = shown(engine)
     if json:
-        _print_json({"database": address, "before": before, "now": now})
+        print_json({"database": address, "before": before, "now": now})
     elif before == now:
         typer.echo(f"{address} is at revision {now} already")
     else:
@@ -54,7 +51,7 @@ def upgrade(json: AsJson = False) -> None:
 
 
 @app.command()
-def status(json: AsJson = False) -> None:
+def status(json: Json = False) -> None:
     """Say whether the database can be used by this version; exit code 4 when not.
 
     Example: energycomm eis status
@@ -63,7 +60,7 @@ def status(json: AsJson = False) -> None:
         found = migrations.status(engine)
         address = shown(engine)
     if json:
-        _print_json({"database": address, **found._asdict()})
+        print_json({"database": address, **found._asdict()})
     else:
         typer.echo(f"{address} {STATES[found.state]}")
         typer.echo(f"revision {found.current or 'none'}, this program needs {found.head}")
@@ -73,7 +70,7 @@ def status(json: AsJson = False) -> None:
 
 @app.command()
 def stats(
-    json: AsJson = False,
+    json: Json = False,
     top: Annotated[int, typer.Option("--top", min=1, help="How many error codes to show.")] = 10,
 ) -> None:
     """Count messages by market, type and state, error codes, envelopes, and the rows of every table.
@@ -84,7 +81,7 @@ def stats(
         counted = statistics(engine, top=top)
         address = shown(engine)
     if json:
-        _print_json({"database": address, **msgspec.to_builtins(counted)})
+        print_json({"database": address, **msgspec.to_builtins(counted)})
     else:
         _print_statistics(counted)
 
@@ -92,7 +89,7 @@ def stats(
 @app.command()
 def compare(
     other: Annotated[str, typer.Argument(help="Address of the other database: sqlite:///path or postgresql://...")],
-    json: AsJson = False,
+    json: Json = False,
 ) -> None:
     """Tell whether another store knows the same, whatever the order and time it learned it; exit code 1 when not.
 
@@ -101,7 +98,7 @@ def compare(
     with _ready(load().database_url) as first, _ready(other) as second:
         found = differences(canonical(first), canonical(second))
     if json:
-        _print_json({"equal": not found, "differences": found})
+        print_json({"equal": not found, "differences": found})
     else:
         for line in found or ["both stores know the same"]:
             typer.echo(line)
@@ -118,15 +115,15 @@ def _ready(url: str) -> Iterator[Engine]:
 
 def _print_statistics(counted: Statistics) -> None:
     messages = [(row.market, row.type, row.state, str(row.messages)) for row in counted.messages]
-    _print_rows("Kernel messages", ("market", "type", "state", "messages"), messages)
+    _print_part("Kernel messages", ("market", "type", "state", "messages"), messages)
     codes = [(row.code, str(row.messages), row.comment) for row in counted.codes]
-    _print_rows("most frequent error codes", ("error code", "messages", "for example"), codes)
+    _print_part("most frequent error codes", ("error code", "messages", "for example"), codes)
     for title, found in (
         ("envelopes", counted.envelopes),
         ("incidents and notes", counted.incidents),
         ("notifications", counted.notifications),
     ):
-        _print_rows(title, (title, "number"), [(name, str(number)) for name, number in found.items()])
+        _print_part(title, (title, "number"), [(name, str(number)) for name, number in found.items()])
     oldest = counted.oldest_waiting
     if oldest is not None:
         reason = f", for {oldest.waits_for}" if oldest.waits_for else ""
@@ -135,7 +132,7 @@ def _print_statistics(counted: Statistics) -> None:
     sizes = [
         (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows
     ]
-    _print_rows("tables", ("table", "rows", "size"), sizes)
+    _print_part("tables", ("table", "rows", "size"), sizes)
     typer.echo(f"the database takes {_size(counted.bytes)}")
 
 
@@ -143,20 +140,7 @@ def _size(number: int) -> str:
     return f"{number / 1_000_000:.1f} MB"
 
 
-def _print_rows(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """A table for a person, lines with tabs for a program; nothing when there are no rows."""
-    if not rows:
-        return
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        for row in rows:
-            typer.echo("\t".join((title, *row)))
-        return
-    table = Table(*head, title=title, title_justify="left")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def _print_json(content: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+def _print_part(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """A part of the answer, under its title for a person, each line beginning with it for a program."""
+    if rows:
+        print_rows(head, rows, title, led=True)

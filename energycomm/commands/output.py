@@ -34,7 +34,12 @@ def print_json(content: Any) -> None:
 
 
 def print_rows(
-    head: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, *, aligned: bool = False
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    *,
+    aligned: bool = False,
+    led: bool = False,
 ) -> None:
     """Print rows: a table on a terminal; when piped one line a row with tabs between and no head.
 
@@ -43,6 +48,7 @@ def print_rows(
       rows: the rows.
       title: words above the table.
       aligned: for summaries that people read in logs: when piped, columns in line under their head.
+      led: for answers of several tables: when piped, each line begins with the title.
     """
     console = Console(highlight=False)
     lines = [[_cell(value) for value in row] for row in rows]
@@ -53,7 +59,7 @@ def print_rows(
         return
     if not console.is_terminal:
         for line in lines:
-            typer.echo("\t".join(line))
+            typer.echo("\t".join([title, *line] if led and title else line))
         return
     table = Table(*head, title=title, title_justify="left")
     for line in lines:

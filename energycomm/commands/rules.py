@@ -7,11 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.config import load
 from energycomm.correction.impact import catalogue_named, differences, impact
 from energycomm.engine.catalogue import Catalogue, read_catalogue
@@ -29,7 +28,6 @@ BROKEN = 2
 """Exit code when a rule file is broken."""
 
 Folder = Annotated[Path | None, typer.Option("--rules", help="Folder of rules; that of the configuration by default.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Format(StrEnum):
@@ -68,13 +66,13 @@ def list_rules(
         and (on is None or rule.in_force(_day(on)))
     ]
     if json:
-        _print_json({"version": catalogue.version, "rules": [as_data(rule) for rule in found]})
+        print_json({"version": catalogue.version, "rules": [as_data(rule) for rule in found]})
         return
     rows: list[tuple[str, ...]] = [
         (rule.error_code or asked(rule), rule.code, rule.rule_set, rule.severity if rule.judges else "", rule.title)
         for rule in found
     ]
-    _print_rows(("code", "rule", "set", "severity", "title"), rows, f"{len(rows)} rules, version {catalogue.version}")
+    print_rows(("code", "rule", "set", "severity", "title"), rows, f"{len(rows)} rules, version {catalogue.version}")
 
 
 @app.command()
@@ -97,7 +95,7 @@ def show(
         advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
         raise UserError(f"No rule has the code {code}.", advice)
     if json:
-        _print_json([as_data(rule) for rule in found])
+        print_json([as_data(rule) for rule in found])
         return
     console = Console(soft_wrap=True, highlight=False)
     for rule in found:
@@ -124,7 +122,7 @@ def check(
     catalogue, problems = read_catalogue(place)
     if json:
         told = [problem._asdict() for problem in problems]
-        _print_json({"version": catalogue.version, "rules": len(catalogue.rules), "problems": told})
+        print_json({"version": catalogue.version, "rules": len(catalogue.rules), "problems": told})
     elif problems:
         _print_problems(place, problems)
     else:
@@ -178,7 +176,7 @@ def impact_(
     with open_store(config) as store:
         found = impact(store, engine, micros(begin))
     if json:
-        _print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
+        print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
         return
     typer.echo(f"{found.judged} messages judged again, {len(found.shifts)} verdicts would change", err=True)
     for words, number in found.counts():
@@ -187,7 +185,7 @@ def impact_(
         (str(one.message_id), one.kind, one.access_point, one.words) for one in found.shifts[:limit]
     ]
     if rows:
-        _print_rows(("message", "kind", "access point", "change"), rows, "Messages")
+        print_rows(("message", "kind", "access point", "change"), rows, "Messages")
 
 
 @app.command()
@@ -203,7 +201,7 @@ def diff(
     with open_store(load()) as store:
         found = differences(catalogue_named(store, old), catalogue_named(store, new))
     if json:
-        _print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
+        print_json([{"change": change, "what": what, "how": how} for change, what, how in found])
         return
     if not found:
         typer.echo("The rules and code lists are the same.", err=True)
@@ -264,19 +262,3 @@ def _day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise UserError(f"{text} is no day.", "Write it YYYY-MM-DD.") from None
-
-
-def _print_rows(head: tuple[str, ...], rows: list[tuple[str, ...]], title: str) -> None:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        for row in rows:
-            typer.echo("\t".join(row))
-        return
-    table = Table(*head, title=title, title_justify="left")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def _print_json(content: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

@@ -73,31 +73,5 @@ def drop_rows(tx: Writing, table: Table, condition: str, column: str, values: Se
     return len(rows)
 
 
-def withdraw(tx: Writing, access_point_id: int, at: int, why: str, now: int) -> int:
-    """Take back what messages effective at or after `at` did to an access point; how many rows that touched."""
-    touched = 0
-    for table, statement in _WITHDRAWALS:
-        rows = tx.driver.rows(statement, (access_point_id, at))
-        keep_images(tx, table, rows, why, now)
-        tx.driver.delete(table, [row[0] for row in rows])
-        touched += len(rows)
-    ended = tx.driver.rows(_ENDED, (access_point_id, at))
-    change_rows(
-        tx,
-        tables.supply_period,
-        ("ended_at", "end_reason", "end_message_id"),
-        [(row[0], None, None, None) for row in ended],
-        why,
-        now,
-    )
-    return touched + len(ended)
-
-
 def _all(table: Table) -> str:
     return f"SELECT {quoted(column_names(table))} FROM {table.name} WHERE true"
-
-
-_WITHDRAWALS = tuple(
-    (table, f"{_all(table)} AND access_point_id = ? AND at >= ? ORDER BY at, id") for table in tables.EFFECTS
-)
-_ENDED = "SELECT id FROM supply_period WHERE access_point_id = ? AND ended_at >= ? ORDER BY id"

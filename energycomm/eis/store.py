@@ -22,7 +22,7 @@ from energycomm.eis import tables
 from energycomm.eis.archive import Archived, archive
 from energycomm.eis.bulk import Driver, Row, driver_of
 from energycomm.eis.database import is_sqlite, writing
-from energycomm.eis.effects import change_rows, drop_rows, withdraw
+from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
 
 NEVER = -(1 << 62)
@@ -194,13 +194,6 @@ class StoreTransaction:
         self.driver.update(tables.finding, ("current",), [(row[0], False) for row in rows])
 
     # --- what accepted messages did ---
-
-    def withdraw_effects(self, access_point_id: int, at: int, why: str, now: int) -> int:
-        """Take back all that messages effective at or after an instant did to an access point; how many rows changed.
-
-        Every row is kept as it was in `before_image`. A supply period that began earlier but ended since runs again.
-        """
-        return withdraw(self, access_point_id, at, why, now)
 
     def change_effects(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], why: str, now: int) -> None:
         """Change columns of domain rows, keeping them as they were in `before_image`.

@@ -77,7 +77,7 @@ def test_ids_of_withdrawn_rows_are_not_given_again(store: Store) -> None:
         message = put_kernel_message(tx, point, DAY)
         (first,) = put(tx, tables.contract, {"access_point_id": point, "at": DAY, "message_id": message})
     with store.transaction() as tx:
-        assert tx.withdraw_effects(point, DAY, "late", NOW) == 1
+        assert tx.drop_effects(tables.contract, [first], "late", NOW) == 1
     with store.transaction() as tx:
         assert first not in tx.reserve(tables.contract, 5)
 
@@ -154,48 +154,21 @@ def test_states_and_findings_change_in_bulk(store: Store, engine: Engine) -> Non
     assert [f.current for f in rows_of(engine, tables.finding)] == [False, False, True]
 
 
-def test_effects_are_withdrawn_from_an_instant_on(store: Store, engine: Engine) -> None:
-    """Rows before the instant and of other access points stay; every row that goes leaves its image."""
-    with store.transaction() as tx:
-        points = tx.access_points("FR", ["a", "b"])
-        a, b = points["a"].id, points["b"].id
-        message = put_kernel_message(tx, a, 10)
-        for table in tables.EFFECTS:
-            put(
-                tx,
-                table,
-                {"access_point_id": a, "at": 9, "message_id": message},
-                {"access_point_id": a, "at": 10, "message_id": message},
-                {"access_point_id": b, "at": 10, "message_id": message},
-            )
-        assert tx.withdraw_effects(a, 10, "a late message", NOW) == len(tables.EFFECTS)
-    for table in tables.EFFECTS:
-        assert sorted((r.access_point_id, r.at) for r in rows_of(engine, table)) == sorted([(a, 9), (b, 10)])
-    images = rows_of(engine, tables.before_image)
-    assert [image.table_name for image in images] == [table.name for table in tables.EFFECTS]
-    assert {(image.access_point_id, image.at, image.why) for image in images} == {(a, NOW, "a late message")}
-    assert all(json.loads(image.image)["id"] == image.row_id for image in images)
-
-
-def test_a_supply_period_that_a_withdrawn_message_ended_runs_again(store: Store, engine: Engine) -> None:
+def test_effects_that_are_taken_back_leave_their_image(store: Store, engine: Engine) -> None:
+    """In every table; the rows beside them stay."""
     with store.transaction() as tx:
         point = tx.access_points("FR", ["a"])["a"].id
-        start, end = put_kernel_message(tx, point, 1), put_kernel_message(tx, point, 10)
-        ended = {"ended_at": 10, "end_reason": "move-out", "end_message_id": end}
-        put(
-            tx,
-            tables.supply_period,
-            {"access_point_id": point, "at": 1, "message_id": start, **ended},
-            {"access_point_id": point, "at": 0, "message_id": start, **ended, "ended_at": 1},
-        )
-        assert tx.withdraw_effects(point, 10, "late", NOW) == 1
-    periods = rows_of(engine, tables.supply_period)
-    assert [(p.at, p.ended_at, p.end_reason, p.end_message_id) for p in periods] == [
-        (1, None, None, None),
-        (0, 1, "move-out", end),
-    ]
-    (image,) = rows_of(engine, tables.before_image)
-    assert json.loads(image.image)["end_reason"] == "move-out"
+        message = put_kernel_message(tx, point, 10)
+        for table in tables.EFFECTS:
+            row = {"access_point_id": point, "message_id": message}
+            _, gone = put(tx, table, {**row, "at": 9}, {**row, "at": 10})
+            assert tx.drop_effects(table, [gone], "a late message", NOW) == 1
+    for table in tables.EFFECTS:
+        assert [row.at for row in rows_of(engine, table)] == [9]
+    images = rows_of(engine, tables.before_image)
+    assert [image.table_name for image in images] == [table.name for table in tables.EFFECTS]
+    assert {(image.access_point_id, image.at, image.why) for image in images} == {(point, NOW, "a late message")}
+    assert all(json.loads(image.image)["id"] == image.row_id for image in images)
 
 
 def test_domain_rows_change_with_their_image_kept(store: Store, engine: Engine) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -22,6 +23,10 @@ from energycomm.pipeline.rows import insert_numbered
 
 ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay"}
 """Class of an action -> its word in the store."""
+
+
+Place: TypeAlias = tuple[str, str | None]
+"""Market and access point; None where a message concerns none."""
 
 
 class NotDone(Exception):
@@ -165,17 +170,31 @@ def judge_again(
         replay(store, writer, market, [identifier], since)
 
 
-def states(store: Store, market: str, identifier: str | None, ids: Sequence[int]) -> dict[int, str]:
-    """States of all messages of an access point; of the messages themselves when they concern none."""
+def place_of(action: Action) -> Place | None:
+    """Where the message lies that an action stores; None when it stores none."""
+    return None if isinstance(action, Replay) else (action.message.market, action.message.access_point)
+
+
+def sorted_places(places: Iterable[Place]) -> list[Place]:
+    """Places, each once, in the order in which all processes take them."""
+    return sorted(set(places), key=lambda place: (place[0], place[1] or ""))
+
+
+def states_at(store: Store, places: Iterable[Place], ids: Sequence[int]) -> dict[int, str]:
+    """States of all messages of access points; of the messages themselves where one concerns none."""
+    found: dict[int, str] = {}
     with reading(store.engine) as connection:
         driver = driver_of(connection)
-        if identifier is None:
-            return dict(driver.matching("SELECT id, state FROM kernel_message WHERE true", ids, "id"))
-        sql = (
-            "SELECT k.id, k.state FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
-            "WHERE p.identifier = ? AND p.market = ?"
-        )
-        return dict(driver.rows(sql, (identifier, market)))
+        for market, identifier in places:
+            if identifier is None:
+                found.update(driver.matching("SELECT id, state FROM kernel_message WHERE true", ids, "id"))
+                continue
+            sql = (
+                "SELECT k.id, k.state FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
+                "WHERE p.identifier = ? AND p.market = ?"
+            )
+            found.update(driver.rows(sql, (identifier, market)))
+    return found
 
 
 def compared(before: dict[int, str], after: dict[int, str]) -> Outcome:

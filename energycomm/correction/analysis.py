@@ -132,32 +132,37 @@ def groups(cases: Sequence[Judged], by: Dimension, now: int) -> list[Group]:
       by: what they have in common.
       now: the present, microseconds since the epoch, for ages.
     """
-    members: dict[str, list[Judged]] = defaultdict(list)
-    keys = _KEYS[by]
-    for one in cases:
-        for key in keys(one, now):
-            members[key].append(one)
-    made = [_group(key, found, by) for key, found in members.items()]
+    made = [_group(key, found, by) for key, found in members(cases, by, now).items()]
     return sorted(made, key=lambda group: (-group.messages, group.key))
 
 
-def _group(key: str, members: list[Judged], by: Dimension) -> Group:
-    findings = [found for one in members for found in one.case.findings if found.severity == "error"]
+def members(cases: Iterable[Judged], by: Dimension, now: int) -> dict[str, list[Judged]]:
+    """The messages of each group; see `groups`."""
+    found: dict[str, list[Judged]] = defaultdict(list)
+    keys = _KEYS[by]
+    for one in cases:
+        for key in keys(one, now):
+            found[key].append(one)
+    return dict(found)
+
+
+def _group(key: str, group: list[Judged], by: Dimension) -> Group:
+    findings = [found for one in group for found in one.case.findings if found.severity == "error"]
     if by in ("code", "rule"):
         findings = [found for found in findings if key == (found.code if by == "code" else found.rule)]
-    invoices = {stake for one in members for stake in stakes(one.case)}
-    classes = Counter(name for one in members for name in one.classes)
-    words = Counter(evidence.words for one in members for evidence in one.evidence)
+    invoices = {stake for one in group for stake in stakes(one.case)}
+    classes = Counter(name for one in group for name in one.classes)
+    words = Counter(evidence.words for one in group for evidence in one.evidence)
     return Group(
         key=key,
-        messages=len(members),
+        messages=len(group),
         occurrences=len(findings),
-        access_points=len({one.case.identifier for one in members if one.case.identifier}),
-        oldest=instant(min(one.case.received_at for one in members)),
+        access_points=len({one.case.identifier for one in group if one.case.identifier}),
+        oldest=instant(min(one.case.received_at for one in group)),
         invoices=len(invoices),
         classes=dict(classes.most_common()),
         evidence=tuple(words.most_common(3)),
-        examples=tuple(sorted(one.case.id for one in members)[:5]),
+        examples=tuple(sorted(one.case.id for one in group)[:5]),
     )
 
 

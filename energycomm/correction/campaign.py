@@ -9,7 +9,18 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct
 
-from energycomm.correction.acting import ACTIONS, NotDone, act, compared, judge_again, states, withdraw
+from energycomm.correction.acting import (
+    ACTIONS,
+    NotDone,
+    Place,
+    act,
+    compared,
+    judge_again,
+    place_of,
+    sorted_places,
+    states_at,
+    withdraw,
+)
 from energycomm.correction.cases import content_of
 from energycomm.correction.planning import Planned
 from energycomm.correction.script import Action, Create, LoadedScript, Modify, Reorder, Replay
@@ -189,19 +200,18 @@ def _run_point(
     writer: BatchWriter,
     campaign_id: int,
     record: CampaignRecord,
-    place: tuple[str, str | None],
+    place: Place,
     items: list[Row],
 ) -> int:
     """The items of one access point; how many messages they freed."""
-    market, identifier = place
-    ids = [row[3] for row in items]
-    before = states(store, market, identifier, ids)
-    for _, _, item_id, message_id, word, content, note in items:
-        _act_once(
-            store, item_id, message_id, _action(word, content, note), f"campaign {campaign_id}: {note}", record.by
-        )
-    judge_again(store, writer, market, identifier)
-    after = states(store, market, identifier, list(before))
+    actions = [_action(word, content, note) for _, _, _, _, word, content, note in items]
+    places = sorted_places([place, *(place_of(action) or place for action in actions)])
+    before = states_at(store, places, [row[3] for row in items])
+    for (_, _, item_id, message_id, _, _, note), action in zip(items, actions, strict=True):
+        _act_once(store, item_id, message_id, action, f"campaign {campaign_id}: {note}", record.by)
+    for market, identifier in places:
+        judge_again(store, writer, market, identifier)
+    after = states_at(store, places, list(before))
     freed = len(compared(before, after).freed)
     with store.transaction() as tx:
         tx.driver.many(
@@ -256,21 +266,23 @@ def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> Campai
     """
     show(store, campaign_id)
     sql = (
-        "SELECT k.market, p.identifier, i.id, i.result_id FROM campaign_item i "
+        "SELECT k.market, p.identifier, i.id, i.result_id, q.identifier FROM campaign_item i "
         "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
-        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') AND i.result_id IS NOT NULL "
-        "ORDER BY k.market, p.identifier, i.id DESC"
+        "JOIN kernel_message r ON r.id = i.result_id LEFT JOIN access_point q ON q.id = r.access_point_id "
+        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') ORDER BY k.market, p.identifier, i.id DESC"
     )
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows(sql, (campaign_id,))
     for (market, identifier), group in groupby(rows, key=lambda row: (row[0], row[1])):
         since: list[int] = []
-        for _, _, item_id, result_id in group:
+        places = {(market, identifier)}
+        for _, _, item_id, result_id, other in group:
             at = _undo_item(store, item_id, result_id, by, f"campaign {campaign_id} was undone")
             if at is not None:
                 since.append(at)
-        if since:
-            judge_again(store, writer, market, identifier, min(since))
+                places.add((market, other))
+        for place in sorted_places(places) if since else ():
+            judge_again(store, writer, *place, min(since))
     _set_state(store, campaign_id, "undone")
     return show(store, campaign_id)
 

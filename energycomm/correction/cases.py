@@ -99,12 +99,38 @@ class Case(Struct, frozen=True, kw_only=True):
         return self.message.grid_operator or self.message.sender
 
 
-def stuck_ids(engine: Engine, states: Sequence[str] = STUCK) -> list[int]:
-    """Ids of all messages that are stuck and that no corrected version has taken the place of, in their order."""
+def stuck_ids(
+    engine: Engine,
+    states: Sequence[str] = STUCK,
+    *,
+    kinds: Sequence[str] = (),
+    markets: Sequence[str] = (),
+    waits_for: tuple[str, ...] = (),
+    codes: Sequence[str] = (),
+) -> list[int]:
+    """Ids of the messages that are stuck and that no corrected version has taken the place of, in their order.
+
+    Args:
+      engine: the store.
+      states: in one of these states.
+      kinds, markets: of one of these; of any where empty.
+      waits_for: waiting for something whose words begin like one of these.
+      codes: with one of these error codes now.
+    """
+    sql = "SELECT id, kind, market, waits_for FROM kernel_message WHERE true"
     with reading(engine) as connection:
         driver = driver_of(connection)
-        ids = [row[0] for row in driver.matching("SELECT id FROM kernel_message WHERE true", states, "state")]
-        return sorted(set(ids) - _superseded(driver))
+        ids = {
+            number
+            for number, kind, market, wait in driver.matching(sql, states, "state")
+            if (not kinds or kind in kinds)
+            and (not markets or market in markets)
+            and (not waits_for or (wait or "").startswith(waits_for))
+        }
+        if codes and ids:
+            sql = "SELECT message_id FROM finding WHERE \"current\" AND severity = 'error'"
+            ids &= {row[0] for row in driver.matching(sql, codes, "error_code")}
+        return sorted(ids - _superseded(driver)) if ids else []
 
 
 def _superseded(driver: Driver) -> set[int]:

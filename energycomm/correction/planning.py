@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import difflib
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 from sqlalchemy import Engine, text
 
-from energycomm.correction.acting import NotDone, Outcome, act, compared, judge_again, states
+from energycomm.correction.acting import (
+    NotDone,
+    Outcome,
+    Place,
+    act,
+    compared,
+    judge_again,
+    place_of,
+    sorted_places,
+    states_at,
+)
 from energycomm.correction.cases import APPLIED, Case, read_cases, stuck_ids
-from energycomm.correction.script import Action, LoadedScript, Replay
+from energycomm.correction.lookup import Lookup
+from energycomm.correction.script import Action, LoadedScript, Replay, Selection
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import is_sqlite, reading, rehearsal
 from energycomm.eis.messages import current_codes
@@ -20,6 +32,9 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
 from energycomm.pipeline.batch import BatchWriter
+
+SLICE = 8
+"""Access points of one rehearsal: a writer waits for no more than these."""
 
 
 class Planned(Struct, frozen=True):
@@ -29,9 +44,14 @@ class Planned(Struct, frozen=True):
     action: Action
 
     @property
-    def place(self) -> tuple[str, str | None]:
-        """Market and access point."""
+    def place(self) -> Place:
+        """Market and access point of the stuck message."""
         return self.case.message.market, self.case.identifier
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where messages are to be judged again: a corrected message may lie at another access point."""
+        return tuple(dict.fromkeys((self.place, place_of(self.action) or self.place)))
 
 
 class Plan(Struct, frozen=True):
@@ -71,6 +91,7 @@ class Preview(Struct, frozen=True):
       freed: messages that would be freed, neighbours too.
       lost: messages that would lose their acceptance if the items that are not useful were done too.
       faults: message id -> what the script raised on it.
+      untried: items that the time did not suffice for.
     """
 
     selected: int
@@ -78,6 +99,7 @@ class Preview(Struct, frozen=True):
     freed: tuple[int, ...]
     lost: tuple[int, ...]
     faults: dict[int, str]
+    untried: tuple[Planned, ...] = ()
 
     @property
     def useful(self) -> tuple[Planned, ...]:
@@ -105,28 +127,61 @@ def plan(
       limit: at most so many actions.
       only: of these messages only.
     """
-    values = script.values(parameters)
-    selection = script.declared.selection
-    ids = stuck_ids(engine, selection.states)
+    cases = read_cases(engine, selected_ids(engine, script.declared.selection, only))
+    return asked(engine, script, parameters, cases, limit)
+
+
+def selected_ids(engine: Engine, selection: Selection, only: Iterable[int] | None = None) -> list[int]:
+    """Ids of the stuck messages of a selection; of these only, where they are given."""
+    ids = stuck_ids(
+        engine,
+        selection.states,
+        kinds=selection.kinds,
+        markets=selection.markets,
+        waits_for=selection.waits_for,
+        codes=selection.codes,
+    )
     if selection.sql is not None:
         wanted = selected_by_sql(engine, selection.sql)
         ids = [number for number in ids if number in wanted]
     if only is not None:
         chosen = set(only)
         ids = [number for number in ids if number in chosen]
+    return ids
+
+
+def asked(
+    engine: Engine,
+    script: LoadedScript,
+    parameters: Mapping[str, str],
+    cases: Iterable[Case],
+    limit: int | None = None,
+) -> Plan:
+    """What a script asks for these stuck messages; those that its selection does not take are passed over.
+
+    Args:
+      engine: the store, for what the script looks up.
+      script: the script.
+      parameters: as given; defaults are added.
+      cases: the messages; a selection by SQL is not asked again.
+      limit: at most so many actions.
+    """
+    values, lookup = script.values(parameters), Lookup(engine)
     items: list[Planned] = []
     faults: dict[int, str] = {}
     selected = 0
-    for case in read_cases(engine, ids):
-        if not selection.takes(case):
+    for case in cases:
+        if not script.declared.selection.takes(case):
             continue
         selected += 1
+        if limit is not None and len(items) >= limit:
+            continue
         try:
-            action = script.correct(case, values)
+            action = script.ask(case, values, lookup)
         except Exception as error:  # a script is the consultant's own code: one message must not stop the others
             faults[case.id] = f"{type(error).__name__}: {error}"
             continue
-        if action is not None and (limit is None or len(items) < limit):
+        if action is not None:
             items.append(Planned(case, action))
     items.sort(key=lambda item: (item.place[0], item.place[1] or "", item.case.at, item.case.id))
     return Plan(selected, tuple(items), faults)
@@ -154,38 +209,47 @@ def selected_by_sql(engine: Engine, query: str) -> set[int]:
 
 
 def preview(
-    store: Store, writer: BatchWriter, planned: Plan, *, watch: Callable[[int], None] = lambda _: None
+    store: Store,
+    writer: BatchWriter,
+    planned: Plan,
+    *,
+    watch: Callable[[int], None] = lambda _: None,
+    until: float | None = None,
 ) -> Preview:
     """Do everything that is planned, judge, look, and undo it: the store is as before.
+
+    It is done in slices of a few access points, so that others need not wait for the whole of it to write.
 
     Args:
       store: the EIS.
       writer: the rules.
       planned: what a script asks for.
       watch: called with the number of items that were tried.
+      until: instant of `time.monotonic` after which nothing more is tried.
     """
     tried: list[Tried] = []
     freed: list[int] = []
     lost: list[int] = []
-    with rehearsal(store.engine):
-        for place, group in groupby(planned.items, key=lambda item: item.place):
-            items = list(group)
-            outcome, notes = _try(store, writer, place, items)
-            if outcome.better:
-                freed += outcome.freed
-            lost += outcome.lost
-            for item, note in zip(items, notes, strict=True):
-                useful = outcome.better and note is None and _needed(item, outcome)
-                tried.append(Tried(item, useful, note or item.action.note))
-            watch(len(tried))
-    return Preview(planned.selected, tuple(tried), tuple(freed), tuple(lost), planned.faults)
+    groups = [list(group) for _, group in groupby(planned.items, key=lambda item: item.place)]
+    while groups and (until is None or time.monotonic() < until):
+        slice_, groups = groups[:SLICE], groups[SLICE:]
+        with rehearsal(store.engine):
+            for items in slice_:
+                outcome, notes = _try(store, writer, items)
+                if outcome.better:
+                    freed += outcome.freed
+                lost += outcome.lost
+                for item, note in zip(items, notes, strict=True):
+                    useful = outcome.better and note is None and _needed(item, outcome)
+                    tried.append(Tried(item, useful, note or item.action.note))
+        watch(len(tried))
+    untried = tuple(item for items in groups for item in items)
+    return Preview(planned.selected, tuple(tried), tuple(dict.fromkeys(freed)), tuple(lost), planned.faults, untried)
 
 
-def _try(
-    store: Store, writer: BatchWriter, place: tuple[str, str | None], items: Sequence[Planned]
-) -> tuple[Outcome, list[str | None]]:
-    market, identifier = place
-    before = states(store, market, identifier, [item.case.id for item in items])
+def _try(store: Store, writer: BatchWriter, items: Sequence[Planned]) -> tuple[Outcome, list[str | None]]:
+    places = sorted_places(place for item in items for place in item.places)
+    before = states_at(store, places, [item.case.id for item in items])
     notes: list[str | None] = []
     results: list[int] = []
     for item in items:
@@ -196,10 +260,11 @@ def _try(
         except NotDone as why:
             results.append(item.case.id)
             notes.append(str(why))
-    judge_again(store, writer, market, identifier)
+    for market, identifier in places:
+        judge_again(store, writer, market, identifier)
     refused = refusals(store, results)
     notes = [note or refused.get(result) for note, result in zip(notes, results, strict=True)]
-    return compared(before, states(store, market, identifier, list(before))), notes
+    return compared(before, states_at(store, places, list(before))), notes
 
 
 def refusals(store: Store, ids: Sequence[int]) -> dict[int, str]:

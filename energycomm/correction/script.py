@@ -11,14 +11,17 @@
         return Modify(structs.replace(case.message, ...), "the index was in Wh")
 
 The function sees one stuck message (`Case`) with the history of its access point, and says what to do, or None. It
-changes nothing by itself: campaigns try out what it says, record it and do it.
+changes nothing by itself: campaigns try out what it says, record it and do it. A function of three parameters is given
+a `Lookup` too, for what lies at other access points. A script whose parameters must be given may offer
+`suggest(cases)`, which names parameters worth a try for a group of messages.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -26,6 +29,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from energycomm.correction.cases import STUCK, Case
+from energycomm.correction.lookup import Lookup
 from energycomm.errors import UserError
 from energycomm.kernel.messages import KernelMessage
 
@@ -66,7 +70,11 @@ class Replay(Struct, frozen=True):
 
 Action: TypeAlias = Modify | Reorder | Create | Replay
 
-Correct: TypeAlias = Callable[[Case, Mapping[str, str]], Action | None]
+Correct: TypeAlias = Callable[..., Action | None]
+"""correct(case, parameters) or correct(case, parameters, lookup)."""
+
+Suggest: TypeAlias = Callable[[Sequence[Case]], Sequence[Mapping[str, str]]]
+"""suggest(cases): parameters that may be worth a try for a group of messages."""
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -130,6 +138,7 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
       name: of its file.
       declared: its declaration.
       correct: its function.
+      suggest: its function of parameters worth a try, where it has one.
       documentation: the words at the top of its file.
       digest: SHA-256 of the file.
       path: of the file.
@@ -141,6 +150,12 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
     documentation: str
     digest: str
     path: Path
+    suggest: Suggest | None = None
+
+    def ask(self, case: Case, values: Mapping[str, str], lookup: Lookup) -> Action | None:
+        """What the script says about a message; it is given the lookup if it wants one."""
+        wants = len(inspect.signature(self.correct).parameters) > len(("case", "parameters"))
+        return self.correct(case, values, lookup) if wants else self.correct(case, values)
 
     def values(self, given: Mapping[str, str]) -> dict[str, str]:
         """The parameters of a run: what was given, and the defaults.
@@ -200,7 +215,13 @@ def load_script(file: Path) -> LoadedScript:
         raise UserError(f"The correction script {file} has no documentation.", "Say at its top what it does and why.")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return LoadedScript(
-        name=name, declared=declared, correct=correct, documentation=documentation, digest=digest, path=file
+        name=name,
+        declared=declared,
+        correct=correct,
+        suggest=getattr(module, "suggest", None),
+        documentation=documentation,
+        digest=digest,
+        path=file,
     )
 
 

@@ -1,0 +1,40 @@
+"""What a correction script may ask the EIS besides its message: other access points, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Engine
+
+from energycomm.correction.cases import Neighbour, neighbours
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+
+
+class Lookup:
+    """Questions to the EIS; it can only read.
+
+    Args:
+      engine: the store.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def supplied(self, market: str, identifiers: Iterable[str]) -> set[str]:
+        """Those of the identifiers that are access points of a market with a supply period of ours."""
+        sql = (
+            "SELECT p.identifier FROM access_point p WHERE EXISTS "
+            "(SELECT 1 FROM supply_period s WHERE s.access_point_id = p.id) AND p.market = ?"
+        )
+        with reading(self._engine) as connection:
+            rows = driver_of(connection).matching(sql, sorted(set(identifiers)), "p.identifier", head=(market,))
+        return {row[0] for row in rows}
+
+    def messages(self, market: str, identifier: str) -> tuple[Neighbour, ...]:
+        """The messages of an access point that count, in business time; empty where there is none of it."""
+        with reading(self._engine) as connection:
+            driver = driver_of(connection)
+            sql = "SELECT id FROM access_point WHERE market = ? AND identifier = ?"
+            rows = driver.rows(sql, (market, identifier))
+            return tuple(neighbours(driver, [rows[0][0]]).get(rows[0][0], ())) if rows else ()

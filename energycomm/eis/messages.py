@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, or_, select, tuple_
+from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, or_, select
 
 from energycomm.eis import tables
+from energycomm.eis.browsing import MessageFilter as MessageFilter
+from energycomm.eis.browsing import find
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import (
     Effect,
@@ -20,36 +22,10 @@ from energycomm.eis.message_parts import (
     Origin,
     StateRecord,
 )
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import instant
 
 JSON_COLUMNS = frozenset(("content", "registers", "volumes", "positions", "lines"))
 """Columns of domain tables that hold JSON."""
-
-
-class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which Kernel messages to list; what is None does not restrict.
-
-    Attributes:
-      access_point: identifier of the access point, of any market.
-      code: error code of a finding of the verdict that holds now.
-      state: accepted, rejected, quarantined, ...
-      kind: kind of the Kernel message.
-      type: the market's message type, C15.
-      market: FR, ...
-      envelope: id of the envelope the message came with.
-      since: received at or after this instant.
-      until: received before this instant.
-    """
-
-    access_point: str | None = None
-    code: str | None = None
-    state: str | None = None
-    kind: str | None = None
-    type: str | None = None
-    market: str | None = None
-    envelope: int | None = None
-    since: datetime | None = None
-    until: datetime | None = None
 
 
 class MessageSummary(Struct, frozen=True, kw_only=True):
@@ -109,47 +85,15 @@ def list_messages(
       ValueError: the cursor is none of ours.
     """
     with reading(engine) as connection:
-        rows = connection.execute(page_query(wanted or MessageFilter(), limit, cursor)).mappings().all()
-        shown = rows[:limit]
-        messages = _with_codes(connection, shown)
-    more = len(rows) > limit
-    return MessagePage(messages=messages, next=f"{shown[-1]['received_at']}-{shown[-1]['id']}" if more else None)
+        found = find(connection, wanted or MessageFilter(), limit, cursor)
+        messages = summaries(connection, found.ids)
+    return MessagePage(messages=messages, next=found.next)
 
 
-def page_query(wanted: MessageFilter, limit: int, cursor: str | None) -> Select[Any]:
-    """The query of one page, with one row more than the page to tell whether another follows.
-
-    Pages go by id, the order of storing, so that every filter can walk an index backwards; with a period they go by the
-    time of arrival, for the same reason.
-    """
-    k, point, ch = tables.kernel_message.c, tables.access_point.c, tables.ch_message.c
-    query = _summaries()
-    if wanted.access_point is not None:
-        ids = select(point.id).where(point.identifier == wanted.access_point)
-        query = query.where(k.access_point_id.in_(ids))
-    if wanted.code is not None:
-        f = tables.finding.c
-        query = query.where(k.id.in_(select(f.message_id).where(f.error_code == wanted.code, f.current)))
-    if wanted.envelope is not None:
-        query = query.where(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == wanted.envelope)))
-    for column, value in ((k.state, wanted.state), (k.kind, wanted.kind), (k.market_type, wanted.type)):
-        if value is not None:
-            query = query.where(column == value)
-    if wanted.market is not None:
-        query = query.where(k.market == wanted.market)
-    if wanted.since is not None:
-        query = query.where(k.received_at >= micros(wanted.since))
-    if wanted.until is not None:
-        query = query.where(k.received_at < micros(wanted.until))
-    by_time = wanted.since is not None or wanted.until is not None
-    if cursor is not None:
-        received_at, last = _read_cursor(cursor)
-        if by_time:
-            query = query.where(tuple_(k.received_at, k.id) < tuple_(received_at, last))
-        else:
-            query = query.where(k.id < last)
-    order = (k.received_at.desc(), k.id.desc()) if by_time else (k.id.desc(),)
-    return query.order_by(*order).limit(limit + 1)
+def summaries(connection: Connection, ids: Sequence[int]) -> tuple[MessageSummary, ...]:
+    """The lines of messages, in the order of their ids as given; ids of no message are left out."""
+    rows = {row["id"]: row for row in _all(connection, _summaries().where(tables.kernel_message.c.id.in_(ids)))}
+    return _with_codes(connection, [rows[i] for i in ids if i in rows])
 
 
 def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
@@ -270,14 +214,6 @@ def _with_codes(connection: Connection, rows: Sequence[RowMapping]) -> tuple[Mes
         )
         for row in rows
     )
-
-
-def _read_cursor(cursor: str) -> tuple[int, int]:
-    received_at, _, last = cursor.rpartition("-")
-    try:
-        return int(received_at), int(last)
-    except ValueError:
-        raise ValueError(f"{cursor!r} is no cursor of a page") from None
 
 
 def _origin(connection: Connection, ch_message_id: int) -> Origin:

@@ -25,7 +25,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    event,
 )
+
+from energycomm.eis import triggers
 
 metadata = MetaData(
     naming_convention={
@@ -230,8 +233,33 @@ kernel_message = Table(
     Index(None, "access_point_id", "effective"),
     Index(None, "state", "id"),
     Index(None, "received_at", "id"),
-    # Lists of a type walk it backwards by id; counts by market, type and state need nothing but the index.
-    Index("ix_kernel_message_market_type", "market_type", "id", "state", "market"),
+    # Lists walk it backwards for each combination there is (message_tally knows them); counts need nothing but it.
+    Index("ix_kernel_message_combination", "market", "market_type", "kind", "state", "received_at", "id"),
+)
+
+message_tally = Table(
+    "message_tally",
+    metadata,
+    Column("hour", BigInteger, primary_key=True, comment="Of arrival, hours since 1970; -1: since the beginning."),
+    Column("market", String(2), primary_key=True),
+    Column("market_type", String(40), primary_key=True),
+    Column("kind", String(40), primary_key=True),
+    Column("state", String(12), primary_key=True),
+    Column("writer", BigInteger, primary_key=True, comment="0: settled; else the transaction that wrote it."),
+    Column("messages", BigInteger, nullable=False),
+    comment="How many Kernel messages there are, kept by triggers; rows of one key are to be added up.",
+)
+
+finding_tally = Table(
+    "finding_tally",
+    metadata,
+    Column("what", String(4), primary_key=True, comment="code, rule"),
+    Column("name", String(120), primary_key=True),
+    Column("writer", BigInteger, primary_key=True, comment="0: settled; else the transaction that wrote it."),
+    Column("messages", BigInteger, nullable=False, comment="Messages that an error of it holds for now."),
+    Column("occurrences", BigInteger, nullable=False, comment="Findings of severity error that hold now."),
+    Column("ever", BigInteger, nullable=False, comment="All findings, of former verdicts and warnings too."),
+    comment="How often a code or a rule was found, kept by triggers; rows of one key are to be added up.",
 )
 
 rules_version = Table(
@@ -459,7 +487,7 @@ note = Table(
     Index(None, "ticket_id"),
 )
 
-# --- who may do what, and who did --------------------------------------------------------------------------------------
+# --- who may do what, and who did -------------------------------------------------------------------------------------
 
 api_token = Table(
     "api_token",
@@ -657,3 +685,5 @@ SEQUENCES: tuple[Sequence, ...] = tuple(
     if "id" in table.columns
 )
 """Where ids come from on PostgreSQL."""
+
+event.listen(metadata, "after_create", lambda _metadata, connection, **_: triggers.install(connection))

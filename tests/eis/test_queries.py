@@ -74,7 +74,7 @@ def test_instants_go_to_the_database_and_back() -> None:
 
 def test_messages_are_found_by_what_people_know_of_them(engine: Engine, filled: dict[str, int]) -> None:
     start, read, rejected, waiting = filled.values()
-    assert found(engine) == [waiting, rejected, read, start]
+    assert found(engine) == [rejected, waiting, read, start]
     assert found(engine, access_point=PRM) == [rejected, read, start]
     assert found(engine, access_point="nowhere") == []
     assert found(engine, code="FR-R03") == [rejected]

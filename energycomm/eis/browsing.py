@@ -1,0 +1,222 @@
+"""Which messages a list shows: queries whose time depends on the page, not on how much the store holds.
+
+Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or state
+they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest of all
+walks. By code they walk the findings of that code; together with other filters they look through so many of them
+(`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_, union_all
+
+from energycomm.eis import tables
+from energycomm.eis.tallies import Combination, combinations
+from energycomm.kernel.instants import micros
+
+WINDOW = 2_000
+"""Findings of a code that one page looks through when there are other filters too."""
+
+MOST_WALKS = 400
+"""Combinations that are walked apart; SQLite allows 500 parts of a compound query."""
+
+LATEST = (1 << 62, 1 << 62)
+
+
+class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which Kernel messages to list; what is None does not restrict.
+
+    Attributes:
+      access_point: identifier of the access point, of any market.
+      code: error code of a finding of the verdict that holds now.
+      state: accepted, rejected, quarantined, ...
+      kind: kind of the Kernel message.
+      type: the market's message type, C15.
+      market: FR, ...
+      envelope: id of the envelope the message came with.
+      since: received at or after this instant.
+      until: received before this instant.
+    """
+
+    access_point: str | None = None
+    code: str | None = None
+    state: str | None = None
+    kind: str | None = None
+    type: str | None = None
+    market: str | None = None
+    envelope: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Place(NamedTuple):
+    """A message's place in a list: when it arrived (microseconds) and its id."""
+
+    received_at: int
+    id: int
+
+
+class Found(NamedTuple):
+    """One page: the ids of its messages, the newest first, and the cursor of the page after it (None on the last)."""
+
+    ids: tuple[int, ...]
+    next: str | None
+
+
+def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str | None = None) -> Found:
+    """The messages of one page.
+
+    Args:
+      connection: to the store.
+      wanted: which messages.
+      limit: how many at most.
+      cursor: `next` of the page before.
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    start = Place(*LATEST) if cursor is None else read_cursor(cursor)
+    if wanted.code is not None and wanted.access_point is None and wanted.envelope is None:
+        return _by_code(connection, wanted, limit, None if cursor is None else start.id)
+    there = combinations(connection) if _combined(wanted) else ()
+    rows = connection.execute(page_query(wanted, limit, start, there)).all()
+    more = len(rows) > limit
+    shown = [Place(*row) for row in rows[:limit]]
+    return Found(tuple(place.id for place in shown), cursor_of(shown[-1]) if more else None)
+
+
+def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
+    """How many messages a filter finds, where the tallies tell; None where they do not."""
+    if any((wanted.access_point, wanted.code, wanted.envelope, wanted.since, wanted.until)):
+        return None
+    return sum(one.messages for one in combinations(connection) if _fits(one, wanted))
+
+
+def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence[Combination] = ()) -> Select[Any]:
+    """The query of one page (received_at, id), with one row more than the page to tell whether another follows.
+
+    Args:
+      wanted: which messages; `code` only together with an access point or an envelope.
+      limit: how many at most.
+      before: the place in the list that the page begins after.
+      there: the combinations of market, type, kind and state that there are; needed when one of these is wanted.
+    """
+    k = tables.kernel_message.c
+    if not _combined(wanted):
+        query = select(k.received_at, k.id).where(*_within(wanted, before))
+        query = _restricted(query, wanted)
+        return query.order_by(k.received_at.desc(), k.id.desc()).limit(limit + 1)
+    walks = [_walk(one, wanted, limit, before) for one in there if _fits(one, wanted)][:MOST_WALKS]
+    if not walks:
+        return select(k.received_at, k.id).where(k.id < 0)
+    pages = [walk.subquery() for walk in walks]
+    together = union_all(*(select(page.c.received_at, page.c.id) for page in pages)).subquery().c
+    query = select(together.received_at, together.id)
+    return query.order_by(together.received_at.desc(), together.id.desc()).limit(limit + 1)
+
+
+def code_query(code: str, before: int | None, window: int) -> Select[Any]:
+    """The newest messages that a code holds for, by their ids, each once."""
+    f = tables.finding.c
+    query = select(f.message_id).distinct().where(f.error_code == code, f.current)
+    if before is not None:
+        query = query.where(f.message_id < before)
+    return query.order_by(f.message_id.desc()).limit(window)
+
+
+def cursor_of(place: Place) -> str:
+    """What a page's `next` says."""
+    return f"{place.received_at}-{place.id}"
+
+
+def read_cursor(cursor: str) -> Place:
+    """The place that a cursor names.
+
+    Raises:
+      ValueError: it is none of ours.
+    """
+    received_at, _, last = cursor.rpartition("-")
+    try:
+        return Place(int(received_at), int(last))
+    except ValueError:
+        raise ValueError(f"{cursor!r} is no cursor of a page") from None
+
+
+def _combined(wanted: MessageFilter) -> bool:
+    """Whether a list walks combinations; an access point and an envelope hold so little that they are sorted."""
+    if wanted.access_point is not None or wanted.envelope is not None:
+        return False
+    return any((wanted.market, wanted.type, wanted.kind, wanted.state))
+
+
+def _fits(one: Combination, wanted: MessageFilter) -> bool:
+    asked = ((wanted.market, one.market), (wanted.type, one.type), (wanted.kind, one.kind), (wanted.state, one.state))
+    return all(value in (None, has) for value, has in asked)
+
+
+def _within(wanted: MessageFilter, before: Place) -> list[ColumnElement[bool]]:
+    k = tables.kernel_message.c
+    found: list[ColumnElement[bool]] = []
+    if before != LATEST:
+        found.append(tuple_(k.received_at, k.id) < tuple_(before.received_at, before.id))
+    if wanted.since is not None:
+        found.append(k.received_at >= micros(wanted.since))
+    if wanted.until is not None:
+        found.append(k.received_at < micros(wanted.until))
+    return found
+
+
+def _walk(one: Combination, wanted: MessageFilter, limit: int, before: Place) -> Select[Any]:
+    k = tables.kernel_message.c
+    same = (k.market == one.market, k.market_type == one.type, k.kind == one.kind, k.state == one.state)
+    query = select(k.received_at, k.id).where(*same, *_within(wanted, before))
+    return query.order_by(k.received_at.desc(), k.id.desc()).limit(limit + 1)
+
+
+def _restricted(query: Select[Any], wanted: MessageFilter) -> Select[Any]:
+    k, point, ch, f = tables.kernel_message.c, tables.access_point.c, tables.ch_message.c, tables.finding.c
+    if wanted.access_point is not None:
+        query = query.where(k.access_point_id.in_(select(point.id).where(point.identifier == wanted.access_point)))
+    if wanted.envelope is not None:
+        query = query.where(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == wanted.envelope)))
+    if wanted.code is not None:
+        query = query.where(k.id.in_(select(f.message_id).where(f.error_code == wanted.code, f.current)))
+    for column, value in _columns(wanted):
+        query = query.where(column == value)
+    return query
+
+
+def _columns(wanted: MessageFilter) -> list[tuple[ColumnElement[Any], str]]:
+    k = tables.kernel_message.c
+    asked = ((k.market, wanted.market), (k.market_type, wanted.type), (k.kind, wanted.kind), (k.state, wanted.state))
+    return [(column, value) for column, value in asked if value is not None]
+
+
+def _by_code(connection: Connection, wanted: MessageFilter, limit: int, before: int | None) -> Found:
+    """A list by code goes by the messages' numbers, the order in which they were stored."""
+    k = tables.kernel_message.c
+    alone = not _columns(wanted) and wanted.since is None and wanted.until is None
+    window = limit + 1 if alone else WINDOW
+    assert wanted.code is not None
+    looked = connection.execute(code_query(wanted.code, before, window)).scalars().all()
+    if not looked:
+        return Found((), None)
+    ids: Sequence[int] = looked
+    if not alone:
+        query = select(k.id).where(k.id.in_(looked), *_within(wanted, Place(*LATEST)))
+        for column, value in _columns(wanted):
+            query = query.where(column == value)
+        ids = connection.execute(query.order_by(k.id.desc()).limit(limit + 1)).scalars().all()
+    if len(ids) > limit:
+        return Found(tuple(ids[:limit]), cursor_of(Place(0, ids[limit - 1])))
+    return Found(tuple(ids), cursor_of(Place(0, looked[-1])) if len(looked) == window else None)
+
+
+def newest(connection: Connection) -> int:
+    """The largest id of a Kernel message; 0 when there is none."""
+    return int(connection.execute(select(func.max(tables.kernel_message.c.id))).scalar() or 0)

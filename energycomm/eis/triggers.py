@@ -1,0 +1,143 @@
+"""Triggers that keep the tallies: how many messages of what are in which state, and how often which code was found.
+
+A count over a million messages takes as long as a million messages; these are kept beside them by the database itself,
+whoever writes, in the same transaction. On PostgreSQL a transaction has rows of its own (`writer`), so that workers
+never wait for one another; `energycomm.eis.tallies.settle` adds them up. SQLite has one writer at a time.
+"""
+
+# ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+ALL_TIME = -1
+"""The hour of the rows that count since the beginning."""
+
+HOUR = 3_600_000_000
+"""Microseconds of an hour."""
+
+_KEYS = "hour, market, market_type, kind, state"
+
+_MESSAGES = f"""
+CREATE OR REPLACE FUNCTION tally_messages() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  INSERT INTO message_tally AS t ({_KEYS}, writer, messages)
+  SELECT h.hour, c.market, c.market_type, c.kind, c.state, txid_current(), sum(c.n)
+  FROM ({{changed}}) AS c CROSS JOIN LATERAL (VALUES (c.received_at / {HOUR}), ({ALL_TIME})) AS h(hour)
+  GROUP BY 1, 2, 3, 4, 5 HAVING sum(c.n) <> 0 ORDER BY 1, 2, 3, 4, 5
+  ON CONFLICT ({_KEYS}, writer) DO UPDATE SET messages = t.messages + excluded.messages;
+  RETURN NULL;
+END $body$
+"""
+
+_ROWS = "SELECT market, market_type, kind, state, received_at, {n} AS n FROM {rows}"
+
+_FINDINGS = """
+CREATE OR REPLACE FUNCTION tally_findings() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  INSERT INTO finding_tally AS t (what, name, writer, messages, occurrences, ever)
+  SELECT c.what, c.name, txid_current(), count(DISTINCT c.message_id) FILTER (WHERE c.held = 1)
+      - count(DISTINCT c.message_id) FILTER (WHERE c.held = -1), sum(c.held), sum(c.ever)
+  FROM ({changed}) AS c GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (what, name, writer) DO UPDATE SET messages = t.messages + excluded.messages,
+    occurrences = t.occurrences + excluded.occurrences, ever = t.ever + excluded.ever;
+  RETURN NULL;
+END $body$
+"""
+
+_NAMES = "CROSS JOIN LATERAL (VALUES ('code', {row}.error_code), ('rule', {row}.rule)) AS w(what, name)"
+
+
+def postgres_statements() -> list[str]:
+    """What makes the triggers on PostgreSQL; they run once for each statement, over all its rows."""
+    made, gone = _ROWS.format(n=1, rows="new_rows"), _ROWS.format(n=-1, rows="old_rows")
+    held = "CASE WHEN n.current AND n.severity = 'error' THEN 1 ELSE 0 END"
+    found = f"SELECT w.what, w.name, n.message_id, {held} AS held, 1 AS ever FROM new_rows n {_NAMES.format(row='n')}"
+    changed = (
+        "SELECT w.what, w.name, n.message_id, CASE WHEN n.current THEN 1 ELSE -1 END AS held, 0 AS ever "
+        f"FROM new_rows n JOIN old_rows o ON o.id = n.id {_NAMES.format(row='n')} "
+        "WHERE n.current <> o.current AND n.severity = 'error'"
+    )
+    both = "OLD TABLE AS old_rows NEW TABLE AS new_rows"
+    plan = [
+        ("kernel_message", "insert", "NEW TABLE AS new_rows", _MESSAGES.format(changed=made)),
+        ("kernel_message", "update", both, _MESSAGES.format(changed=f"{made} UNION ALL {gone}")),
+        ("kernel_message", "delete", "OLD TABLE AS old_rows", _MESSAGES.format(changed=gone)),
+        ("finding", "insert", "NEW TABLE AS new_rows", _FINDINGS.format(changed=found)),
+        ("finding", "update", both, _FINDINGS.format(changed=changed)),
+    ]
+    statements = []
+    for table, event, rows, function in plan:
+        name = f"tally_{table}_{event}"
+        body = function.replace("tally_messages()", f"{name}()").replace("tally_findings()", f"{name}()")
+        statements.append(body)
+        statements.append(f"DROP TRIGGER IF EXISTS {name} ON {table}")
+        statements.append(
+            f"CREATE TRIGGER {name} AFTER {event.upper()} ON {table} REFERENCING {rows} "
+            f"FOR EACH STATEMENT EXECUTE FUNCTION {name}()"
+        )
+    return statements
+
+
+def sqlite_statements() -> list[str]:
+    """What makes the triggers on SQLite; they run for each row."""
+    statements = []
+    plan = [
+        ("kernel_message_insert", "AFTER INSERT ON kernel_message", [("NEW", 1)]),
+        (
+            "kernel_message_update",
+            "AFTER UPDATE OF state ON kernel_message WHEN OLD.state <> NEW.state",
+            [("OLD", -1), ("NEW", 1)],
+        ),
+        ("kernel_message_delete", "AFTER DELETE ON kernel_message", [("OLD", -1)]),
+    ]
+    for name, event, rows in plan:
+        body = " ".join(
+            _sqlite_count(row, n, hour) for row, n in rows for hour in (f"{row}.received_at / {HOUR}", "-1")
+        )
+        statements += _sqlite_trigger(name, event, body)
+    held = "NEW.\"current\" AND NEW.severity = 'error'"
+    body = " ".join(_sqlite_found(what, column, held, 1) for what, column in _SQLITE_NAMES)
+    statements += _sqlite_trigger("finding_insert", "AFTER INSERT ON finding", body)
+    sign = 'CASE WHEN NEW."current" THEN 1 ELSE -1 END'
+    body = " ".join(_sqlite_found(what, column, sign, 0) for what, column in _SQLITE_NAMES)
+    event = 'AFTER UPDATE OF "current" ON finding WHEN OLD."current" <> NEW."current" AND NEW.severity = \'error\''
+    statements += _sqlite_trigger("finding_update", event, body)
+    return statements
+
+
+_SQLITE_NAMES = (("code", "error_code"), ("rule", "rule"))
+
+
+def _sqlite_trigger(name: str, event: str, body: str) -> list[str]:
+    return [f"DROP TRIGGER IF EXISTS tally_{name}", f"CREATE TRIGGER tally_{name} {event} BEGIN {body} END"]
+
+
+def _sqlite_count(row: str, n: int, hour: str) -> str:
+    return (
+        f"INSERT INTO message_tally ({_KEYS}, writer, messages) "
+        f"VALUES ({hour}, {row}.market, {row}.market_type, {row}.kind, {row}.state, 0, {n}) "
+        f"ON CONFLICT ({_KEYS}, writer) DO UPDATE SET messages = messages + excluded.messages;"
+    )
+
+
+def _sqlite_found(what: str, column: str, held: str, ever: int) -> str:
+    """A message counts once for a code, with the first finding of it and until the last."""
+    others = (
+        f"SELECT 1 FROM finding f WHERE f.message_id = NEW.message_id AND f.{column} = NEW.{column} "
+        "AND f.\"current\" AND f.severity = 'error' AND f.id <> NEW.id"
+    )
+    return (
+        "INSERT INTO finding_tally (what, name, writer, messages, occurrences, ever) "
+        f"VALUES ('{what}', NEW.{column}, 0, ({held}) * (NOT EXISTS ({others})), {held}, {ever}) "
+        "ON CONFLICT (what, name, writer) DO UPDATE SET messages = messages + excluded.messages, "
+        "occurrences = occurrences + excluded.occurrences, ever = ever + excluded.ever;"
+    )
+
+
+def install(connection: Connection) -> None:
+    """Make the triggers; those that are there are replaced."""
+    sqlite = connection.dialect.name == "sqlite"
+    for statement in sqlite_statements() if sqlite else postgres_statements():
+        connection.exec_driver_sql(statement)

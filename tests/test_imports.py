@@ -28,7 +28,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.engine": COMMON,
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
-    "energycomm.config": COMMON | {"energycomm.transport"},
+    "energycomm.web_settings": set(),
+    "energycomm.config": COMMON | {"energycomm.transport", "energycomm.web_settings"},
     "energycomm.simulation": COMMON,
     "energycomm.pipeline": LOWER | {"energycomm.config"},
 }

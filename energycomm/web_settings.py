@@ -1,0 +1,92 @@
+"""Settings of the web services: where they listen, how people sign in, what a caller may take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+RoleName = Literal["back_office", "consultant", "operator", "administrator"]
+
+
+class WebSettings(BaseModel):
+    """How `energycomm serve` runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    host: str = Field(default="127.0.0.1", description="Address that the web services listen on.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="Port of the web services; 0 takes a free one.")
+    certificate_file: Path | None = Field(
+        default=None, description="Our certificate with its chain, in PEM: TLS without a proxy."
+    )
+    key_file: Path | None = Field(default=None, description="Its private key, in PEM.")
+    proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    )
+    public_url: str | None = Field(
+        default=None, description="How the outside sees us: https://energycomm.example.org; for links and the sign-in."
+    )
+    session_hours: float = Field(default=10, gt=0, le=168, description="Hours after which a person signs in anew.")
+    requests_per_minute: int = Field(
+        default=600, ge=1, description="Requests of one person or program in a minute; then 429."
+    )
+    failures_per_minute: int = Field(
+        default=30, ge=1, description="Wrong tokens and sign-ins from one address in a minute; then 429."
+    )
+    body_bytes: int = Field(default=10_000_000, ge=1000, description="Largest body of a request; above it 413.")
+    inject_messages: int = Field(default=1000, ge=1, le=10_000, description="Messages that one injection may hold.")
+    token_sign_in: bool = Field(
+        default=True, description="Whether an API token may be pasted into the sign-in page instead of a password."
+    )
+
+    @field_validator("public_url")
+    @classmethod
+    def _web(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("expected http://... or https://...")
+        return value.rstrip("/") if value else value
+
+    @model_validator(mode="after")
+    def _both_files(self) -> WebSettings:
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("certificate_file and key_file go together")
+        return self
+
+
+class OidcSettings(BaseModel):
+    """How people sign in with OpenID Connect. Nobody does while `issuer` is not set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    issuer: str | None = Field(default=None, description="Address of the identity provider: https://login.example.org.")
+    client_id: str | None = Field(default=None, description="What the provider knows us as.")
+    secret_file: Path | None = Field(default=None, description="File that holds our secret at the provider.")
+    secret_env: str | None = Field(default=None, description="Environment variable that holds it.")
+    ca_file: Path | None = Field(default=None, description="Authorities that the provider's certificate may be of.")
+    scopes: str = Field(default="openid profile email", description="What we ask the provider for.")
+    name_claim: str = Field(
+        default="preferred_username", description="Claim that names the person; else `email`, else `sub`."
+    )
+    roles_claim: str = Field(
+        default="groups", description="Claim that lists the person's groups; dots lead into nested claims."
+    )
+    roles: dict[str, RoleName] = Field(
+        default={}, description="Group -> role. Who is in none of the groups may not sign in."
+    )
+    timeout: float = Field(default=10, gt=0, description="Seconds that an answer of the provider may take.")
+
+    @model_validator(mode="after")
+    def _whole(self) -> OidcSettings:
+        if self.issuer is None:
+            return self
+        if not self.issuer.startswith(("http://", "https://")):
+            raise ValueError("issuer: expected http://... or https://...")
+        if self.client_id is None:
+            raise ValueError("client_id is needed with issuer")
+        if (self.secret_file is None) == (self.secret_env is None):
+            raise ValueError("the secret is needed in one place: secret_file or secret_env")
+        if not self.roles:
+            raise ValueError("roles is needed: which group has which role")
+        return self

@@ -39,7 +39,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
       codes: error codes of the rules of severity error that it violates, sorted; empty exactly when it was accepted.
       comment: the rules' own sentences about it, in English, in the order of the codes.
       forms: form -> the message and its history written out.
-      facts: name -> value of every field and fact that the rules in force read of this message.
+      values: what the sentences of its rules show -> the value in words, for filling in the card's `comments`.
       history_length: accepted messages of its access point before it.
       rules_version: rules that judged it.
       split: what it may be used for.
@@ -54,7 +54,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     codes: tuple[str, ...] = ()
     comment: str = ""
     forms: dict[Form, str]
-    facts: dict[str, Any] = {}
+    values: dict[str, str] = {}
     history_length: int = 0
     rules_version: str = ""
     split: Split = "train"

@@ -1,0 +1,190 @@
+"""Builds a data set: judged messages of the EIS and of simulated lives, and messages made around each rule's condition.
+
+Examples are drawn so that common codes do not drown rare ones; what is drawn depends on messages and seed alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assistant.classifier.material import Case, Origin, Stored, cases, stored_verdicts
+from assistant.classifier.port import Card, Example, Split
+from assistant.classifier.serialisation import Serialiser
+from assistant.classifier.splits import Splitter, splitter
+from assistant.classifier.variation import Variations, judging
+from energycomm.eis.store import Store
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.port import RuleEngine
+from energycomm.kernel.instants import instant
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many examples are wanted.
+
+    Attributes:
+      per_code: with one error code, of all splits together.
+      accepted: accepted ones of one market and kind.
+      near: made around a rule's condition and not violating it, for each rule.
+      seed: of all chance.
+    """
+
+    per_code: int = 100
+    accepted: int = 250
+    near: int = 12
+    seed: int = 1
+
+
+@dataclass
+class Collected:
+    """Examples on their way into a data set."""
+
+    examples: list[Example] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Builder:
+    """Collects examples from stores, then around rules.
+
+    Args:
+      catalogue: the rules.
+      engine: the same rules.
+      serialiser: writes messages out.
+      amounts: how many are wanted.
+      told: is told what is being done.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        engine: RuleEngine,
+        serialiser: Serialiser,
+        amounts: Amounts,
+        told: Told = lambda _: None,
+    ) -> None:
+        self.catalogue, self.engine, self.serialiser = catalogue, engine, serialiser
+        self.amounts, self.told = amounts, told
+        self.collected = Collected()
+        self._carriers: list[Case] = []
+        self._drawn: Counter[str] = Counter()
+        self._splitter: Splitter | None = None
+
+    def take(self, opened: AbstractContextManager[Store], origin: Origin) -> None:
+        """Draw examples from a store."""
+        with opened as store:
+            stored, left = stored_verdicts(store)
+            self.collected.left_out.update(left)
+            self.collected.sources.append({"origin": origin, "messages": len(stored)})
+            if self._splitter is None:
+                self._splitter = splitter([one.effective for one in stored])
+            wanted = self._draw(stored)
+            self.told(f"{origin}: {len(stored)} judged messages, {len(wanted)} drawn")
+            for case in cases(store, self.engine, wanted):
+                self._keep(replace(case, origin=origin))
+
+    def vary(self) -> None:
+        """Make examples around every rule that has not enough, from the accepted messages that were drawn."""
+        variations = Variations(self.catalogue, self.engine, self._carriers, self.amounts.seed)
+        for rule in judging(self.catalogue):
+            missing = max(0, self.amounts.per_code - self._drawn[rule.error_code])
+            made = 0
+            for case in variations.around(rule, missing, self.amounts.near):
+                self._keep(case)
+                made += rule.error_code in case.stored.codes
+            if missing and not made:
+                self.told(f"{rule.error_code}: no message that violates it could be made")
+
+    def result(self, made: dict[str, Any]) -> tuple[Card, list[Example]]:
+        """The card and the examples, in an order that depends on nothing but them."""
+        examples = sorted(self.collected.examples, key=lambda one: _order(one.id))
+        codes = Counter(code for one in examples for code in one.codes)
+        counts: Counter[str] = Counter(one.split for one in examples)
+        templates = {
+            rule.error_code: rule.comment["en"].text for rule in judging(self.catalogue) if "en" in rule.comment
+        }
+        from_month = self._splitter.months_from if self._splitter else None
+        card = Card(
+            rules_versions=tuple(sorted({one.rules_version for one in examples})),
+            codes=dict(sorted(codes.items())),
+            counts=dict(counts),
+            tokens=self.serialiser.budget,
+            comments=templates,
+            made={
+                **made,
+                "sources": self.collected.sources,
+                "left_out": dict(self.collected.left_out),
+                "months_from": from_month.date().isoformat() if from_month else None,
+                "origins": dict(Counter(one.origin for one in examples)),
+                "markets": dict(Counter(one.market for one in examples)),
+                "classes": dict(Counter(one.klass for one in examples)),
+                "no_example": sorted(set(templates) - set(codes)),
+            },
+        )
+        return card, examples
+
+    def _draw(self, stored: Sequence[Stored]) -> list[Stored]:
+        """Messages in an order by hash; refused ones while any of their codes is wanted, accepted ones by kind."""
+        accepted: Counter[tuple[str, str]] = Counter()
+        drawn: list[Stored] = []
+        for one in sorted(stored, key=lambda one: _order(f"{self.amounts.seed} {one.market} {one.id}")):
+            if one.codes:
+                if any(self._drawn[code] < self.amounts.per_code for code in one.codes):
+                    self._drawn.update(one.codes)
+                    drawn.append(one)
+            elif accepted[one.market, one.kind] < self.amounts.accepted:
+                accepted[one.market, one.kind] += 1
+                drawn.append(one)
+        return drawn
+
+    def _keep(self, case: Case) -> None:
+        number = len(self.collected.examples) + 1
+        if not case.stored.codes and case.origin != "rule":
+            self._carriers.append(case)
+        if case.origin == "rule":
+            self._drawn.update(case.stored.codes)
+        identifier = f"{case.origin}-{case.stored.id}" + (f"-{number}" if case.origin == "rule" else "")
+        assert self._splitter is not None
+        # What was made of a message is kept with it: a changed copy of a later one must not be learned from.
+        at = max(case.message.effective, instant(case.stored.effective))
+        split = self._splitter.split(case.access_point, at)
+        self.collected.examples.append(example_of(case, self.serialiser, identifier, split))
+
+
+def example_of(case: Case, serialiser: Serialiser, identifier: str, split: Split = "train") -> Example:
+    """A judged message as an example."""
+    message, history = case.message, case.history
+    sentences = [
+        serialiser.masked(case.comments[code], message, history) for code in case.stored.codes if code in case.comments
+    ]
+    return Example(
+        id=identifier,
+        market=message.market,
+        kind=type(message).__name__,
+        access_point=case.access_point,
+        at=message.effective.astimezone(instant(0).tzinfo).isoformat().replace("+00:00", "Z"),
+        codes=case.stored.codes,
+        comment=" ".join(sentences),
+        forms=serialiser.forms(message, history, case.earlier),
+        values=serialiser.values(message, history),
+        history_length=case.length,
+        rules_version=case.stored.rules_version,
+        split=split,
+        origin=case.origin,
+    )
+
+
+def examples_of(examples: Iterable[Example], split: Split) -> Iterator[Example]:
+    """The examples of one split."""
+    return (one for one in examples if one.split == split)
+
+
+def _order(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -1,0 +1,195 @@
+"""Judged messages with the history they were judged with, read from the EIS; nothing is written there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from energycomm.correction.cases import content_of
+from energycomm.eis.bulk import Driver, driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.engine.port import RuleEngine
+from energycomm.kernel.family import is_incoming
+from energycomm.kernel.history import NO_HISTORY, History
+from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.facts import history_of
+from energycomm.pipeline.fold import APPLIED, Entry, Fold, business_key
+from energycomm.pipeline.state import AccessPointState
+
+REFUSED = frozenset(("rejected", "delegated", "ticketed"))
+"""States of a message that rules refused."""
+
+Origin: TypeAlias = Literal["eis", "simulated", "rule"]
+
+_STORED = (
+    "SELECT k.id, k.access_point_id, k.market, k.kind, k.effective, k.state, k.waits_for, k.received_at "
+    "FROM kernel_message k"
+)
+_CODES = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error' ORDER BY id"
+_COMMENTS = (
+    "SELECT error_code, comment FROM finding WHERE \"current\" AND severity = 'error' AND message_id = ? ORDER BY id"
+)
+_VERSIONS = (
+    "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id ORDER BY s.id"
+)
+_POINT = (
+    "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.xml "
+    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE k.access_point_id = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored message that was accepted or refused, without its content.
+
+    Attributes:
+      id, market, kind, effective: the message; microseconds since the epoch.
+      point: row of its access point, None where none is concerned.
+      codes: error codes of the verdict that holds, sorted.
+      rules_version: the rules that gave it.
+      received_at: when it arrived, microseconds since the epoch.
+    """
+
+    id: int
+    market: str
+    kind: str
+    effective: int
+    point: int | None
+    codes: tuple[str, ...]
+    rules_version: str
+    received_at: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A message as it was judged.
+
+    Attributes:
+      stored: what the EIS says of it.
+      message: its content.
+      history: what was known of its access point.
+      earlier: accepted messages of its access point before it, the latest last.
+      comments: the rules' sentences, by error code.
+      length: how many accepted messages came before it.
+      access_point: pseudonym.
+      origin: where it comes from.
+    """
+
+    stored: Stored
+    message: KernelMessage
+    history: History
+    earlier: tuple[KernelMessage, ...] = ()
+    comments: dict[str, str] = field(default_factory=dict)
+    length: int = 0
+    access_point: str = ""
+    origin: Origin = "eis"
+
+
+EARLIER = 3
+"""Earlier messages that a case carries."""
+
+
+def stored_verdicts(store: Store) -> tuple[list[Stored], dict[str, int]]:
+    """Every incoming message with a verdict, and how many were left out for which state.
+
+    Messages in quarantine, broken rules, messages given up after a wait and withdrawn versions have no verdict of the
+    rules: they are neither accepted nor refused.
+    """
+    found: list[Stored] = []
+    left: dict[str, int] = {}
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        codes = _codes(driver)
+        versions: dict[int, str] = dict(driver.rows(_VERSIONS))  # the last one wins: it gave the verdict that holds
+        for number, point, market, kind, effective, state, waits_for, received in driver.rows(_STORED):
+            if not is_incoming(kind):
+                continue
+            own = codes.get(number, ())
+            refused = state in REFUSED and own and waits_for is None
+            if state not in APPLIED and not refused:
+                word = "given up" if state in REFUSED else state
+                left[word] = left.get(word, 0) + 1
+                continue
+            version = versions.get(number, "")
+            found.append(Stored(number, market, kind, effective, point, own if refused else (), version, received))
+    return found, left
+
+
+def cases(store: Store, engine: RuleEngine, wanted: Sequence[Stored]) -> Iterator[Case]:
+    """The wanted messages with their histories, access point by access point.
+
+    Args:
+      store: the EIS.
+      engine: rules of today, which say what the accepted messages before did.
+      wanted: of `stored_verdicts`.
+    """
+    by_point: dict[int | None, dict[int, Stored]] = {}
+    for one in wanted:
+        by_point.setdefault(one.point, {})[one.id] = one
+    for point, members in sorted(by_point.items(), key=lambda pair: pair[0] or 0):
+        if point is None:
+            yield from _alone(store, members)
+        else:
+            yield from _walk(store, engine, point, members)
+
+
+def pseudonym(market: str, identifier: str) -> str:
+    """A name for an access point that is equal for equal points and does not tell its number: 32 bits of a hash."""
+    return hashlib.blake2b(f"{market} {identifier}".encode(), digest_size=4).hexdigest()
+
+
+def _codes(driver: Driver) -> dict[int, tuple[str, ...]]:
+    found: dict[int, set[str]] = {}
+    for number, code in driver.rows(_CODES):
+        found.setdefault(number, set()).add(code)
+    return {number: tuple(sorted(codes)) for number, codes in found.items()}
+
+
+def _alone(store: Store, members: dict[int, Stored]) -> Iterator[Case]:
+    for number, stored in members.items():
+        with reading(store.engine) as connection:
+            driver = driver_of(connection)
+            (row,) = driver.rows("SELECT xml FROM kernel_message WHERE id = ?", (number,))
+            comments = _comments(driver, stored)
+        message = content_of(row[0])
+        name = pseudonym(message.market, f"{message.sender} {message.reference}")
+        yield Case(stored, message, NO_HISTORY, (), comments, 0, name)
+
+
+def _walk(store: Store, engine: RuleEngine, point: int, members: dict[int, Stored]) -> Iterator[Case]:
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = [row for row in driver.rows(_POINT, (point,)) if is_incoming(row[3])]
+        told = {number: _comments(driver, stored) for number, stored in members.items()}
+    entries = []
+    for number, identity, position, _kind, at, state, xml in rows:
+        message = content_of(xml)
+        key = business_key(message, at, bytes(identity or b""), position)
+        entries.append(Entry(key, message, at, number, state))
+    entries.sort(key=lambda entry: entry.key)
+    fold = Fold(engine, AccessPointState(), point, {})
+    accepted: list[KernelMessage] = []
+    for entry in entries:
+        stored = members.get(entry.message_id)
+        if stored is not None:
+            if entry.at > fold.state.at:
+                fold.state.advance(entry.at)
+            history = history_of(fold.state, entry.message, entry.at)
+            name = pseudonym(entry.message.market, entry.message.access_point or str(point))
+            comments = told[entry.message_id]
+            before = tuple(accepted[-EARLIER:])
+            yield Case(stored, entry.message, history, before, comments, len(accepted), name)
+        fold.replay(entry)
+        if entry.before in APPLIED:
+            accepted.append(entry.message)
+
+
+def _comments(driver: Driver, stored: Stored) -> dict[str, str]:
+    comments: dict[str, str] = {}
+    if stored.codes:
+        for code, comment in driver.rows(_COMMENTS, (stored.id,)):
+            comments.setdefault(code, comment)
+    return comments

@@ -1,0 +1,69 @@
+"""The application: the API, the sign-in, and the console where it is there, in one process.
+
+A console is a module `energycomm.console` with a function `mount(app)`. It adds its routers and static files, and may
+set `app.state.error_page(request, problem) -> Response` and `app.state.login_page(request, sign_in) -> Response`. It
+finds the store and the Kernel with the dependency `energycomm.webservice.services.services`, guards its routes with
+`energycomm.webservice.identity.require`, and makes its routers with `energycomm.webservice.recording.RecordedRoute`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request
+from fastapi.responses import RedirectResponse, Response
+
+from energycomm.config import Config
+from energycomm.webservice import health, problems, signin
+from energycomm.webservice.identity import ToLogin, login_address
+from energycomm.webservice.services import Services
+from energycomm.webservice.shield import Shield
+
+CONSOLE = "energycomm.console"
+
+
+def make_app(config: Config) -> FastAPI:
+    """Put the web services together.
+
+    Args:
+      config: the configuration.
+
+    Raises:
+      UserError: the database cannot be reached or is not of this version.
+    """
+    shared = Services(config)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        shared.close()
+
+    app = FastAPI(
+        title="EnergyComm",
+        version=version("energycomm"),
+        summary="Back-office web services of the gateway between an energy supplier and the markets.",
+        lifespan=life,
+        # The pages that FastAPI brings along load their scripts from elsewhere; the document is enough.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.services = shared
+    problems.install(app)
+
+    @app.exception_handler(ToLogin)
+    async def _to_login(_: Request, error: ToLogin) -> Response:
+        return RedirectResponse(login_address(error.then), 303)
+
+    app.add_middleware(Shield, body_bytes=config.web.body_bytes)
+    app.include_router(health.router)
+    app.include_router(signin.router)
+    if importlib.util.find_spec(CONSOLE) is not None:
+        mount = getattr(importlib.import_module(CONSOLE), "mount", None)
+        if mount is not None:
+            mount(app)
+    return app

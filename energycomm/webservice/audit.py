@@ -1,0 +1,133 @@
+"""The audit: who read personal data or changed something through the web services, on what, when, with what outcome.
+
+A read is recorded before its content is answered: what cannot be recorded is not read.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+from sqlalchemy import BigInteger, literal, select, tuple_
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.webservice.roles import Person
+
+SUBJECT_LENGTH = 400
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """One line of the audit.
+
+    Attributes:
+      person: who.
+      via: how they came: token 17, session.
+      action: read, change, refused or sign-in.
+      what: method and path of the route.
+      subject: of whom or what.
+      status: HTTP status that was answered.
+      address: where the request came from.
+    """
+
+    id: int
+    at: datetime
+    person: str
+    via: str
+    action: str
+    what: str
+    subject: str
+    status: int
+    address: str
+
+
+class AuditPage(Struct, frozen=True, kw_only=True):
+    """A piece of the audit, the newest first, and where to go on; None at its end."""
+
+    entries: tuple[AuditEntry, ...]
+    next: str | None
+
+
+def record(
+    store: Store, person: Person, action: str, what: str, *, subject: str = "", status: int = 200, address: str = ""
+) -> None:
+    """Write one line.
+
+    Args:
+      store: the EIS.
+      person: who.
+      action: read, change, refused or sign-in.
+      what: method and path of the route.
+      subject: of whom or what; the end is cut off where it is very long.
+      status: HTTP status that is answered.
+      address: where the request came from.
+    """
+    with store.transaction() as tx:
+        (number,) = tx.reserve(tables.audit, 1)
+        row = (
+            number,
+            now_micros(),
+            person.name[:120],
+            person.via[:140],
+            action,
+            what[:200],
+            # PostgreSQL stores no NUL in a text.
+            subject.replace("\0", "")[:SUBJECT_LENGTH],
+            status,
+            address[:64],
+        )
+        tx.insert(tables.audit, [row])
+
+
+def list_audit(
+    store: Store,
+    *,
+    person: str | None = None,
+    action: str | None = None,
+    since: datetime | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> AuditPage:
+    """Lines of the audit, the newest first.
+
+    Args:
+      store: the EIS.
+      person: only of this one.
+      action: only this.
+      since: not before this instant.
+      limit: how many at most.
+      cursor: go on where a former page ended (its `next`).
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    t = tables.audit
+    query = select(t).order_by(t.c.at.desc(), t.c.id.desc()).limit(limit + 1)
+    for column, value in ((t.c.person, person), (t.c.action, action)):
+        if value is not None:
+            query = query.where(column == value)
+    if since is not None:
+        query = query.where(t.c.at >= micros(since))
+    if cursor is not None:
+        at, _, number = cursor.partition("-")
+        query = query.where(tuple_(t.c.at, t.c.id) < tuple_(literal(int(at), BigInteger), literal(int(number))))
+    with reading(store.engine) as connection:
+        rows = connection.execute(query).mappings().all()
+    entries = tuple(
+        AuditEntry(
+            id=row["id"],
+            at=instant(row["at"]),
+            person=row["person"],
+            via=row["via"],
+            action=row["action"],
+            what=row["what"],
+            subject=row["subject"],
+            status=row["status"],
+            address=row["address"],
+        )
+        for row in rows[:limit]
+    )
+    following = f"{rows[limit - 1]['at']}-{rows[limit - 1]['id']}" if len(rows) > limit else None
+    return AuditPage(entries=entries, next=following)

@@ -1,0 +1,224 @@
+"""Who asks, and whether they may: API tokens in the header, sessions in a cookie, roles and scopes on every route.
+
+    @router.get("/messages")
+    def messages(person: Annotated[Person, Depends(require(Role.CONSULTANT))]) -> ...
+
+    @router.post("/tickets")
+    def ticket(person: Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]) -> ...
+
+Who comes with a cookie and changes something must also send the session's CSRF token (`person.csrf`): in the header
+`X-CSRF-Token` or the form field `csrf`. Who is not signed in gets 401 under /api; elsewhere they are sent to /login.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Annotated
+from urllib.parse import quote, urlsplit
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from energycomm.webservice import sessions, tokens
+from energycomm.webservice.limits import RateLimit
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.roles import Person, Role, Scope, words_of
+from energycomm.webservice.services import Services, services
+
+COOKIE = "energycomm"
+SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+CSRF_HEADER = "X-CSRF-Token"
+CSRF_FIELD = "csrf"
+
+_bearer = HTTPBearer(
+    auto_error=False, scheme_name="token", description="An API token: `energycomm token create` makes one."
+)
+
+
+class ToLogin(Exception):
+    """Nobody is signed in, and a page was asked for: the browser is sent to the sign-in and back afterwards.
+
+    Args:
+      then: path to come back to.
+    """
+
+    def __init__(self, then: str) -> None:
+        super().__init__(then)
+        self.then = then
+
+
+async def identify(
+    request: Request,
+    shared: Annotated[Services, Depends(services)],
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> Person | None:
+    """Who asks; None where nobody is signed in. The token goes before the cookie.
+
+    Raises:
+      Problem: the token is not known, or the caller asks too often.
+    """
+    request.state.person = None
+    address = address_of(request)
+    cookie = request.cookies.get(cookie_name(request))
+    if bearer is None and cookie is None:
+        return None
+    check_rate(shared.failures, address, spend=False)
+    if bearer is not None:
+        person = await run_in_threadpool(tokens.person_of, shared.store, bearer.credentials)
+    else:
+        person = await run_in_threadpool(sessions.person_of, shared.store, cookie or "")
+    if person is None:
+        shared.failures.spend(address)
+        if bearer is not None:
+            raise _not_signed_in("The token is unknown, expired or revoked.", "Ask an administrator for a new one.")
+        return None
+    check_rate(shared.requests, person.name)
+    request.state.person = person
+    return person
+
+
+class Require:
+    """Lets a request pass whose person has one of some roles, and whose token the scope; answers the person.
+
+    Args:
+      roles: one of these is needed.
+      scope: what the route is for.
+    """
+
+    def __init__(self, roles: frozenset[Role], scope: Scope) -> None:
+        self.roles, self.scope = roles, scope
+
+    async def __call__(self, request: Request, person: Annotated[Person | None, Depends(identify)]) -> Person:
+        """Check.
+
+        Raises:
+          Problem: not signed in (401), not allowed or forged (403).
+          ToLogin: not signed in, and a page was asked for.
+        """
+        if person is None:
+            if not request.url.path.startswith("/api") and request.method in SAFE:
+                raise ToLogin(request.url.path + (f"?{request.url.query}" if request.url.query else ""))
+            raise _not_signed_in("", "Send `Authorization: Bearer TOKEN`, or sign in.")
+        if not person.may(self.roles, self.scope):
+            raise Problem(
+                "API_FORBIDDEN",
+                f"This needs one of the roles: {words_of(self.roles)}; and the scope {self.scope}.",
+                value=f"roles: {words_of(person.roles)}; scopes: {words_of(person.scopes)}",
+                advice="Ask an administrator.",
+            )
+        if person.csrf and request.method not in SAFE:
+            await check_form(request, person.csrf)
+        return person
+
+
+def require(*roles: Role, scope: Scope = Scope.READ) -> Require:
+    """The dependency of a route that only some may use.
+
+    Args:
+      roles: one of these is needed; any role at all when none is named.
+      scope: what a token must be good for.
+    """
+    return Require(frozenset(roles) or frozenset(Role), scope)
+
+
+async def check_form(request: Request, csrf: str) -> None:
+    """Refuse what a foreign page let the browser send.
+
+    Raises:
+      Problem: 403.
+    """
+    check_origin(request)
+    sent = request.headers.get(CSRF_HEADER)
+    if sent is None and request.headers.get("content-type", "").startswith(
+        ("application/x-www-form-urlencoded", "multipart/form-data")
+    ):
+        field = (await request.form()).get(CSRF_FIELD)
+        sent = field if isinstance(field, str) else None
+    if sent is None or not hmac.compare_digest(sent.encode(), csrf.encode()):
+        raise Problem("API_FORGED", "The CSRF token is missing or wrong.", advice="Load the page again.")
+
+
+def check_origin(request: Request) -> None:
+    """Refuse what was sent from a page of another site, as far as the browser tells.
+
+    Raises:
+      Problem: 403.
+    """
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site")
+    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    if foreign or site in ("cross-site", "same-site"):
+        raise Problem("API_FORGED", "The request was sent from a page of another site.", target="Origin", value=origin)
+
+
+def check_rate(limit: RateLimit, caller: str, *, spend: bool = True) -> None:
+    """Refuse who asks too often.
+
+    Raises:
+      Problem: 429, with how long to wait.
+    """
+    allowance = limit.spend(caller) if spend else limit.look(caller)
+    if not allowance.granted:
+        wait = max(1, round(allowance.wait + 0.5))
+        raise Problem(
+            "API_RATE",
+            f"More than {limit.per_minute} in a minute.",
+            advice=f"Wait {wait} s.",
+            headers={"Retry-After": str(wait)},
+        )
+
+
+def address_of(request: Request) -> str:
+    """Where a request came from; behind a proxy that is believed, who came to that."""
+    return request.client.host if request.client else ""
+
+
+def cookie_name(request: Request, purpose: str = "") -> str:
+    """Name of a cookie: over TLS the browser itself sees to it that only we can set it (`__Host-`)."""
+    name = COOKIE + (f"-{purpose}" if purpose else "")
+    return f"__Host-{name}" if request.url.scheme == "https" else name
+
+
+def set_cookie(request: Request, response: Response, value: str, seconds: int, purpose: str = "") -> None:
+    """Give the browser a cookie that no script reads and no other site sends along with a change."""
+    response.set_cookie(
+        cookie_name(request, purpose),
+        value,
+        max_age=seconds,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def login_address(then: str) -> str:
+    """Address of the sign-in that leads back to a path."""
+    return f"/login?then={quote(then, safe='/')}"
+
+
+def _not_signed_in(detail: str, advice: str) -> Problem:
+    return Problem("API_NOT_SIGNED_IN", detail, advice=advice, headers={"WWW-Authenticate": "Bearer"})
+
+
+__all__ = [
+    "COOKIE",
+    "CSRF_FIELD",
+    "CSRF_HEADER",
+    "Person",
+    "Require",
+    "Role",
+    "Scope",
+    "ToLogin",
+    "address_of",
+    "check_form",
+    "check_origin",
+    "check_rate",
+    "cookie_name",
+    "identify",
+    "login_address",
+    "require",
+    "set_cookie",
+]

@@ -1,0 +1,223 @@
+"""Problem details (RFC 9457): every refusal of the web services has a code, a place, a value and what to do.
+
+`application/problem+json` under /api; the pages show the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+
+from energycomm.eis.database import Conflict
+from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.verdicts import Refusal
+
+log = structlog.get_logger()
+
+MEDIA = "application/problem+json"
+LONGEST_VALUE = 200
+
+PROBLEMS: dict[str, tuple[int, str]] = {
+    "API_UNREADABLE": (400, "The request cannot be read."),
+    "API_NOT_SIGNED_IN": (401, "Nobody is signed in."),
+    "API_FORBIDDEN": (403, "This is not allowed with these roles and scopes."),
+    "API_FORGED": (403, "The request does not come from a page of ours."),
+    "API_NOT_FOUND": (404, "There is no such thing."),
+    "API_METHOD": (405, "This method is not for this address."),
+    "API_CONFLICT": (409, "This was done before, or stands against what is there."),
+    "API_TOO_LARGE": (413, "The body is too large."),
+    "API_MEDIA_TYPE": (415, "The body is in a form that is not understood."),
+    "API_INVALID": (422, "Something in the request is wrong; every mistake is listed."),
+    "API_REFUSED": (422, "A rule or the schema refuses it; every reason is listed."),
+    "API_RATE": (429, "Too many requests."),
+    "API_FAULT": (500, "The gateway failed; it is logged."),
+    "API_DATABASE": (503, "The database cannot be used at the moment."),
+}
+"""Code -> status and title."""
+
+
+class Mistake(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that is wrong.
+
+    Attributes:
+      code: of a rule, the schema, or the request.
+      target: JSON pointer, name of the parameter, or path in the message.
+      detail: what is wrong, one sentence.
+      value: what was found, shortened; absent for what may be secret.
+      expected: what was expected.
+      advice: what to do.
+    """
+
+    code: str
+    target: str
+    detail: str
+    value: str | None = None
+    expected: str = ""
+    advice: str = ""
+
+
+class Details(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The body of a refusal, see RFC 9457.
+
+    Attributes:
+      type: URI of the kind of problem.
+      title: its words, the same each time.
+      status: HTTP status.
+      code: EnergyComm's code.
+      detail: what is wrong here.
+      instance: path that was asked.
+      target, value: where, and what was found there, when it is one thing.
+      advice: what to do.
+      errors: every mistake, when there may be several.
+    """
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    instance: str
+    target: str | None = None
+    value: str | None = None
+    advice: str = ""
+    errors: tuple[Mistake, ...] = ()
+
+
+class Problem(Exception):
+    """A refusal, raised where it is found.
+
+    Args:
+      code: one of `PROBLEMS`.
+      detail: what is wrong here.
+      target: where.
+      value: what was found there.
+      advice: what to do.
+      errors: every mistake.
+      headers: to be sent along.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        target: str | None = None,
+        value: object = None,
+        advice: str = "",
+        errors: Sequence[Mistake] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail or code)
+        self.code, self.detail, self.target, self.advice = code, detail, target, advice
+        self.value = None if value is None else str(value)[:LONGEST_VALUE]
+        self.errors, self.headers = tuple(errors), headers or {}
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return PROBLEMS[self.code][0]
+
+    def details(self, path: str) -> Details:
+        """The body of the answer to a request for a path."""
+        status, title = PROBLEMS[self.code]
+        return Details(
+            type=f"urn:energycomm:problem:{self.code.lower().replace('_', '-')}",
+            title=title,
+            status=status,
+            code=self.code,
+            detail=self.detail or title,
+            instance=path,
+            target=self.target,
+            value=self.value,
+            advice=self.advice,
+            errors=self.errors,
+        )
+
+
+def not_found(what: str, target: str, value: object, advice: str = "") -> Problem:
+    """The refusal of an address that leads to nothing."""
+    return Problem("API_NOT_FOUND", f"There is no {what} {value}.", target=target, value=value, advice=advice)
+
+
+def mistake_of(refusal: Refusal, prefix: str = "") -> Mistake:
+    """A refusal of the Kernel as a mistake of the request."""
+    return Mistake(
+        code=refusal.code,
+        target=prefix + refusal.path,
+        detail=str(refusal),
+        value=None if refusal.value is None else str(refusal.value)[:LONGEST_VALUE],
+        expected=refusal.expected,
+        advice=refusal.advice,
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Let an application answer its refusals with problem details, or with a page outside of /api."""
+
+    @app.exception_handler(Problem)
+    async def _problem(request: Request, problem: Problem) -> Response:
+        return answer(request, problem)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        return answer(request, _all_mistakes(error))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        code = {400: "API_UNREADABLE", 404: "API_NOT_FOUND", 405: "API_METHOD", 413: "API_TOO_LARGE"}
+        headers = dict(error.headers or {})
+        known = code.get(error.status_code, "API_FAULT" if error.status_code >= 500 else "API_UNREADABLE")
+        return answer(request, Problem(known, str(error.detail), headers=headers))
+
+    @app.exception_handler(Conflict)
+    async def _conflict(request: Request, _: Conflict) -> Response:
+        return answer(
+            request, Problem("API_CONFLICT", "Somebody else did this at the same time.", advice="Look, and try again.")
+        )
+
+    @app.exception_handler(UserError)
+    async def _user_error(request: Request, error: UserError) -> Response:
+        if error.exit_code == ExitCode.DATABASE:
+            log.error("web.database", error=error.message)
+            return answer(request, Problem("API_DATABASE", advice="Try again.", headers={"Retry-After": "5"}))
+        return answer(request, Problem("API_REFUSED", error.message, advice=error.advice))
+
+    @app.exception_handler(Exception)
+    async def _fault(request: Request, error: Exception) -> Response:
+        log.error("web.fault", path=request.url.path, exc_info=error)
+        return answer(request, Problem("API_FAULT", advice="Tell the operator when it happened."))
+
+
+def answer(request: Request, problem: Problem) -> Response:
+    """The answer of a refusal: problem details under /api, else the page that the console made for it, else words."""
+    page: Any = getattr(request.app.state, "error_page", None)
+    details = problem.details(request.url.path)
+    if page is not None and not request.url.path.startswith("/api"):
+        made: Response = page(request, problem)
+        made.headers.update(problem.headers)
+        return made
+    return Response(msgspec.json.encode(details), problem.status, problem.headers, MEDIA)
+
+
+def _all_mistakes(error: RequestValidationError) -> Problem:
+    mistakes = []
+    for one in error.errors():
+        place = [str(step) for step in one["loc"]]
+        in_body = place[:1] == ["body"]
+        target = "/" + "/".join(place[1:]) if in_body else ".".join(place[1:])
+        if one["type"] == "json_invalid":
+            return Problem("API_UNREADABLE", f"The body is no JSON: {one.get('ctx', {}).get('error', '')}.")
+        value = one.get("input")
+        shown = str(value)[:LONGEST_VALUE] if isinstance(value, str | int | float | bool) else None
+        mistakes.append(Mistake(code=str(one["type"]), target=target, detail=str(one["msg"]), value=shown))
+    first = mistakes[0]
+    detail = f"{first.target}: {first.detail}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes."
+    return Problem("API_INVALID", detail, target=first.target, value=first.value, errors=mistakes)

@@ -1,0 +1,79 @@
+"""What every request of the web services needs: the configuration, the store, the Kernel."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import Request
+
+from energycomm.config import Config
+from energycomm.eis.database import connect, opened
+from energycomm.eis.migrations import require_current
+from energycomm.eis.store import Store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.webservice.limits import RateLimit
+
+
+class Services:
+    """Shared by all requests of a process.
+
+    Everything in the store is synchronous: routes that use it are plain functions, which FastAPI runs in a thread.
+
+    Args:
+      config: the configuration.
+
+    Attributes:
+      store: the EIS; may be used by many threads at once, each with its own transaction.
+      requests, failures: allowances of callers.
+
+    Raises:
+      UserError: the database cannot be reached or is not of this version.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        engine = connect(config.database_url)
+        try:
+            require_current(engine)
+        except BaseException:
+            engine.dispose()
+            raise
+        self.store = Store(engine)
+        self.requests = RateLimit(config.web.requests_per_minute)
+        self.failures = RateLimit(config.web.failures_per_minute)
+        self._lock = threading.Lock()
+        self._gateway: Gateway | None = None
+
+    @property
+    def gateway(self) -> Gateway:
+        """The Kernel with its rules and markets, made at the first use; rules that change need a restart.
+
+        Raises:
+          UserError: the rules are broken, or a key cannot be read.
+        """
+        with self._lock:
+            if self._gateway is None:
+                self._gateway = Gateway(self.config, self.store)
+            return self._gateway
+
+    @contextmanager
+    def rehearsing(self) -> Iterator[Store]:
+        """A store of one's own for dry runs.
+
+        What is rehearsed is seen by everybody who uses the same store object (`energycomm.eis.database.rehearsal`), so
+        no two requests may share one: previews and tries of corrections take theirs from here.
+        """
+        with opened(self.config.database_url) as engine:
+            yield Store(engine)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.store.engine.dispose()
+
+
+def services(request: Request) -> Services:
+    """The services of the application that a request came to: `Annotated[Services, Depends(services)]`."""
+    found: Services = request.app.state.services
+    return found

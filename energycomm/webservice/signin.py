@@ -1,0 +1,130 @@
+"""Signing in to the pages: with the identity provider, or with an API token where that is allowed; signing out.
+
+The console may put its own page in the place of the plain one: `app.state.login_page(request, SignIn) -> Response`.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from msgspec import Struct
+
+from energycomm.webservice import audit, sessions, tokens
+from energycomm.webservice.identity import (
+    address_of,
+    check_form,
+    check_origin,
+    check_rate,
+    cookie_name,
+    identify,
+    set_cookie,
+)
+from energycomm.webservice.roles import Person
+from energycomm.webservice.services import Services, services
+
+router = APIRouter(include_in_schema=False)
+
+
+class SignIn(Struct, frozen=True):
+    """What the sign-in page shows.
+
+    Attributes:
+      then: path of the page to come back to; the form sends it along as `then`.
+      provider: whether there is an identity provider to sign in with: a link to /login/provider?then=...
+      token: whether a token may be pasted: a form to POST /login with the field `token`.
+      trouble: what went wrong the last time; empty at first.
+    """
+
+    then: str
+    provider: bool
+    token: bool
+    trouble: str = ""
+
+
+def local(then: str) -> str:
+    """A path of ours to go on with; the front page instead of anything that leads elsewhere."""
+    plain = then.startswith("/") and not then.startswith("//") and "\\" not in then
+    return then if plain and then.isprintable() else "/"
+
+
+@router.get("/login")
+def page(request: Request, shared: Annotated[Services, Depends(services)], then: str = "/") -> Response:
+    """The sign-in page."""
+    return show(request, shared, local(then))
+
+
+def show(request: Request, shared: Services, then: str, trouble: str = "", status: int = 200) -> Response:
+    """The sign-in page, with what went wrong."""
+    content = SignIn(then, shared.config.oidc.issuer is not None, shared.config.web.token_sign_in, trouble)
+    made: Any = getattr(request.app.state, "login_page", None)
+    response: Response = made(request, content) if made is not None else HTMLResponse(_plain(content))
+    response.status_code = status
+    return response
+
+
+@router.post("/login")
+def with_token(
+    request: Request,
+    shared: Annotated[Services, Depends(services)],
+    token: Annotated[str, Form()] = "",
+    then: Annotated[str, Form()] = "/",
+) -> Response:
+    """Sign in with an API token: the session has its roles, for as long as sessions last."""
+    check_origin(request)
+    address = address_of(request)
+    check_rate(shared.failures, address, spend=False)
+    person = tokens.person_of(shared.store, token.strip()) if shared.config.web.token_sign_in else None
+    if person is None:
+        shared.failures.spend(address)
+        return show(request, shared, local(then), "The token is unknown, expired or revoked.", 401)
+    return welcome(request, shared, Person(person.name, person.roles, f"session by {person.via}"), local(then))
+
+
+def welcome(request: Request, shared: Services, person: Person, then: str) -> Response:
+    """Begin a session and go on to a page."""
+    hours = shared.config.web.session_hours
+    cookie = sessions.begin(shared.store, person.name, person.roles, person.via, hours)
+    audit.record(
+        shared.store, person, "sign-in", f"{request.method} {request.url.path}", status=303, address=address_of(request)
+    )
+    response = RedirectResponse(then, 303)
+    set_cookie(request, response, cookie, int(hours * 3600))
+    return response
+
+
+@router.post("/logout")
+async def logout(
+    request: Request,
+    shared: Annotated[Services, Depends(services)],
+    person: Annotated[Person | None, Depends(identify)],
+) -> Response:
+    """End the session; the form carries the CSRF token."""
+    response = RedirectResponse("/login", 303)
+    cookie = request.cookies.get(cookie_name(request))
+    if person is not None and person.csrf and cookie:
+        await check_form(request, person.csrf)
+        sessions.end(shared.store, cookie)
+    response.delete_cookie(cookie_name(request), path="/")
+    return response
+
+
+def _plain(content: SignIn) -> str:
+    then = escape(content.then, quote=True)
+    parts = [f'<p role="alert">{escape(content.trouble)}</p>'] if content.trouble else []
+    if content.provider:
+        parts.append(f'<p><a href="/login/provider?then={then}">Sign in with your organisation</a></p>')
+    if content.token:
+        parts.append(
+            '<form method="post" action="/login"><label>API token '
+            '<input name="token" type="password" autocomplete="off" required></label>'
+            f'<input type="hidden" name="then" value="{then}"><button>Sign in</button></form>'
+        )
+    if not content.provider and not content.token:
+        parts.append("<p>Nobody can sign in to the pages here: neither a provider nor tokens are set up.</p>")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>EnergyComm: sign in</title></head>'
+        f"<body><main><h1>EnergyComm</h1>{''.join(parts)}</main></body></html>"
+    )

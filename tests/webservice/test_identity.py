@@ -1,0 +1,87 @@
+"""Who gets in: with a token, with a session that began with a token, and who does not."""
+
+from __future__ import annotations
+
+from energycomm.webservice import audit, sessions, tokens
+from energycomm.webservice.roles import Person, Role, Scope
+from tests.webservice.conftest import Site
+
+
+def test_the_gateway_tells_anybody_that_it_is_ready(site: Site) -> None:
+    answer = site.caller().get("/health")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+
+
+def test_a_token_is_found_by_its_hash_and_is_kept_nowhere(site: Site) -> None:
+    secret = site.token(Role.CONSULTANT)
+    assert tokens.person_of(site.store, secret) == Person("anna", frozenset({Role.CONSULTANT}), "token 1")
+    with site.store.transaction() as tx:
+        assert secret.encode() not in repr(tx.driver.rows("SELECT * FROM api_token")).encode()
+
+
+def test_a_token_that_was_taken_back_or_is_over_lets_nobody_in(site: Site) -> None:
+    secret = site.token(Role.CONSULTANT)
+    assert tokens.revoke(site.store, 1, "bert")
+    assert not tokens.revoke(site.store, 1, "bert"), "there is nothing left to take back"
+    _, over = tokens.create(
+        site.store, "anna", frozenset({Role.OPERATOR}), scopes=frozenset(Scope), days=0, label="", by="test"
+    )
+    assert tokens.person_of(site.store, secret) is None
+    assert tokens.person_of(site.store, over) is None
+    assert [(t.id, t.state) for t in tokens.list_tokens(site.store, everything=True)] == [
+        (2, "expired"),
+        (1, "revoked"),
+    ]
+
+
+def test_who_pastes_a_token_is_signed_in_with_its_roles(site: Site) -> None:
+    caller = site.caller()
+    answer = caller.post("/login", data={"token": site.token(Role.CONSULTANT), "then": "/messages?state=rejected"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/messages?state=rejected")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    person = sessions.person_of(site.store, caller.cookies["energycomm"])
+    assert person is not None
+    assert (person.name, person.roles, person.via) == ("anna", frozenset({Role.CONSULTANT}), "session by token 1")
+    assert [entry.action for entry in audit.list_audit(site.store).entries] == ["sign-in"]
+
+
+def test_the_sign_in_leads_only_to_pages_of_ours(site: Site) -> None:
+    for then in ("https://evil.test/", "//evil.test", "/\\evil.test", "javascript:x"):
+        answer = site.caller().post("/login", data={"token": site.token(Role.OPERATOR), "then": then})
+        assert answer.headers["location"] == "/"
+
+
+def test_a_wrong_token_is_refused_and_after_some_so_is_everybody_from_there(small_site: Site) -> None:
+    caller = small_site.caller()
+    answers = [caller.post("/login", data={"token": "ec_wrong"}) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+
+
+def test_signing_out_ends_the_session_and_needs_the_token_of_the_form(site: Site) -> None:
+    caller = site.caller()
+    caller.post("/login", data={"token": site.token(Role.CONSULTANT)})
+    cookie = caller.cookies["energycomm"]
+    person = sessions.person_of(site.store, cookie)
+    assert person is not None
+    assert caller.post("/logout", data={"csrf": "guessed"}).status_code == 403
+    assert caller.post("/logout", data={"csrf": person.csrf}, headers={"Origin": "http://evil.test"}).status_code == 403
+    assert caller.post("/logout", data={"csrf": person.csrf}).status_code == 303
+    assert sessions.person_of(site.store, cookie) is None
+
+
+def test_a_body_over_the_bound_is_refused_whether_or_not_its_length_is_told(small_site: Site) -> None:
+    caller = small_site.caller()
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert caller.post("/login", content=b"x" * 2000).status_code == 413
+    assert caller.post("/login", content=iter([b"x" * 600, b"x" * 600]), headers=form).status_code == 413
+
+
+def test_every_answer_tells_the_browser_to_be_careful(site: Site) -> None:
+    answer = site.caller().get("/login")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert answer.headers["cache-control"] == "no-store"
+    assert "strict-transport-security" not in answer.headers

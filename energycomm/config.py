@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError
 from energycomm.errors import UserError
 from energycomm.transport.limits import Limits
 from energycomm.transport.settings import AnyChannel, variables
+from energycomm.web_settings import OidcSettings, WebSettings
 
 FILE_NAME = "energycomm.toml"
 PREFIX = "ENERGYCOMM_"
@@ -186,6 +187,8 @@ class Config(BaseSettings):
     correction: CorrectionSettings = Field(
         default=CorrectionSettings(), description="How refused messages are corrected."
     )
+    web: WebSettings = Field(default=WebSettings(), description="How the web services run.")
+    oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to them.")
     channels: tuple[AnyChannel, ...] = Field(
         default=(), description="Ways by which envelopes come and messages go; in the environment as JSON."
     )
@@ -326,7 +329,7 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
     except ValueError as error:  # a value of the environment that is not JSON where JSON is expected
         raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/configuration.md.") from None
     places = {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
-    places |= {config.notify.secret_env} if config.notify.secret_env else set()
+    places |= {place for place in (config.notify.secret_env, config.oidc.secret_env) if place}
     places |= {place for channel in config.channels for place in variables(channel)}
     unknown = sorted(
         n for n in named - places if n.removeprefix(PREFIX).split("__")[0].lower() not in Config.model_fields

@@ -19,8 +19,9 @@ from energycomm.config import (
     RetentionSettings,
 )
 from energycomm.transport.settings import KINDS, ChannelSetting
+from energycomm.web_settings import OidcSettings, WebSettings
 
-SECTIONS = ("limits", "keys", "channels", "daemon", "notify", "retention", "correction")
+SECTIONS = ("limits", "keys", "channels", "daemon", "notify", "retention", "correction", "web", "oidc")
 """Settings that have tables of their own."""
 
 _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
@@ -28,6 +29,8 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("notify", NotifySettings),
     ("retention", RetentionSettings),
     ("correction", CorrectionSettings),
+    ("web", WebSettings),
+    ("oidc", OidcSettings),
 )
 
 

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import getpass
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from energycomm.commands.correct_analyse import analyse, end_of
 from energycomm.commands.correct_script import app as script_app
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.acting import judge_again
-from energycomm.correction.analysis import DIMENSIONS, compare, groups, judged_cases
 from energycomm.correction.cases import read_cases, stuck_ids
 from energycomm.correction.loop import loop as run_loop
 from energycomm.correction.script import load_scripts
 from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
 from energycomm.errors import UserError
-from energycomm.kernel.instants import micros, now_micros
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.replay import mark
 
@@ -38,62 +32,12 @@ By = Annotated[str | None, typer.Option("--by", help="Who does it; the user of t
 Why = Annotated[str, typer.Option("--why", help="Words for the record.")]
 
 
-class Form(StrEnum):
-    """The form of an answer."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-
-
 @app.callback()
 def correct() -> None:
     """Refused messages: analysed, corrected, replayed."""
 
 
-@app.command()
-def analyse(
-    by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
-    at: Annotated[str | None, typer.Option(help="As it stood at the end of this day, YYYY-MM-DD.")] = None,
-    against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many groups at most.")] = 50,
-    form: Annotated[Form, typer.Option("--format", help="table, json or csv.")] = Form.table,
-) -> None:
-    """Group the messages that are stuck: how many, since when, what is at stake, whose fault, with the evidence.
-
-    Example: energycomm correct analyse --group class
-    """
-    if by not in DIMENSIONS:
-        raise UserError(f"{by!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
-    day, earlier = _end_of(at), _end_of(against)
-    with open_store(load()) as store:
-        cases = judged_cases(store.engine, day)
-        before = None if earlier is None else judged_cases(store.engine, earlier)
-    now = now_micros() if day is None else micros(day)
-    found = groups(cases, by, now)
-    if before is not None and earlier is not None:
-        changes = compare(groups(before, by, micros(earlier)), found)[:limit]
-        compared = [(one.key, one.then, one.now, f"{one.difference:+d}") for one in changes]
-        _answer(form, (by, "then", "now", "change"), compared, changes)
-        return
-    shown = found[:limit]
-    head = (by, "messages", "occurrences", "access points", "oldest", "invoices", "classes", "evidence")
-    rows = [
-        (
-            one.key,
-            one.messages,
-            one.occurrences,
-            one.access_points,
-            one.oldest.date().isoformat(),
-            one.invoices,
-            " ".join(f"{name}:{number}" for name, number in one.classes.items()),
-            one.evidence[0][0] if one.evidence else "",
-        )
-        for one in shown
-    ]
-    if len(found) > limit:
-        typer.echo(f"the {limit} largest of {len(found)} groups", err=True)
-    _answer(form, head, rows, {"messages": len(cases), "groups": shown})
+app.command()(analyse)
 
 
 @app.command()
@@ -192,7 +136,7 @@ def tickets_(
     """
     with open_store(load()) as store:
         if number is not None:
-            found = [change_ticket(store, number, state=set_state, owner=owner, due=_end_of(due), link=link)]
+            found = [change_ticket(store, number, state=set_state, owner=owner, due=end_of(due), link=link)]
         elif set_state or owner or due or link:
             raise UserError("Which ticket is to be changed?", "Name its number.")
         else:
@@ -359,23 +303,3 @@ def _print_ticket(ticket: Ticket) -> None:
     print_heading("Evidence")
     rows = [(one["class"], one["messages"], one["found"]) for one in ticket.evidence["evidence"]]
     print_rows(("class", "messages", "found"), rows)
-
-
-def _answer(form: Form, head: Sequence[str], rows: Sequence[Sequence[object]], content: Any) -> None:
-    if form is Form.json:
-        print_json(msgspec.to_builtins(content))
-    elif form is Form.csv:
-        writer = csv.writer(sys.stdout)
-        writer.writerow(head)
-        writer.writerows(rows)
-    else:
-        print_rows(head, rows)
-
-
-def _end_of(day: str | None) -> datetime | None:
-    if day is None:
-        return None
-    try:
-        return datetime.fromisoformat(day).replace(hour=23, minute=59, second=59, tzinfo=UTC)
-    except ValueError:
-        raise UserError(f"{day!r} is no day.", "Write it as 2026-03-31.") from None

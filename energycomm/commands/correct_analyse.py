@@ -1,0 +1,183 @@
+"""`energycomm correct analyse`: what is stuck, in groups, with what would free it; printed or written as a report."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from energycomm.commands.output import print_json, print_rows
+from energycomm.config import Config, load
+from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
+from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
+from energycomm.correction.report import Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
+from energycomm.correction.script import load_scripts
+from energycomm.correction.webpage import webpage
+from energycomm.eis.store import Store
+from energycomm.errors import UserError
+from energycomm.kernel.instants import micros
+from energycomm.pipeline.gateway import Gateway, open_store
+
+
+class Form(StrEnum):
+    """The form of an answer."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    xlsx = "xlsx"
+    html = "html"
+
+
+def analyse(
+    by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
+    at: Annotated[str | None, typer.Option(help="As it stood at the end of this day, YYYY-MM-DD.")] = None,
+    against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
+    propose_: Annotated[
+        bool, typer.Option("--propose", help="Try the scripts on the groups and tell what each would free.")
+    ] = False,
+    only: Annotated[str | None, typer.Option(help="Try the scripts on this group alone.")] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Messages of a group that scripts are tried on.")] = SAMPLE,
+    seconds: Annotated[float, typer.Option(min=1, help="How long trying may take.")] = SECONDS,
+    limit: Annotated[int, typer.Option(min=1, help="How many groups at most.")] = 50,
+    form: Annotated[Form, typer.Option("--format", help="table, json, csv, xlsx or html.")] = Form.table,
+    out: Annotated[Path | None, typer.Option(help="File to write instead of printing.")] = None,
+) -> None:
+    """Group the messages that are stuck: how many, since when, what is at stake, whose fault, with the evidence.
+
+    Example: energycomm correct analyse --group class --propose
+    """
+    if by not in DIMENSIONS:
+        raise UserError(f"{by!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
+    if form is Form.xlsx and out is None:
+        raise UserError("A workbook cannot be printed.", "Name its file: --out stuck.xlsx.")
+    day, earlier = end_of(at), end_of(against)
+    if (propose_ or only) and day is not None:
+        raise UserError("Scripts are tried on the store of today.", "Leave --at out.")
+    made = datetime.now(UTC)
+    config = load()
+    with open_store(config) as store:
+        cases = judged_cases(store.engine, day)
+        before = None if earlier is None else judged_cases(store.engine, earlier)
+        tried = None
+        if propose_ or only:
+            tried = _tried(config, store, cases, by, micros(made), limit, sample, seconds, only)
+    if form in (Form.xlsx, Form.html):
+        made_of = report(cases, by, made=made, at=day, before=before, against=earlier, proposals=tried, limit=limit)
+        _write(made_of, form, out)
+        return
+    found = groups(cases, by, micros(day or made))
+    changes = None if before is None or earlier is None else compare(groups(before, by, micros(earlier)), found)
+    with _output(out):
+        if form is Form.json:
+            print_json(_content(cases, found[:limit], changes, tried, limit))
+            return
+        sheets = [group_sheet(found, by, limit)] if changes is None else [change_sheet(changes, by, limit)]
+        sheets += [] if tried is None else [proposal_sheet(tried, by)]
+        if form is Form.csv:
+            _csv(sheets[-1])
+            return
+        for sheet in sheets:
+            print_rows(sheet.head, sheet.rows, led=len(sheets) > 1, title=sheet.title)
+            if sheet.left_out:
+                typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+
+
+def _tried(
+    config: Config,
+    store: Store,
+    cases: list[Judged],
+    by: Dimension,
+    now: int,
+    limit: int,
+    sample: int,
+    seconds: float,
+    only: str | None,
+) -> list[Proposal]:
+    gateway = Gateway(config, store)
+    scripts = load_scripts(config.scripts_folder).values()
+    return propose(
+        store,
+        gateway.writer,
+        scripts,
+        cases,
+        by,
+        now=now,
+        groups=limit,
+        sample=sample,
+        seconds=seconds,
+        only=only,
+    )
+
+
+def _content(
+    cases: list[Judged], found: list[Group], changes: list[Change] | None, tried: list[Proposal] | None, limit: int
+) -> Any:
+    if changes is not None:
+        return changes[:limit]
+    content: dict[str, Any] = {"messages": len(cases), "groups": found}
+    if tried is not None:
+        content["proposals"] = [
+            {**msgspec.structs.asdict(one), "expected": one.expected, "words": one.words, "command": one.command}
+            for one in tried
+        ]
+    return content
+
+
+def _csv(sheet: Sheet) -> None:
+    writer = csv.writer(sys.stdout)
+    writer.writerow(sheet.head)
+    writer.writerows(sheet.rows)
+    if sheet.left_out:
+        typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
+
+
+def _write(made: Report, form: Form, out: Path | None) -> None:
+    try:
+        if form is Form.html:
+            with _output(out):
+                typer.echo(webpage(made), nl=False)
+        elif out is not None:
+            from energycomm.correction.spreadsheet import write_workbook  # slow to import, and seldom needed
+
+            write_workbook(made, out)
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror}.", "Name another file.") from None
+    if out is not None:
+        typer.echo(f"{out}: {', '.join(f'{sheet.title} {sheet.cap}' for sheet in made.sheets)}", err=True)
+
+
+@contextmanager
+def _output(out: Path | None) -> Iterator[None]:
+    """What is printed within goes to a file, where one is named."""
+    if out is None:
+        yield
+        return
+    try:
+        stream = out.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror}.", "Name another file.") from None
+    with stream, redirect_stdout(stream):
+        yield
+
+
+def end_of(day: str | None) -> datetime | None:
+    """The end of a day that somebody typed; None for None.
+
+    Raises:
+      UserError: it is no day.
+    """
+    if day is None:
+        return None
+    try:
+        return datetime.fromisoformat(day).replace(hour=23, minute=59, second=59, tzinfo=UTC)
+    except ValueError:
+        raise UserError(f"{day!r} is no day.", "Write it as 2026-03-31.") from None

@@ -35,6 +35,9 @@ ALLOWED: dict[str, set[str]] = {
 }
 """Part -> the parts that it may import besides itself."""
 
+SHARED = {"adapters.contract", "adapters.common"}
+"""What every adapter may import of the others' folder: the contract, and what several markets share."""
+
 TOP = {
     "energycomm.cli",
     "energycomm.commands",
@@ -94,9 +97,9 @@ def violations(path: Path) -> list[str]:
             fine = there.split(".")[0] in ("energycomm", "adapters", "rules")
         elif here.endswith(".simulator"):
             # It writes a market's envelopes from simulated lives, in the words of that market's adapter.
-            fine = there in COMMON | {"energycomm.simulation", here.removesuffix(".simulator"), "adapters.contract"}
+            fine = there in COMMON | {"energycomm.simulation", here.removesuffix(".simulator")} | SHARED
         elif here.startswith("adapters."):
-            fine = there in ALLOWED["adapters"] | {"adapters.contract"}
+            fine = there in ALLOWED["adapters"] | SHARED
         else:
             fine = there in ALLOWED.get(here, set())
         if not fine:
@@ -124,6 +127,8 @@ def test_every_part_has_its_place() -> None:
         ("energycomm/pipeline/x.py", "def f():\n    import energycomm.commands.process", False),
         ("adapters/fr_enedis/x.py", "from adapters.nl_edsn import y", False),
         ("adapters/fr_enedis/x.py", "from adapters.contract import Sniff", True),
+        ("adapters/fr_enedis/x.py", "from adapters.common.reading import read", True),
+        ("adapters/common/x.py", "from adapters.fr_enedis import codes", False),
         ("energycomm/commands/x.py", "import assistant.chat", False),
         ("energycomm/commands/x.py", "from energycomm.pipeline import inbound", True),
         ("adapters/fr_enedis/simulator/x.py", "from energycomm.simulation.lives import Life", True),

@@ -9,11 +9,12 @@ from typing import IO
 from msgspec import structs
 
 from adapters.be_atrias import calorific, times
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import DIGESTERS, MARKET, Walk
 from adapters.be_atrias.edifact import digesting as edifact
 from adapters.be_atrias.mapping import Table, table
 from adapters.be_atrias.requests import build, built_kinds
+from adapters.common.codes import Unreadable
 from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage

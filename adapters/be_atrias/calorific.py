@@ -19,10 +19,11 @@ from difflib import get_close_matches
 from hashlib import blake2b
 from typing import IO
 
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import MARKET
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.times import midnight
+from adapters.common.codes import Unreadable
 from adapters.contract import MemberHead, Transaction
 from energycomm.kernel.messages import CalorificValue
 from energycomm.kernel.verdicts import Refusal

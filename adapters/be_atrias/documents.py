@@ -9,9 +9,10 @@ from typing import IO, Any
 from lxml import etree
 
 from adapters.be_atrias import measure, structure
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.mapping import Document, Table
 from adapters.be_atrias.reading import Reading, Values, fingerprint
+from adapters.common.codes import Unreadable
 from adapters.contract import MemberHead, Transaction
 from energycomm.kernel import safexml
 from energycomm.kernel.family import FUNCTION_RANK, RANK, kind_of

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from adapters.be_atrias import schema
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.mapping import Document, Table
 from adapters.be_atrias.reading import Reading, Values
 from adapters.be_atrias.times import midnight
 from adapters.be_atrias.writing import write
+from adapters.common.codes import Unreadable
 from adapters.contract import OutgoingMessage
 from energycomm.kernel import safexml
 from energycomm.kernel.family import kind_of

@@ -9,9 +9,10 @@ from typing import Any
 
 from lxml import etree
 
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.mapping import Document, Leaf, Node, Table
 from adapters.be_atrias.times import belgian
+from adapters.common.codes import Unreadable
 
 
 def write(table: Table, document: Document, head: Mapping[str, Any], pieces: list[Mapping[str, Any]]) -> bytes:

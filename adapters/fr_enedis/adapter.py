@@ -8,12 +8,13 @@ from typing import IO
 from lxml import etree
 from msgspec import structs
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Outcome
+from adapters.common.reading import Fields, read
 from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
-from adapters.fr_enedis import explanation, jsonstream, names, ondemand, r64, r67
+from adapters.fr_enedis import jsonstream, names, ondemand, r64, r67
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
-from adapters.fr_enedis.outcome import Outcome
-from adapters.fr_enedis.reading import Fields, Unreadable, read
 from adapters.fr_enedis.sge import answers, building
 from adapters.fr_enedis.sge.services import KINDS
 from adapters.fr_enedis.sge.writing import SOAP
@@ -188,7 +189,7 @@ class _Member:
             head = head or self._context(element)
             outcomes = list(self._outcomes(element, head))
             if position <= passed + len(outcomes):
-                found = explanation.explain(self.row.schema, element)
+                found = self.row.schema.explain(element)
                 seen = {refused.code for refused in found}
                 refusals = outcomes[position - passed - 1].refusals
                 return [*found, *(refused for refused in refusals if refused.code not in seen)]

@@ -20,11 +20,13 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Notes, Outcome, identity
+from adapters.common.reading import Fields, read_with_attributes
+from adapters.common.schemas import Findings, Schema
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Notes, Outcome, civil_day, identity, needed_instant
-from adapters.fr_enedis.reading import Fields, Unreadable, read_with_attributes
-from adapters.fr_enedis.syntax import Findings, Schema
+from adapters.fr_enedis.times import civil_day, needed_instant
 from energycomm.kernel.messages import RequestStatus
 from energycomm.kernel.verdicts import Refusal
 from energycomm.kernel.vocabulary import RequestState
@@ -144,7 +146,7 @@ def _milestone(
     )
     content = (sorted(fields.items()), code, carried, list(common))
     point = message.access_point
-    return Outcome(reference, point, VERSIONS[0], identity(context, reference, content), (message,), (), tuple(notes))
+    return Outcome(reference, point, identity(context, reference, content), (message,), (), tuple(notes), VERSIONS[0])
 
 
 def _common(element: etree._Element, context: Context) -> Common:
@@ -170,7 +172,7 @@ def _refused(
     reference = f"{affaire or '-'}:{(number or '-').strip()}"[:400]
     point = _text(element, "donneesGenerales/donneesPoint/id")
     content = read_with_attributes(element)
-    return Outcome(reference, point and point[:40], None, identity(context, reference, content), (), refusals, notes)
+    return Outcome(reference, point and point[:40], identity(context, reference, content), (), refusals, notes)
 
 
 def _text(element: etree._Element, path: str) -> str | None:

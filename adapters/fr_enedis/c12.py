@@ -21,12 +21,14 @@ from typing import Any
 
 from lxml import etree
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, need_node, node, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, words
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, need_node, node, nodes, read
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS, decimal
-from adapters.fr_enedis.times import start_of_day
+from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -163,4 +165,4 @@ def _read(element: etree._Element) -> Fields:
     return fields
 
 
-DIGESTER = Digester(digest, refer, version, _read)
+DIGESTER = digester(digest, refer, version, _read)

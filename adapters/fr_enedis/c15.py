@@ -22,11 +22,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, flag, instant, needed_instant, whole, words
-from adapters.fr_enedis.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.fr_enedis.outcome import digester, flag, whole, words
 from adapters.fr_enedis.registers import ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.family import RANK
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -323,4 +325,4 @@ def _readings(releves: list[Fields], fields: Fields, head: dict[str, Any], notes
     return readings
 
 
-DIGESTER = Digester(digest, refer, version)
+DIGESTER = digester(digest, refer, version)

@@ -1,30 +1,10 @@
-"""Every code that this adapter answers with, as data: what it means and what to do. docs/codes.md is made from it."""
+"""The codes that this adapter answers with beside the shared ones. docs/codes.md is made from them."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from adapters.common.codes import AdapterCode, CodeTable
 
-from energycomm.kernel.verdicts import Refusal
-
-
-class AdapterCode(NamedTuple):
-    """One code.
-
-    Attributes:
-      code: as it stands in a `Refusal`.
-      scope: what it is said of: a whole member (file), one CH message, an envelope's name, a request that is to be
-        built, or a note that refuses nothing.
-      meaning: what was found.
-      advice: what to do.
-    """
-
-    code: str
-    scope: Literal["member", "message", "name", "note", "request"]
-    meaning: str
-    advice: str
-
-
-CODES: tuple[AdapterCode, ...] = (
+_TABLE = CodeTable(
     AdapterCode(
         "TYPE_NOT_OURS",
         "member",
@@ -40,24 +20,22 @@ CODES: tuple[AdapterCode, ...] = (
     AdapterCode(
         "VERSION_UNKNOWN",
         "member",
-        "The version is not in the table of types: an XML namespace or a declared number that no known one has. The "
-        "content decides: a note where it could be read all the same, a refusal where it could not.",
+        "The version is not in the table of types: an XML namespace or a declared number that no known one "
+        "has. The content decides: a note where it could be read all the same, a refusal where it could "
+        "not.",
         "Get the new schema from Enedis and have the digester adapted; replay the envelope then.",
     ),
     AdapterCode(
-        "ROOT_UNEXPECTED", "member", "The root element is not that of the type.", "Check the file's name and content."
-    ),
-    AdapterCode(
-        "HEADER_MISSING", "member", "The member has no header (En_Tete_Flux, enteteFlux).", "Ask for the file again."
-    ),
-    AdapterCode(
-        "HEADER_INVALID",
+        "HEADER_MISSING",
         "member",
-        "A field of the header that every message needs is missing or unreadable.",
-        "Ask for the file again, or correct the header and inject the file.",
+        "The member has no header (En_Tete_Flux, enteteFlux).",
+        "Ask for the file again.",
     ),
     AdapterCode(
-        "SGE_LIMIT", "member", "An answer of the SGE is larger than any should be.", "Ask for a shorter period."
+        "SGE_LIMIT",
+        "member",
+        "An answer of the SGE is larger than any should be.",
+        "Ask for a shorter period.",
     ),
     AdapterCode(
         "JSON_SYNTAX",
@@ -65,7 +43,12 @@ CODES: tuple[AdapterCode, ...] = (
         "The content of an on-demand flux is no JSON.",
         "Ask Enedis for a correct file.",
     ),
-    AdapterCode("JSON_TRUNCATED", "member", "The JSON of an on-demand flux ends too early.", "Fetch the file again."),
+    AdapterCode(
+        "JSON_TRUNCATED",
+        "member",
+        "The JSON of an on-demand flux ends too early.",
+        "Fetch the file again.",
+    ),
     AdapterCode(
         "JSON_LIMIT",
         "member",
@@ -73,64 +56,22 @@ CODES: tuple[AdapterCode, ...] = (
         "Ask Enedis for a correct file.",
     ),
     AdapterCode(
-        "SYN_MISSING",
-        "message",
-        "An element that the digester needs is missing.",
-        "Report it to Enedis; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_UNEXPECTED",
-        "message",
-        "A known element stands where it does not belong, or twice where once is allowed.",
-        "Report it to Enedis; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_VALUE",
-        "message",
-        "A value is not of its type: a date, a number, a text too long.",
-        "Report it to Enedis; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_CODE",
-        "message",
-        "A code that decides how the message is read is none of those known.",
-        "Check whether Enedis announced a new code; have the digester adapted.",
-    ),
-    AdapterCode(
-        "DIGEST_FAILED",
-        "message",
-        "The digester itself failed on content that its schema accepts: a fault of the adapter.",
-        "Report the message to the maintainers; its neighbours are not concerned.",
+        "NAME_UNKNOWN",
+        "name",
+        "The envelope's file name matches no known pattern, so no gap in its series can be seen.",
+        "Check the name; have the pattern added if Enedis introduced it.",
     ),
     AdapterCode(
         "BUILD_KIND",
-        "request",
+        "build",
         "No SGE service serves messages of this kind.",
         "Make the request on the portal, or send another kind.",
     ),
     AdapterCode(
         "BUILD_SERVICE",
-        "request",
+        "build",
         "market_type names a service of another kind of request, or no service serves what is asked.",
         "Name one of the services of the kind, or none.",
-    ),
-    AdapterCode(
-        "BUILD_MISSING",
-        "request",
-        "A field that the service needs is missing.",
-        "Complete the message; nothing was sent.",
-    ),
-    AdapterCode(
-        "BUILD_VALUE",
-        "request",
-        "A field has a value that the service's schema does not take.",
-        "Correct the message; nothing was sent.",
-    ),
-    AdapterCode(
-        "NAME_UNKNOWN",
-        "name",
-        "The envelope's file name matches no known pattern, so no gap in its series can be seen.",
-        "Check the name; have the pattern added if Enedis introduced it.",
     ),
     AdapterCode(
         "NOTE_VERSION_DECLARED",
@@ -143,18 +84,6 @@ CODES: tuple[AdapterCode, ...] = (
         "note",
         "The header names another flux than the root element.",
         "Nothing: the content decides. Report it to Enedis if it goes on.",
-    ),
-    AdapterCode(
-        "NOTE_ELEMENT_UNKNOWN",
-        "note",
-        "An element or attribute that the schema does not know was left out.",
-        "Check whether a new version of the flux brings something needed.",
-    ),
-    AdapterCode(
-        "NOTE_TIME_NAIVE",
-        "note",
-        "A date-time has no offset where there should be one; Paris time was assumed.",
-        "Check the time if it lies in the night of a clock change.",
     ),
     AdapterCode(
         "NOTE_LABEL_REPAIRED",
@@ -187,24 +116,9 @@ CODES: tuple[AdapterCode, ...] = (
         "Ask Enedis whether the file is complete; the next daily snapshot repeats all affaires.",
     ),
 )
-"""Every code of this adapter, in the order of the documentation. `digest` also passes on the codes ``XML_...`` of
-`energycomm.kernel.prescan`, where the stream turns out to be damaged."""
 
-_BY_CODE = {row.code: row for row in CODES}
+CODES = _TABLE.codes
+"""Every code of this adapter, in the order of the documentation."""
 
-
-def refusal(code: str, path: str = "", value: str | None = None, expected: str = "") -> Refusal:
-    """A refusal or note with the advice of its code.
-
-    Args:
-      code: one of `CODES`.
-      path: element path, header field or file name.
-      value: what was found; shortened to 120 characters.
-      expected: what was expected there.
-
-    Raises:
-      KeyError: the code is not in the table.
-    """
-    if value is not None and len(value) > 120:
-        value = value[:117] + "..."
-    return Refusal(code=code, path=path, value=value, expected=expected, advice=_BY_CODE[code].advice)
+refusal = _TABLE.refusal
+"""A refusal or note with the advice of its code."""

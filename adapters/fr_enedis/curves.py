@@ -25,12 +25,14 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, needed_instant
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, nodes, read
+from adapters.fr_enedis.outcome import digester
 from adapters.fr_enedis.registers import decimal
-from adapters.fr_enedis.times import moment
+from adapters.fr_enedis.times import moment, needed_instant
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
 from energycomm.kernel.vocabulary import Direction, Quality
@@ -178,7 +180,7 @@ def _half_hour(item: Fields, step: int, path: str, notes: Notes) -> Value:
     return Value(end - timedelta(minutes=step), value, "missing" if value is None else None)
 
 
-R50 = Digester(digest_r50, refer_r50, version_r50)
+R50 = digester(digest_r50, refer_r50, version_r50)
 
 
 # --- R4x ---
@@ -281,4 +283,4 @@ def _read_r4x(element: etree._Element) -> Fields:
     return fields
 
 
-R4X = Digester(digest_r4x, refer_r4x, version_r4x, _read_r4x)
+R4X = digester(digest_r4x, refer_r4x, version_r4x, _read_r4x)

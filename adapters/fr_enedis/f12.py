@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from datetime import date
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.f15 import billed_on, fact
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, words
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, node, nodes
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.registers import decimal
-from adapters.fr_enedis.times import start_of_day
+from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import GridCharge
 from energycomm.kernel.parts import ChargeLine
 
@@ -101,4 +103,4 @@ def _line(item: Fields, transport: Fields, tariff: str | None, notes: Notes) -> 
     )
 
 
-DIGESTER = Digester(digest, refer, version)
+DIGESTER = digester(digest, refer, version)

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from datetime import date
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, whole, words
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, need_node, node, nodes
+from adapters.fr_enedis.outcome import digester, whole, words
 from adapters.fr_enedis.registers import decimal
-from adapters.fr_enedis.times import day, start_of_day
+from adapters.fr_enedis.times import civil_day, day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine
 
@@ -187,5 +189,5 @@ def digest_invoice(fields: Fields, context: Context, notes: Notes) -> Digested:
     return Digested(number, None, (invoice,))
 
 
-CHARGE = Digester(digest_charge, refer_charge, version_charge)
-INVOICE = Digester(digest_invoice, refer_invoice, version_invoice)
+CHARGE = digester(digest_charge, refer_charge, version_charge)
+INVOICE = digester(digest_invoice, refer_invoice, version_invoice)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from adapters.common.codes import Unreadable
+from adapters.common.reading import Fields
 from adapters.contract import MemberHead
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.reading import Fields, Unreadable
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.verdicts import Refusal
 
@@ -105,37 +107,12 @@ def context(
     Raises:
       Unreadable: a needed field is missing, unreadable or too long (HEADER_INVALID).
     """
-    values = {
-        "declared": fields.get(names.version) if names.version else None,
-        "sender": fields.get(names.sender),
-        "receiver": fields.get(names.receiver),
-        "instance": fields.get(names.instance) if names.instance else None,
-    }
-    for name, limit in _LONGEST.items():
-        value = values[name]
-        if value is not None and (type(value) is not str or len(value) > limit):
-            path = f"{names.element}/{getattr(names, 'version' if name == 'declared' else name)}"
-            raise Unreadable(
-                refusal("HEADER_INVALID", path=path, value=str(value), expected=f"at most {limit} characters")
-            )
+    values = _values(fields, names)
     for name in entering:
         value = facts.get(name)
         if value is not None and len(value) > _LONGEST_FACT:
-            raise Unreadable(
-                refusal("HEADER_INVALID", path=name, value=value, expected=f"at most {_LONGEST_FACT} characters")
-            )
-    if values["sender"] is None:
-        raise Unreadable(
-            refusal("HEADER_INVALID", path=f"{names.element}/{names.sender}", expected="the sender's code")
-        )
-    created = fields.get(names.created)
-    try:
-        instant = moment(created).at if type(created) is str else None
-    except ValueError:
-        instant = None
-    if instant is None:
-        path = f"{names.element}/{names.created}"
-        raise Unreadable(refusal("HEADER_INVALID", path=path, value=created, expected="a date-time"))
+            raise _invalid(name, value, f"at most {_LONGEST_FACT} characters")
+    created, instant = _creation(fields, names)
     declared_flux = fields.get(names.flux)
     flux = declared_flux if declared_flux in fluxes else fluxes[0]
     notes: tuple[Refusal, ...] = ()
@@ -160,9 +137,41 @@ def context(
         declared=values["declared"],
         sender=values["sender"],
         receiver=values["receiver"],
-        created=str(created),
+        created=created,
         head=head,
         facts=facts,
         seed=seed,
         notes=notes,
     )
+
+
+def _values(fields: Fields, names: HeaderNames) -> dict[str, str | None]:
+    """Sender, receiver, declared version and instance; only the sender must be there."""
+    values = {
+        "declared": fields.get(names.version) if names.version else None,
+        "sender": fields.get(names.sender),
+        "receiver": fields.get(names.receiver),
+        "instance": fields.get(names.instance) if names.instance else None,
+    }
+    for name, limit in _LONGEST.items():
+        value = values[name]
+        if value is not None and (type(value) is not str or len(value) > limit):
+            path = f"{names.element}/{getattr(names, 'version' if name == 'declared' else name)}"
+            raise _invalid(path, str(value), f"at most {limit} characters")
+    if values["sender"] is None:
+        raise _invalid(f"{names.element}/{names.sender}", None, "the sender's code")
+    return values
+
+
+def _creation(fields: Fields, names: HeaderNames) -> tuple[str, datetime]:
+    """When the market wrote the member, as written and as an instant."""
+    created = fields.get(names.created)
+    try:
+        return str(created), moment(str(created)).at
+    except ValueError:
+        value = None if created is None else str(created)
+        raise _invalid(f"{names.element}/{names.created}", value, "a date-time") from None
+
+
+def _invalid(path: str, value: str | None, expected: str) -> Unreadable:
+    return Unreadable(refusal("HEADER_INVALID", path=path, value=value, expected=expected))

@@ -21,12 +21,12 @@ from typing import IO, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Notes
 from adapters.contract import DocumentType, MemberHead, Transaction
 from adapters.fr_enedis import jsonstream
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
-from adapters.fr_enedis.outcome import Notes
-from adapters.fr_enedis.reading import Unreadable
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal

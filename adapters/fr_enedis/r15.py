@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, need_node, nodes
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, civil_day, instant, needed_instant, whole
-from adapters.fr_enedis.reading import Fields, leaf, need, need_node, nodes
+from adapters.fr_enedis.outcome import digester, whole
 from adapters.fr_enedis.registers import DIRECTION, ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.messages import KernelMessage, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
 from energycomm.kernel.vocabulary import Function, Qualification, Reason, VolumeNature
@@ -167,4 +169,4 @@ def _classes(releve: Fields) -> tuple[str | None, tuple[Register, ...], tuple[Vo
     return None if several or not serials else serials.pop(), registers, tuple(volumes)
 
 
-DIGESTER = Digester(digest, refer, version)
+DIGESTER = digester(digest, refer, version)

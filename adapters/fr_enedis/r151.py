@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes, flag, whole
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, need_node, node, nodes
+from adapters.fr_enedis.outcome import digester, flag, whole
 from adapters.fr_enedis.registers import GRIDS
 from adapters.fr_enedis.times import end_of_day
 from energycomm.kernel.messages import MeterReading
@@ -115,4 +117,4 @@ def _power(value: str | None, context: Context) -> int | None:
     return power
 
 
-DIGESTER = Digester(digest, refer, version)
+DIGESTER = digester(digest, refer, version)

@@ -18,11 +18,13 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import PRODUCT, Value, direction, series
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import Digested, Digester, Notes
-from adapters.fr_enedis.reading import Fields, Unreadable, leaf, need, node, nodes
+from adapters.fr_enedis.outcome import digester
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
@@ -98,4 +100,4 @@ def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -
     return MeterReading(**{**head, "effective": at}, qualification="periodic", nature="read", registers=(register,))
 
 
-DIGESTER = Digester(digest, refer, version)
+DIGESTER = digester(digest, refer, version)

@@ -16,11 +16,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Notes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.ondemand import Order, Reader, instant
-from adapters.fr_enedis.outcome import Notes
-from adapters.fr_enedis.reading import Unreadable
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Grid

@@ -17,12 +17,12 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Notes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.ondemand import Order, Reader, instant
-from adapters.fr_enedis.outcome import Notes
 from adapters.fr_enedis.r64 import Period, Point, Word, grid_of
-from adapters.fr_enedis.reading import Unreadable
 from adapters.fr_enedis.registers import REASONS
 from energycomm.kernel.messages import KernelMessage, MeteredVolume
 from energycomm.kernel.parts import Volume

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from adapters.fr_enedis.reading import Fields
+from adapters.common.reading import Fields
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Direction, Grid, ReadingNature, Reason
 

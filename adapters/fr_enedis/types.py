@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from lxml import etree
 
+from adapters.common.outcome import Digester, Outcome
+from adapters.common.schemas import Schema
 from adapters.contract import DocumentType
 from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r151, r171
 from adapters.fr_enedis.header import EN_TETE_FLUX, ENTETE, ENTETE_FLUX, ENTETE_R171, Context, HeaderNames
-from adapters.fr_enedis.outcome import Digester, Outcome
-from adapters.fr_enedis.syntax import Schema
+
+FOLDER = Path(__file__).parent / "schemas"
 
 
 class Flux(NamedTuple):
@@ -49,7 +52,7 @@ class Flux(NamedTuple):
     counter: str | None = None
     nested: bool = False
     namespace: str | None = None
-    digester: Digester | None = None
+    digester: Digester[Context] | None = None
     outcomes: Callable[[etree._Element, Context, Schema], Iterable[Outcome]] | None = None
 
 
@@ -60,7 +63,7 @@ FLUXES: tuple[Flux, ...] = (
         root="C15",
         piece="PRM",
         versions=c15.VERSIONS,
-        schema=Schema("c15.xsd"),
+        schema=Schema(FOLDER / "c15.xsd"),
         about="situation of C5 points after each event; one CH message per PRM",
         beside=("Contrat",),
         entering=("Code_EIC_Fournisseur", "Code_EIC_Responsable_Equilibre", "Nature_Contrat"),
@@ -72,7 +75,7 @@ FLUXES: tuple[Flux, ...] = (
         root="R15",
         piece="PRM",
         versions=r15.VERSIONS,
-        schema=Schema("r15.xsd"),
+        schema=Schema(FOLDER / "r15.xsd"),
         about="readings and energies of C5 and P4 points, with corrections; one CH message per PRM",
         digester=r15.DIGESTER,
     ),
@@ -82,7 +85,7 @@ FLUXES: tuple[Flux, ...] = (
         root="R151",
         piece="PRM",
         versions=r151.VERSIONS,
-        schema=Schema("r151.xsd"),
+        schema=Schema(FOLDER / "r151.xsd"),
         about="daily indexes and highest powers of C5 points; one CH message per PRM",
         entering=r151.ENTERING,
         digester=r151.DIGESTER,
@@ -93,7 +96,7 @@ FLUXES: tuple[Flux, ...] = (
         root="F15_Detail_Facturation",
         piece="Donnees_Valorisation",
         versions=f15.VERSIONS,
-        schema=Schema("f15.xsd"),
+        schema=Schema(FOLDER / "f15.xsd"),
         about="lines of the grid invoice of C5 points; one CH message per Donnees_Valorisation",
         beside=("Rappel_En_Tete",),
         entering=f15.ENTERING,
@@ -105,7 +108,7 @@ FLUXES: tuple[Flux, ...] = (
         root="F15_Donnees_Generales",
         piece="F15_Donnees_Generales",
         versions=f15.VERSIONS,
-        schema=Schema("f15.xsd"),
+        schema=Schema(FOLDER / "f15.xsd"),
         about="head and totals of the grid invoice of C5 points; one CH message per file",
         digester=f15.INVOICE,
     ),
@@ -115,7 +118,7 @@ FLUXES: tuple[Flux, ...] = (
         root="C12",
         piece="PRM",
         versions=c12.VERSIONS,
-        schema=Schema("c12.xsd"),
+        schema=Schema(FOLDER / "c12.xsd"),
         about="situation of C2 to C4 points after each event; one CH message per PRM",
         beside=("Responsable_Equilibre", "Client_Contractant"),
         entering=c12.ENTERING,
@@ -128,7 +131,7 @@ FLUXES: tuple[Flux, ...] = (
         root="R50",
         piece="PRM",
         versions=curves.R50_VERSIONS,
-        schema=Schema("r50.xsd"),
+        schema=Schema(FOLDER / "r50.xsd"),
         about="half-hour curves of C5 points; one CH message per PRM",
         entering=curves.R50_ENTERING,
         digester=curves.R50,
@@ -139,7 +142,7 @@ FLUXES: tuple[Flux, ...] = (
         root="Courbe",
         piece="Corps",
         versions=curves.R4X_VERSIONS,
-        schema=Schema("r4x.xsd"),
+        schema=Schema(FOLDER / "r4x.xsd"),
         about="curves of a C1 to C4 point, daily, weekly or monthly; one CH message per file",
         header=ENTETE,
         entering=curves.R4X_ENTERING,
@@ -151,7 +154,7 @@ FLUXES: tuple[Flux, ...] = (
         root="R171",
         piece="serieMesuresDatees",
         versions=r171.VERSIONS,
-        schema=Schema("r171.xsd"),
+        schema=Schema(FOLDER / "r171.xsd"),
         about="daily indexes and quantities of C2 to C4 points; one CH message per serieMesuresDatees",
         header=ENTETE_R171,
         nested=True,
@@ -164,7 +167,7 @@ FLUXES: tuple[Flux, ...] = (
         root="Detail_Facturation",
         piece="Sous_Lot",
         versions=f12.VERSIONS,
-        schema=Schema("f12.xsd"),
+        schema=Schema(FOLDER / "f12.xsd"),
         about="lines of the grid invoice of C1 to C4 points; one CH message per Sous_Lot",
         beside=("Rappel_En_Tete", "Sous_Total_Fichier"),
         entering=f12.ENTERING,
@@ -177,7 +180,7 @@ FLUXES: tuple[Flux, ...] = (
         root="affaires",
         piece="affaire",
         versions=affaires.VERSIONS,
-        schema=Schema("affaires.xsd"),
+        schema=Schema(FOLDER / "affaires.xsd"),
         about="requests that we made (X12) or that concern us (X13); one CH message per milestone",
         header=ENTETE_FLUX,
         beside=("nbAffaires",),

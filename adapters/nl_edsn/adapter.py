@@ -9,13 +9,15 @@ from typing import IO
 from lxml import etree
 from msgspec import structs
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Outcome
+from adapters.common.reading import local, namespace_of, read
+from adapters.common.schemas import bare
 from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
-from adapters.nl_edsn import faults, syntax
+from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.envelope import Opened, opened
 from adapters.nl_edsn.header import HEADER, MARKET, Context, context
-from adapters.nl_edsn.outcome import Outcome
-from adapters.nl_edsn.reading import Unreadable, local, namespace_of, read
 from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, build
 from adapters.nl_edsn.times import ZONE
 from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMESPACES, TYPES, Row, contents
@@ -138,7 +140,7 @@ class _Member:
                 if piece is None:
                     return list(outcome.refusals)
                 row, element = piece
-                errors = syntax.explain(row.schema, element)
+                errors = row.schema.explain(element)
                 seen = {refused.code for refused in errors}
                 return [*errors, *(refused for refused in outcome.refusals if refused.code not in seen)]
         return []
@@ -210,7 +212,7 @@ class _Member:
         soap_header: etree._Element | None = None
         for element in safexml.iterate(content, ("{*}Header", "{*}Fault")):
             if local(str(element.tag)) == "Header":
-                soap_header = syntax.bare(element)
+                soap_header = bare(element)
                 continue
             head = faults.fault_context(soap_header, self.name)
             yield head, None, None, ("1.0",)

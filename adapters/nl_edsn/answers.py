@@ -11,11 +11,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.nl_edsn import mutations, points
 from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.header import Context
-from adapters.nl_edsn.outcome import Digested, Digester, Notes, civil_day
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, need, node, nodes
+from adapters.nl_edsn.header import Context, answered
+from adapters.nl_edsn.times import civil_day
 from energycomm.kernel.messages import KernelMessage, RequestAnswer
 from energycomm.kernel.parts import FoundPoint
 
@@ -190,8 +192,8 @@ def _found(point: Fields) -> FoundPoint:
     )
 
 
-ANSWER = Digester(digest, refer, answers=True)
-SEARCH = Digester(digest_search, refer, answers=True)
-ACKNOWLEDGEMENT = Digester(digest_acknowledgement, refer, answers=True)
-CONTRACT = Digester(digest_contract, refer, answers=True)
-MASTER_DATA = Digester(digest_master_data, refer, answers=True)
+ANSWER = Digester(digest, refer, salt=answered)
+SEARCH = Digester(digest_search, refer, salt=answered)
+ACKNOWLEDGEMENT = Digester(digest_acknowledgement, refer, salt=answered)
+CONTRACT = Digester(digest_contract, refer, salt=answered)
+MASTER_DATA = Digester(digest_master_data, refer, salt=answered)

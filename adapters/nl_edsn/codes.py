@@ -1,30 +1,10 @@
-"""Every code that this adapter answers with, as data: what it means and what to do. docs/codes.md is made from it."""
+"""The codes that this adapter answers with beside the shared ones. docs/codes.md is made from them."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from adapters.common.codes import AdapterCode, CodeTable
 
-from energycomm.kernel.verdicts import Refusal
-
-
-class AdapterCode(NamedTuple):
-    """One code.
-
-    Attributes:
-      code: as it stands in a `Refusal`.
-      scope: what it is said of: a whole member (file), one CH message, an envelope's name, a note that refuses nothing,
-        or a request that cannot be built.
-      meaning: what was found.
-      advice: what to do.
-    """
-
-    code: str
-    scope: Literal["member", "message", "name", "note", "build"]
-    meaning: str
-    advice: str
-
-
-CODES: tuple[AdapterCode, ...] = (
+_TABLE = CodeTable(
     AdapterCode(
         "TYPE_NOT_OURS",
         "member",
@@ -44,64 +24,22 @@ CODES: tuple[AdapterCode, ...] = (
         "Get the new schema from EDSN and have the digester adapted; replay the envelope then.",
     ),
     AdapterCode(
-        "ROOT_UNEXPECTED",
-        "member",
-        "The envelope holds another message than its type says.",
-        "Check the file's name and content.",
-    ),
-    AdapterCode(
         "HEADER_MISSING",
         "member",
         "There is neither an EDSNBusinessDocumentHeader nor a SOAP fault.",
         "Ask for the message again.",
     ),
     AdapterCode(
-        "HEADER_INVALID",
-        "member",
-        "A field of the header that every message needs is missing or unreadable.",
-        "Ask for the message again, or correct the header and inject the file.",
+        "BUILD_KIND",
+        "build",
+        "No message of EDSN is known for this kind of request.",
+        "Make the request in the portal.",
     ),
     AdapterCode(
-        "SYN_MISSING",
-        "message",
-        "An element that the digester needs is missing.",
-        "Report it to EDSN; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_UNEXPECTED",
-        "message",
-        "A known element stands where it does not belong, or twice where once is allowed.",
-        "Report it to EDSN; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_VALUE",
-        "message",
-        "A value is not of its type: a date, a number, a text too long, a reading off the grid of intervals.",
-        "Report it to EDSN; correct and replay.",
-    ),
-    AdapterCode(
-        "SYN_CODE",
-        "message",
-        "A code that decides how the message is read is none of those known.",
-        "Check whether EDSN announced a new code; have the digester adapted.",
-    ),
-    AdapterCode(
-        "DIGEST_FAILED",
-        "message",
-        "The digester itself failed on content that its schema accepts: a fault of the adapter.",
-        "Report the message to the maintainers; its neighbours are not concerned.",
-    ),
-    AdapterCode(
-        "NOTE_ELEMENT_UNKNOWN",
-        "note",
-        "An element that our schema does not know was left out.",
-        "Check whether a new version of the message brings something needed.",
-    ),
-    AdapterCode(
-        "NOTE_TIME_NAIVE",
-        "note",
-        "A date-time has no offset where there should be one; Amsterdam time was assumed.",
-        "Check the time if it lies in the night of a clock change.",
+        "BUILD_SCHEMA",
+        "build",
+        "The message that was written does not satisfy its schema: a fault of the adapter, or of a field's form.",
+        "Correct the field that is named; report it if the field is right.",
     ),
     AdapterCode(
         "NOTE_CODE_UNKNOWN",
@@ -127,49 +65,10 @@ CODES: tuple[AdapterCode, ...] = (
         "The header says that the message is a test.",
         "Check that a test system is meant to feed this store.",
     ),
-    AdapterCode(
-        "BUILD_KIND",
-        "build",
-        "No message of EDSN is known for this kind of request.",
-        "Make the request in the portal.",
-    ),
-    AdapterCode(
-        "BUILD_MISSING",
-        "build",
-        "A field is missing without which the message cannot be written.",
-        "Complete the request.",
-    ),
-    AdapterCode(
-        "BUILD_VALUE",
-        "build",
-        "A field has a value that the message cannot hold.",
-        "Correct the request.",
-    ),
-    AdapterCode(
-        "BUILD_SCHEMA",
-        "build",
-        "The message that was written does not satisfy its schema: a fault of the adapter, or of a field's form.",
-        "Correct the field that is named; report it if the field is right.",
-    ),
 )
-"""Every code of this adapter, in the order of the documentation. `digest` also passes on the codes ``XML_...`` of
-`energycomm.kernel.prescan`, where the stream turns out to be damaged."""
 
-_BY_CODE = {row.code: row for row in CODES}
+CODES = _TABLE.codes
+"""Every code of this adapter, in the order of the documentation."""
 
-
-def refusal(code: str, path: str = "", value: str | None = None, expected: str = "") -> Refusal:
-    """A refusal or note with the advice of its code.
-
-    Args:
-      code: one of `CODES`.
-      path: element path, header field or file name.
-      value: what was found; shortened to 120 characters.
-      expected: what was expected there.
-
-    Raises:
-      KeyError: the code is not in the table.
-    """
-    if value is not None and len(value) > 120:
-        value = value[:117] + "..."
-    return Refusal(code=code, path=path, value=value, expected=expected, advice=_BY_CODE[code].advice)
+refusal = _TABLE.refusal
+"""A refusal or note with the advice of its code."""

@@ -19,13 +19,14 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import Unit, fine, index, obis, unit
 from adapters.nl_edsn.mutations import settled
-from adapters.nl_edsn.outcome import Digested, Digester, Notes, civil_day, needed_instant
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, need, node, nodes
-from adapters.nl_edsn.times import start_of_day
+from adapters.nl_edsn.times import civil_day, needed_instant, start_of_day
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeterReading, RequestAnswer
 from energycomm.kernel.parts import Position, Register
 from energycomm.kernel.vocabulary import Reason

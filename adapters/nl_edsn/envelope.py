@@ -6,7 +6,7 @@ from typing import IO, NamedTuple, cast
 
 from lxml import etree
 
-from adapters.nl_edsn.reading import local, namespace_of
+from adapters.common.reading import local, namespace_of
 from energycomm.kernel import safexml
 
 CHUNK = 4096

@@ -17,12 +17,14 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS, SINGLE, index, unit
 from adapters.nl_edsn.mutations import POINT, Point, point, refer
-from adapters.nl_edsn.outcome import Digested, Digester, Notes, needed_day
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, need, node, nodes
+from adapters.nl_edsn.times import needed_day
 from energycomm.kernel.messages import KernelMessage, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
 from energycomm.kernel.vocabulary import Direction, Qualification, ReadingNature, VolumeNature

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from adapters.common.outcome import Outcome
+from adapters.common.reading import local
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, MARKET, Context, seed
-from adapters.nl_edsn.outcome import Outcome
-from adapters.nl_edsn.reading import local
-from adapters.nl_edsn.times import EPOCH, moment
+from adapters.nl_edsn.times import moment
+from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport
 from energycomm.kernel.verdicts import Refusal
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from adapters.common.codes import Unreadable
+from adapters.common.reading import Fields, leaf, node
 from adapters.contract import MemberHead
 from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, node
 from adapters.nl_edsn.times import moment
 from energycomm.kernel.verdicts import Refusal
 from energycomm.kernel.vocabulary import Role
@@ -126,6 +127,12 @@ def seed(sender: str | None, message_type: str) -> blake2b:
     started = blake2b(digest_size=16)
     started.update(repr((MARKET, sender, message_type)).encode())
     return started
+
+
+def answered(context: Context) -> str:
+    """What tells the answer to one request from an equal answer to another: the CorrelationID, where a CH message
+    answers one request as a whole."""
+    return repr(context.correlation)
 
 
 def role(contact: str | None, party: str | None) -> Role | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple
 
+from adapters.common.codes import Unreadable
 from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.reading import Unreadable
 from energycomm.kernel.vocabulary import Direction, Energy
 
 

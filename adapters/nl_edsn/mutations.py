@@ -6,11 +6,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Notes
+from adapters.common.reading import Fields, leaf, need, node
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import PRODUCTS
-from adapters.nl_edsn.outcome import Notes, needed_day
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, need, node
+from adapters.nl_edsn.times import needed_day
 from energycomm.kernel.messages import RequestStatus
 from energycomm.kernel.vocabulary import Reason, RequestState
 

@@ -8,11 +8,12 @@ connection register counts transactions (dossiers), and a loss has another dossi
 
 from __future__ import annotations
 
+from adapters.common.codes import Unreadable
+from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.reading import Fields, leaf, node
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.mutations import MUTATION, Point, point, refer, status
-from adapters.nl_edsn.outcome import Digested, Digester, Notes
-from adapters.nl_edsn.reading import Fields, Unreadable, leaf, node
 from energycomm.kernel.messages import EndOfSupply, KernelMessage, StartOfSupply
 
 

@@ -13,13 +13,13 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.nl_edsn import mutations
 from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.header import Context
+from adapters.nl_edsn.header import Context, answered
 from adapters.nl_edsn.measures import DIRECTIONS
 from adapters.nl_edsn.mutations import POINT, Point, point, refer
-from adapters.nl_edsn.outcome import Digested, Digester, Notes
-from adapters.nl_edsn.reading import Fields, leaf, need, node, nodes
 from adapters.nl_edsn.times import start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -202,4 +202,4 @@ def _phases(capacity: str | None) -> int | None:
 
 
 UPDATE = Digester(digest, refer)
-ANSWER = Digester(digest_answer, refer, answers=True)
+ANSWER = Digester(digest_answer, refer, salt=answered)

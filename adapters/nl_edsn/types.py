@@ -3,18 +3,22 @@ digester reads it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
+from adapters.common.outcome import Digester
+from adapters.common.schemas import Schema
 from adapters.contract import DocumentType
 from adapters.nl_edsn import answers, collected, exchange, perimeter, points
-from adapters.nl_edsn.outcome import Digester
-from adapters.nl_edsn.syntax import Schema
+from adapters.nl_edsn.header import Context
 
 SOAP_NAMESPACES = ("http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope")
 SOAP = "SOAP"
 
-_PORTAAL = Schema("portaal.xsd")
-_P4 = Schema("p4.xsd")
+FOLDER = Path(__file__).parent / "schemas"
+
+_PORTAAL = Schema(FOLDER / "portaal.xsd")
+_P4 = Schema(FOLDER / "p4.xsd")
 
 
 class Row(NamedTuple):
@@ -36,7 +40,7 @@ class Row(NamedTuple):
     versions: tuple[str, ...]
     piece: str
     schema: Schema
-    digester: Digester
+    digester: Digester[Context]
     about: str
     public: bool = False
 
@@ -56,11 +60,11 @@ def cmf(name: str, number: int = 2) -> str:
     return f"urn:cmf:edsn:data:{name.lower()}:{number}:standard"
 
 
-def _list(label: str, digester: Digester, about: str) -> Row:
+def _list(label: str, digester: Digester[Context], about: str) -> Row:
     return Row(label, (nedu(label),), ("1",), "Portaal_MeteringPoint", _PORTAAL, digester, about)
 
 
-def _answer(label: str, about: str, digester: Digester = answers.ANSWER) -> Row:
+def _answer(label: str, about: str, digester: Digester[Context] = answers.ANSWER) -> Row:
     return Row(label, (nedu(label),), ("1",), "Portaal_Content", _PORTAAL, digester, about)
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.be_atrias.codes import Unreadable
 from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.edifact.syntax import Interchange, Message, Trailer, read, segments
 from adapters.be_atrias.mapping import table
+from adapters.common.codes import Unreadable
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import (
     CustomerData,

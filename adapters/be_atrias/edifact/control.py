@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import IO
 
-from adapters.be_atrias.codes import Unreadable
 from adapters.be_atrias.edifact.syntax import Interchange, Message, read
 from adapters.be_atrias.mapping import table
 from adapters.be_atrias.times import belgian
+from adapters.common.codes import Unreadable
 from energycomm.kernel.verdicts import Refusal
 
 ACCEPTED, REFUSED = "7", "4"

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import IO, Any, NamedTuple
 
 from adapters.be_atrias import structure
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import MARKET, business_order
 from adapters.be_atrias.edifact.facts import Facts, short
 from adapters.be_atrias.edifact.measures import measures
@@ -20,6 +20,7 @@ from adapters.be_atrias.edifact.syntax import Interchange, Message, Segment, Tra
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
+from adapters.common.codes import Unreadable
 from adapters.contract import MemberHead, Transaction
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.edifact.syntax import Segment
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
+from adapters.common.codes import Unreadable
 
 _NUMBER_LENGTH = 20
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from sys import intern
 from typing import Any
 
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.edifact.facts import Facts, number, short
 from adapters.be_atrias.edifact.syntax import Segment
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.measure import meter_readings, metered_series
 from adapters.be_atrias.reading import Values
+from adapters.common.codes import Unreadable
 from energycomm.kernel.messages import KernelMessage
 
 

@@ -12,7 +12,8 @@ from typing import IO, NamedTuple
 
 from msgspec import Struct, field
 
-from adapters.be_atrias.codes import Unreadable, refusal
+from adapters.be_atrias.codes import refusal
+from adapters.common.codes import Unreadable
 
 DEFAULT_SEPARATORS = ":+.? '"
 MAX_SEGMENT = 1 << 16

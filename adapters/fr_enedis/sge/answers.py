@@ -32,10 +32,11 @@ from typing import IO, Any, NamedTuple
 import msgspec
 from lxml import etree
 
+from adapters.common.codes import Unreadable
+from adapters.common.reading import Fields, read_with_attributes
 from adapters.contract import DocumentType, MemberHead, Transaction
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
-from adapters.fr_enedis.reading import Fields, Unreadable, read_with_attributes
 from adapters.fr_enedis.sge.services import SERVICES
 from adapters.fr_enedis.sge.writing import SOAP
 from energycomm.kernel import safexml

@@ -8,8 +8,8 @@ the channel (see `adapters.fr_enedis.sge.answers`).
 
 from __future__ import annotations
 
+from adapters.common.codes import Unreadable
 from adapters.contract import OutgoingMessage
-from adapters.fr_enedis.reading import Unreadable
 from adapters.fr_enedis.sge.services import BY_NAME, KINDS, SERVICES, Service
 from adapters.fr_enedis.sge.writing import Leaf, Node, envelope, refuse
 from energycomm.kernel.messages import KernelMessage

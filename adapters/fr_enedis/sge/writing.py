@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from lxml import etree
 
+from adapters.common.codes import Unreadable
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.reading import Unreadable
 
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 

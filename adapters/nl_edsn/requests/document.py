@@ -7,14 +7,15 @@ What is written depends on the message and its reference alone, so that building
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID, uuid5
 
 from lxml import etree
 
+from adapters.common.schemas import Schema
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, HEADER
-from adapters.nl_edsn.syntax import Schema
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 
@@ -27,7 +28,7 @@ SOAP_ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
 LONGEST_REFERENCE = 60
 """Characters of an ExternalReference."""
 
-_SCHEMA = Schema("requests.xsd")
+_SCHEMA = Schema(Path(__file__).parents[1] / "schemas" / "requests.xsd")
 _MESSAGE_IDS = UUID("6a2f8f0e-2f0b-5d0a-9a51-3f8f5f6d7a10")
 """Name space in which a reference that is no UUID becomes one."""
 

@@ -8,23 +8,15 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from adapters.nl_edsn.codes import refusal
+from adapters.common.codes import Unreadable, refusal
 from energycomm.kernel.verdicts import Refusal
 
 Fields: TypeAlias = dict[str, Any]
 """An element's content: tag of a leaf -> its text without outer white space; tag of an element with children -> the
-list of their `Fields`. Empty elements are left out."""
+list of their `Fields`; with attributes asked for, ``@name`` -> value. Empty elements are left out."""
 
 
-class Unreadable(Exception):
-    """Content that a digester cannot read; carries the refusal that says why."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(str(refusal))
-        self.refusal = refusal
-
-
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def local(tag: str) -> str:
     """The local name of a tag ``{namespace}name``."""
     return tag.rpartition("}")[2]
@@ -53,11 +45,22 @@ def read(element: etree._Element) -> Fields:
                 elif type(held) is list:
                     held.append(read(child))
                 else:
-                    raise Unreadable(_twice(element, tag))
+                    raise Unreadable(twice(element, tag))
         elif tag in fields:
-            raise Unreadable(_twice(element, tag))
+            raise Unreadable(twice(element, tag))
         else:
             fields[tag] = text.strip()
+    return fields
+
+
+def read_with_attributes(element: etree._Element) -> Fields:
+    """The content of an element with its attributes (``@name``); every child becomes a list of `Fields`, text under
+    ``#``."""
+    fields: Fields = {f"@{name!s}": str(value) for name, value in element.attrib.items()}
+    if element.text and element.text.strip():
+        fields["#"] = element.text.strip()
+    for child in element:
+        fields.setdefault(local(str(child.tag)), []).append(read_with_attributes(child))
     return fields
 
 
@@ -122,6 +125,7 @@ def need_node(fields: Fields, tag: str, path: str) -> Fields:
     return first
 
 
-def _twice(element: etree._Element, tag: str) -> Refusal:
+def twice(element: etree._Element, tag: str) -> Refusal:
+    """The refusal of a leaf that stands twice."""
     path = f"{local(str(element.tag))}/{tag}"
     return refusal("SYN_UNEXPECTED", path=path, value=tag, expected="this element once")

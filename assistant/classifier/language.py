@@ -1,0 +1,237 @@
+"""The language model of the verdicts behind the classifier's port: it reads a text and writes the answer's JSON."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
+
+from assistant.classifier.answers import OPEN, SLOTS, AnswerForm, answer_form
+from assistant.classifier.bases import load_model, new_model, opening, save_model
+from assistant.classifier.calibration import Calibration, calibrate
+from assistant.classifier.constraint import Constraint, Grammar, LabelTrie
+from assistant.classifier.decoding import Prompt, Written, write_answers
+from assistant.classifier.notes import NOTHING, Note, Told, draw_notes, retrieve
+from assistant.classifier.port import Example, Form, Prediction
+from assistant.classifier.recipe import Recipe
+from assistant.classifier.record import Record, read_record, write_record
+from assistant.classifier.tokenizer import ANSWER, add_codes, encode
+from assistant.classifier.training import Course, Lesson, Mark, train
+
+Decoding: TypeAlias = Literal["labels", "grammar"]
+RESERVED = 0.12
+"""Share of the budget that calibration may take."""
+CHECKED = 256
+"""Validation messages that are answered at each evaluation of a training."""
+CALIBRATED = 1500
+"""Validation messages that the calibration is learnt from."""
+
+
+class LanguageModel:
+    """A causal language model that answers with codes of a closed list.
+
+    Args:
+      recipe: how it is made.
+      titles: code -> title of its rule, for labels in words.
+      notes: rules that training prompts tell, by error code.
+      comments: fills in the sentences: codes, text -> comment.
+      course: checkpoints and reports of the training; its budget is that of `fit`.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe | None = None,
+        *,
+        titles: Mapping[str, str] | None = None,
+        notes: Mapping[str, Note] | None = None,
+        comments: Callable[[Sequence[str], str], str] | None = None,
+        course: Course | None = None,
+    ) -> None:
+        self.recipe = recipe or Recipe()
+        self.titles, self.notes = dict(titles or {}), dict(notes or {})
+        self.comments, self.course = comments, course or Course(budget=0)
+        self.decoding: Decoding = "labels"
+        self.told: dict[str, Note] = {}
+        """Rules that prompts tell: those made after the model was."""
+        self.calibration = Calibration()
+        self.record = Record(recipe=self.recipe)
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._answers = AnswerForm(form=self.recipe.labels, names={})
+        self._constraints: dict[Decoding, Constraint] = {}
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        base = "own language model" if self.recipe.own else f"LoRA {Path(self.recipe.base).name}"
+        return base + (" 4 bit" if self.recipe.four_bit else "")
+
+    @property
+    def form(self) -> Form:
+        """The form of the texts that it wants."""
+        return self.recipe.form
+
+    def fit(self, train: Sequence[Example], valid: Sequence[Example], budget: float | None = None) -> None:
+        """Learn from examples, and calibrate on `valid`.
+
+        Args:
+          train: what is learnt from.
+          valid: what the best state, the calibration and the threshold are chosen on.
+          budget: seconds in all; twenty minutes when None.
+
+        Raises:
+          UserError: packages are missing, or the base cannot be opened.
+        """
+        codes = sorted({code for example in (*train, *valid) for code in example.codes})
+        notes = [note.text for note in self.notes.values()] if self.recipe.told else []
+        self._model, self._tokenizer = new_model(self.recipe, [*(e.text(self.form) for e in train), *notes], codes)
+        self._answers = answer_form(self.recipe.labels, codes, self.titles)
+        self._learn(train, valid, budget or 1200.0)
+
+    def update(self, train: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
+        """Learn more, new codes too, from where the model is; old messages among `train` keep the old codes alive."""
+        codes = sorted({code for example in (*train, *valid) for code in example.codes} | set(self._answers.names))
+        if self.recipe.labels == "token":
+            add_codes(self._tokenizer, codes)
+            if len(self._tokenizer) > self._model.get_input_embeddings().weight.shape[0]:
+                self._model.resize_token_embeddings(len(self._tokenizer), mean_resizing=False)
+        new = answer_form(self.recipe.labels, codes, self.titles)
+        self._answers = replace(new, names=new.names | self._answers.names)
+        self._learn(train, valid, budget)
+
+    def predict(self, texts: Sequence[str]) -> list[Prediction]:
+        """One prediction for each text."""
+        told = [retrieve(self.told, text) if self.told else NOTHING for text in texts]
+        written = self.write(texts, told)
+        found = []
+        for text, notes, answer in zip(texts, told, written, strict=True):
+            codes = notes.codes(self.read(answer))
+            probability = self.calibration(answer.probability)
+            found.append(
+                Prediction(
+                    codes=codes,
+                    comment=self.comments(codes, text) if self.comments and codes else "",
+                    probability=probability,
+                    abstained=probability < self.calibration.threshold,
+                    model=f"{self.name} {self.record.version}".strip(),
+                )
+            )
+        return found
+
+    def write(self, texts: Sequence[str], told: Sequence[Told] = ()) -> list[Written]:
+        """The answers as they are written, under the constraint in force."""
+        notes = list(told) or [NOTHING] * len(texts)
+        prompts = [
+            Prompt(tokens=self._prompt(text, one), slots=tuple(one.slots))
+            for text, one in zip(texts, notes, strict=True)
+        ]
+        return write_answers(self._model, prompts, self._constraint(), pad=self._pad)
+
+    def json(self, answer: Written) -> str:
+        """A written answer as text."""
+        text: str = self._tokenizer.decode(answer.tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return OPEN + text
+
+    def read(self, answer: Written) -> tuple[str, ...]:
+        """The codes of a written answer, slots as they stand."""
+        return self._answers.read(self.json(answer))
+
+    def save(self, folder: Path) -> None:
+        """Write weights, tokenizer and record."""
+        save_model(self._model, self._tokenizer, folder)
+        record = replace(
+            self.record,
+            recipe=self.recipe,
+            answers=self._answers,
+            labels=tuple(self.record.labels),
+            calibration=self.calibration,
+        )
+        write_record(folder, record)
+
+    def load(self, folder: Path) -> None:
+        """Become the model of a folder.
+
+        Raises:
+          UserError: there is none, or packages are missing.
+        """
+        self.record = read_record(folder)
+        self.recipe, self._answers = self.record.recipe, self.record.answers
+        self.calibration = self.record.calibration
+        self._model, self._tokenizer = load_model(self.recipe, folder, trainable=True)
+        self._model.eval()
+        self._constraints = {}
+
+    def _learn(self, examples: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
+        began = time.monotonic()
+        seen = {example.codes for example in examples} | {tuple(label) for label in self.record.labels}
+        self.record = replace(self.record, recipe=self.recipe, labels=tuple(sorted(seen)))
+        self._constraints = {}
+        draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
+        known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
+        checked = draw.sample(known, min(len(known), CHECKED))
+        self.calibration = Calibration()
+
+        def lessons(epoch: int) -> list[Lesson]:
+            chance = random.Random(f"notes {self.recipe.seed} {epoch}")  # noqa: S311 - a sample
+            return [self._lesson(example, chance) for example in examples]
+
+        def check() -> float:
+            return self._exact(checked)
+
+        course = replace(self.course, budget=budget * (1 - RESERVED))
+        marks = train(
+            self._model,
+            lessons,
+            [self._lesson(example) for example in checked],
+            check,
+            self.recipe,
+            course,
+            pad=self._pad,
+        )
+        sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
+        self.calibration = self._calibrated(sample)
+        self.record = self.record.after(marks, self.calibration, examples, valid, time.monotonic() - began)
+
+    def _calibrated(self, examples: Sequence[Example]) -> Calibration:
+        written = self.write([example.text(self.form) for example in examples]) if examples else []
+        right = [self.read(answer) == example.codes for answer, example in zip(written, examples, strict=True)]
+        return calibrate([answer.probability for answer in written], right)
+
+    def _exact(self, examples: Sequence[Example]) -> float:
+        written = self.write([example.text(self.form) for example in examples]) if examples else []
+        right = [self.read(answer) == example.codes for answer, example in zip(written, examples, strict=True)]
+        return sum(right) / len(right) if right else 0.0
+
+    def _lesson(self, example: Example, chance: random.Random | None = None) -> Lesson:
+        text, told = example.text(self.form), NOTHING
+        if chance is not None and self.recipe.told and self.notes:
+            told = draw_notes(self.notes, text, example.codes, self.recipe.told, chance)
+        pieces = self._answers.pieces(told.named(example.codes))
+        answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
+        return Lesson(prompt=self._prompt(text, told), answer=answer)
+
+    def _prompt(self, text: str, told: Told) -> list[int]:
+        notes = encode(self._tokenizer, told.text) if told.text else []
+        ids = encode(self._tokenizer, text)[: self.recipe.max_tokens]
+        end = [self._tokenizer.convert_tokens_to_ids(ANSWER)] if self.recipe.own else encode(self._tokenizer, "\n")
+        return [*opening(self._tokenizer, own=self.recipe.own), *notes, *ids, *end, *encode(self._tokenizer, OPEN)]
+
+    @property
+    def _pad(self) -> int:
+        return int(self._tokenizer.pad_token_id)
+
+    def _constraint(self) -> Constraint:
+        if self.decoding not in self._constraints:
+            self._constraints[self.decoding] = (
+                Grammar(self._tokenizer, self._answers)
+                if self.decoding == "grammar"
+                else LabelTrie(self._tokenizer, self._answers, self.record.labels)
+            )
+        return self._constraints[self.decoding]
+
+
+__all__ = ["SLOTS", "Decoding", "LanguageModel", "Mark"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -40,6 +41,19 @@ class WebSettings(BaseModel):
     token_sign_in: bool = Field(
         default=True, description="Whether an API token may be pasted into the sign-in page instead of a password."
     )
+
+    zone: str = Field(
+        default="Europe/Brussels", description="Legal time that the pages show instants and days in: Europe/Paris."
+    )
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        try:
+            ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise ValueError(f"{value!r} is no time zone: Europe/Paris") from None
+        return value
 
     @field_validator("public_url")
     @classmethod

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Connection, Select, select, tuple_, union_all
 
 from energycomm.eis import tables
 from energycomm.eis.tallies import Combination, combinations
@@ -108,16 +108,15 @@ def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence
     """
     k = tables.kernel_message.c
     if not _combined(wanted):
-        query = select(k.received_at, k.id).where(*_within(wanted, before))
-        query = _restricted(query, wanted)
+        query = _restricted(select(k.received_at, k.id).where(*_within(wanted, before)), wanted)
         return query.order_by(k.received_at.desc(), k.id.desc()).limit(limit + 1)
     walks = [_walk(one, wanted, limit, before) for one in there if _fits(one, wanted)][:MOST_WALKS]
     if not walks:
         return select(k.received_at, k.id).where(k.id < 0)
     pages = [walk.subquery() for walk in walks]
     together = union_all(*(select(page.c.received_at, page.c.id) for page in pages)).subquery().c
-    query = select(together.received_at, together.id)
-    return query.order_by(together.received_at.desc(), together.id.desc()).limit(limit + 1)
+    newest: Select[Any] = select(together.received_at, together.id)
+    return newest.order_by(together.received_at.desc(), together.id.desc()).limit(limit + 1)
 
 
 def code_query(code: str, before: int | None, window: int) -> Select[Any]:
@@ -215,8 +214,3 @@ def _by_code(connection: Connection, wanted: MessageFilter, limit: int, before: 
     if len(ids) > limit:
         return Found(tuple(ids[:limit]), cursor_of(Place(0, ids[limit - 1])))
     return Found(tuple(ids), cursor_of(Place(0, looked[-1])) if len(looked) == window else None)
-
-
-def newest(connection: Connection) -> int:
-    """The largest id of a Kernel message; 0 when there is none."""
-    return int(connection.execute(select(func.max(tables.kernel_message.c.id))).scalar() or 0)

@@ -16,6 +16,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
 
 from energycomm.config import Config
 from energycomm.webservice import health, problems, signin
@@ -40,6 +41,8 @@ def make_app(config: Config) -> FastAPI:
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
         yield
+        if (workbench := getattr(app.state, "workbench", None)) is not None:
+            await run_in_threadpool(workbench.close)
         shared.close()
 
     app = FastAPI(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from energycomm.commands.correct_analyse import analyse, end_of
+from energycomm.commands.correct_edit import edit_
 from energycomm.commands.correct_script import app as script_app
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
@@ -38,6 +39,7 @@ def correct() -> None:
 
 
 app.command()(analyse)
+app.command("edit")(edit_)
 
 
 @app.command()

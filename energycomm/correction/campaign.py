@@ -94,7 +94,7 @@ def start(
     Returns:
       The campaign's id.
     """
-    if key is not None and (known := _by_key(store, key)) is not None:
+    if key is not None and (known := by_key(store, key)) is not None:
         return known
     content = msgspec.json.encode(dict(parameters or {})).decode()
     name, digest = (script.name, script.digest) if script is not None else ("edit", "")
@@ -106,14 +106,15 @@ def start(
             tx.insert(tables.campaign, [(*row, number, 0)])
             insert_numbered(tx, tables.campaign_item, [_item_row(campaign_id, item) for item in items])
     except Conflict:
-        known = None if key is None else _by_key(store, key)
+        known = None if key is None else by_key(store, key)
         if known is None:
             raise
         return known
     return campaign_id
 
 
-def _by_key(store: Store, key: str) -> int | None:
+def by_key(store: Store, key: str) -> int | None:
+    """The campaign that bears an idempotency key; None when none does."""
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows("SELECT id FROM campaign WHERE key = ?", (key,))
     return rows[0][0] if rows else None

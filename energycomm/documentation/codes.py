@@ -78,6 +78,11 @@ GATEWAY: tuple[Code, ...] = (
         "FAULT_UNKNOWN", "`simulate --fault` names no known kind of fault.", "`energycomm simulate --help` lists them."
     ),
     Code("FAULT_RATE", "`simulate --fault` needs KIND=RATE with a share from 0 to 1.", "Write it so."),
+    Code(
+        "EDIT_OTHER",
+        "An edited message became one of another kind or market.",
+        "Edit its content only; inject the other message.",
+    ),
 )
 """Codes of the pipeline and of the simulator."""
 

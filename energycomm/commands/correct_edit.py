@@ -1,0 +1,118 @@
+"""`energycomm correct edit`: one stuck message changed in an editor, tried out, and stored as a new version."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from energycomm.commands.output import Json, print_heading, print_json
+from energycomm.config import load
+from energycomm.correction.editing import Examined, edit, editable, examine
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import Gateway, open_store
+
+LARGEST = 4 << 20
+"""Bytes of an edited message that are read."""
+
+
+def edit_(
+    message: Annotated[int, typer.Argument(metavar="ID", help="The stuck message.")],
+    file: Annotated[
+        Path | None, typer.Option(help="Take the new content from this file (- for standard input); no editor.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Only print the content that would be edited.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Store it; without, only the dry run is shown.")] = False,
+    key: Annotated[str | None, typer.Option(help="A second edit with the same key does nothing.")] = None,
+    by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
+    why: Annotated[str, typer.Option("--why", help="Words for the record.")] = "",
+    json: Json = False,
+) -> None:
+    """Edit one stuck message; it is checked and tried out before it is stored as a new version.
+
+    Example: energycomm correct edit 17 --yes --why "index typed wrong, confirmed by telephone"
+    """
+    config = load()
+    if yes and not why.strip():
+        raise UserError("Say why: it is kept with the edit.", 'Add --why "...".')
+    with open_store(config) as store:
+        stored = editable(store, message)
+        if show:
+            typer.echo(stored, nl=False)
+            return
+        content = _read(file) if file is not None else _edited(stored)
+        gateway = Gateway(config, store)
+        seen = examine(store, gateway.writer, message, content)
+        if not json:
+            _print(seen)
+        record = None
+        if yes:
+            record = edit(
+                store,
+                gateway.writer,
+                message,
+                content,
+                by=by or getpass.getuser(),
+                why=why,
+                key=key,
+                four_eyes=config.correction.four_eyes,
+            )
+    if json:
+        facts = msgspec.structs.asdict(seen)
+        print_json({"edit": {**facts, "fit": seen.fit, "words": seen.words}, "campaign": record})
+    elif record is not None and record.state == "planned":
+        typer.echo(f"campaign {record.id} waits for somebody else: energycomm correct approve {record.id}")
+    elif record is not None:
+        typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
+    elif seen.fit:
+        typer.echo('Nothing is stored yet; --yes --why "..." stores it.')
+    if not seen.fit and not yes:
+        raise typer.Exit(1)
+
+
+def _read(file: Path) -> str:
+    try:
+        content = sys.stdin.buffer.read(LARGEST + 1) if str(file) == "-" else file.read_bytes()
+        if len(content) > LARGEST:
+            raise UserError(f"{file} is larger than any Kernel message.", f"At most {LARGEST} bytes are read.")
+        return content.decode("utf-8")
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}.", "Name a file with Kernel XML.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{file} is not UTF-8.", "Write it as UTF-8.") from None
+
+
+def _edited(content: str) -> str:
+    """What the user's editor leaves."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UserError("No editor is named.", "Set EDITOR, or pass the content with --file.")
+    with tempfile.TemporaryDirectory(prefix="energycomm-edit-") as folder:
+        path = Path(folder) / "message.xml"
+        path.write_text(content, "utf-8")
+        path.chmod(0o600)
+        try:
+            done = subprocess.run([*shlex.split(editor), str(path)], check=False)  # noqa: S603 - the user's own editor
+        except (OSError, ValueError) as error:
+            raise UserError(f"The editor {editor!r} cannot be started: {error}.", "Set EDITOR.") from None
+        if done.returncode:
+            raise UserError(f"The editor ended with {done.returncode}; nothing was stored.")
+        return _read(path)
+
+
+def _print(seen: Examined) -> None:
+    if seen.difference:
+        typer.echo(seen.difference)
+        print_heading("Dry run")
+    typer.echo(seen.words, err=bool(seen.refusals))
+    for found in seen.findings:
+        if found.severity == "error":
+            typer.echo(f"  {found.code} {found.field}: {found.value or ''}".rstrip())

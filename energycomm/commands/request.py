@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import getpass
 import sys
-import uuid
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import ExitCode, UserError
-from energycomm.kernel.codec import decode, decode_json
-from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.handed import Handed, read_handed
 from energycomm.pipeline.outbound import Outbound, Submission
 
 app = typer.Typer(no_args_is_help=True, help="Requests to the market.")
@@ -54,12 +48,12 @@ def submit(
     with open_store(config) as store:
         gateway = Gateway(config, store)
         outbound = Outbound(store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
-        for number, message in enumerate(_read(file)):
-            if isinstance(message, Refusal):
-                answers.append(Submission(label="refused", refusals=(message,)))
+        for number, one in enumerate(_handed(_read(file), file)):
+            if one.message is None:
+                answers.append(Submission(label="refused", refusals=one.refusals))
             else:
                 own_key = key if key is None or number == 0 else f"{key}/{number}"
-                answers.append(outbound.submit(message, by, own_key))
+                answers.append(outbound.submit(one.message, by, own_key))
     if json:
         print_json(answers)
     else:
@@ -84,36 +78,23 @@ def _print_submission(answer: Submission) -> None:
         typer.echo(f"  {refusal}")
 
 
-def _read(file: Path) -> Iterator[KernelMessage | Refusal]:
-    """The messages of a file, each readable or not."""
+def _read(file: Path) -> bytes:
+    """What is handed in."""
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from None
+    return content
+
+
+def _handed(content: bytes, file: Path) -> list[Handed]:
+    """The messages of a document, each readable or not."""
+    found = read_handed(content)
+    if isinstance(found, list):
+        return found
     if content.lstrip()[:1] == b"<":
-        yield decode(content)
-        return
-    try:
-        parsed = msgspec.json.decode(content)
-    except msgspec.DecodeError as error:
-        raise UserError(f"{file} is neither XML nor JSON: {error}.", "See docs/requests.md for the form.") from None
-    for item in parsed if isinstance(parsed, list) else [parsed]:
-        yield decode_json(msgspec.json.encode(_completed(item)))
-
-
-def _completed(item: Any) -> Any:
-    """A message with what every message has and a person need not write: times, reference, type."""
-    if not isinstance(item, dict):
-        return item
-    now = datetime.now(UTC).isoformat()
-    defaults = {
-        "market_type": item.get("kind", ""),
-        "reference": str(uuid.uuid4()),
-        "created": now,
-        "effective": f"{item['requested_date']}T00:00:00+00:00" if item.get("requested_date") else now,
-        "sender_role": "supplier",
-    }
-    return defaults | item
+        return [Handed(None, content, (found,))]
+    raise UserError(f"{file} is neither XML nor JSON: {found.expected}.", "See docs/requests.md for the form.")
 
 
 @app.command("list")

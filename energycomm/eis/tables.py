@@ -26,6 +26,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     event,
+    text,
 )
 
 from energycomm.eis import triggers
@@ -235,6 +236,13 @@ kernel_message = Table(
     Index(None, "received_at", "id"),
     # Lists walk it backwards for each combination there is (message_tally knows them); counts need nothing but it.
     Index("ix_kernel_message_combination", "market", "market_type", "kind", "state", "received_at", "id"),
+    # Few messages are versions of others: the index holds only those.
+    Index(
+        "ix_kernel_message_corrects",
+        "corrects",
+        postgresql_where=text("corrects IS NOT NULL"),
+        sqlite_where=text("corrects IS NOT NULL"),
+    ),
 )
 
 message_tally = Table(
@@ -399,6 +407,7 @@ outgoing_event = Table(
     Column("text", Text),
     _to("kernel_message", "message_id", nullable=True),
     Index(None, "outgoing_id"),
+    Index(None, "message_id"),
     comment="Every step of a request's life: attempts, answers, milestones.",
 )
 
@@ -440,6 +449,7 @@ campaign_item = Table(
     _to("kernel_message", "result_id", nullable=True),
     UniqueConstraint("campaign_id", "message_id"),
     Index(None, "message_id"),
+    Index(None, "result_id"),
     comment="What a campaign does to one message; nothing is done twice.",
 )
 
@@ -520,6 +530,18 @@ web_session = Table(
     Index(None, "expires_at"),
     Index(None, "person"),
     comment="Who is signed in to the pages.",
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of person, route and key."),
+    Column("content", LargeBinary(32), nullable=False, comment="SHA-256 of what was sent with it."),
+    Column("at", BigInteger, nullable=False),
+    Column("status", SmallInteger, comment="What was answered; none while it is under way."),
+    Column("answer", Text),
+    Index(None, "at"),
+    comment="Changes that bore an idempotency key, so that a second try has no second effect.",
 )
 
 audit = Table(

@@ -97,11 +97,12 @@ class Tally(Struct):
 
 
 class Origin(Struct, frozen=True):
-    """Where the CH messages of a batch came from."""
+    """Where the CH messages of a batch came from; `injected_by` says who, where they came past the adapters."""
 
     market: str
     envelope_id: int
     member_id: int
+    injected_by: str | None = None
 
 
 class BatchWriter:
@@ -273,7 +274,7 @@ class _Work:
         tx = self.tx
         tx.insert(tables.ch_message, sorting.ch_rows)
         insert_numbered(tx, tables.ch_duplicate, sorting.duplicates)
-        tx.insert(tables.kernel_message, self._message_rows())
+        tx.insert(tables.kernel_message, self._message_rows(sorting.origin.injected_by))
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
         for (entry, *_), change_id in zip(self.entries, change_ids, strict=True):
@@ -301,7 +302,7 @@ class _Work:
         )
         tx.save_checkpoints(self.checkpoints)
 
-    def _message_rows(self) -> list[tuple[Any, ...]]:
+    def _message_rows(self, injected_by: str | None) -> list[tuple[Any, ...]]:
         now, patience, points = self.now, self.writer.patience, self.points
         rows = []
         for entry, ch_message_id, position, xml in self.entries:
@@ -326,7 +327,7 @@ class _Work:
                     xml,
                     1,
                     None,
-                    None,
+                    injected_by,
                 )
             )
         return rows

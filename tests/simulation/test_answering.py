@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adapters.contract import OutgoingMessage
-from energycomm.commands.request import _completed
 from energycomm.kernel.codec import decode_json
 from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.handed import completed
 from energycomm.pipeline.markets import installed_adapters
 from energycomm.simulation.answering import Asked, Delivery, Manners, answer
 from energycomm.simulation.port import load_simulator
@@ -33,7 +33,7 @@ each_market = pytest.mark.parametrize("market", MARKETS)
 def shipped(root: Path, market: str) -> KernelMessage:
     """The request of fixtures/requests."""
     (told,) = json.loads((root / "fixtures" / "requests" / f"{market}.json").read_bytes())
-    message = decode_json(json.dumps(_completed(told)).encode())
+    message = decode_json(json.dumps(completed(told)).encode())
     assert isinstance(message, KernelMessage)
     return message
 

@@ -1,0 +1,141 @@
+"""Kernel messages that people and programs hand in, as JSON or Kernel XML: read, completed, with every mistake.
+
+JSON: one object, a list, or `{"messages": [...]}`; what every message has and nobody need write is filled in. XML: one
+Kernel message, or many in a `batch` element of the Kernel's namespace, as kernel.xsd has it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from lxml import etree
+
+from energycomm.kernel.check import explain
+from energycomm.kernel.codec import decode, decode_json, encode
+from energycomm.kernel.family import KINDS
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.requests import OUTGOING
+from energycomm.kernel.safexml import parse_bytes
+from energycomm.kernel.schema import BATCH
+from energycomm.kernel.shape import NAMESPACE
+from energycomm.kernel.verdicts import Refusal
+
+
+class Handed(NamedTuple):
+    """One message of what was handed in.
+
+    Attributes:
+      message: the message; None when it cannot be read.
+      sent: what was sent of it, in one spelling: equal for equal messages.
+      refusals: everything that is wrong with it.
+    """
+
+    message: KernelMessage | None
+    sent: bytes
+    refusals: tuple[Refusal, ...] = ()
+
+
+def read_handed(content: bytes) -> list[Handed] | Refusal:
+    """The messages of a document, each readable or not.
+
+    Args:
+      content: JSON or XML, told by its first character.
+
+    Returns:
+      The messages in their order, or why the document as a whole cannot be read.
+    """
+    if content.lstrip()[:1] == b"<":
+        root = parse_bytes(content)
+        if isinstance(root, Refusal):
+            return root
+        if etree.QName(root) == etree.QName(NAMESPACE, BATCH):
+            return [_from_xml(etree.tostring(child, with_tail=False)) for child in root]
+        return [_from_xml(content)]
+    try:
+        parsed = msgspec.json.decode(content)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        return Refusal(code="KERNEL_JSON_SYNTAX", expected=f"a Kernel message or a list of them: {error}"[:300])
+    if isinstance(parsed, dict) and set(parsed) == {"messages"}:
+        parsed = parsed["messages"]
+    return [_from_json(item) for item in (parsed if isinstance(parsed, list) else [parsed])]
+
+
+def _from_xml(xml: bytes) -> Handed:
+    message = decode(xml)
+    if isinstance(message, Refusal):
+        return Handed(None, xml, tuple(explain(xml)) or (message,))
+    return _checked(message, encode(message).encode())
+
+
+def _from_json(item: Any) -> Handed:
+    sent = msgspec.json.encode(item, order="sorted")
+    whole = completed(item)
+    message = decode_json(msgspec.json.encode(whole))
+    if isinstance(message, Refusal):
+        return Handed(None, sent, tuple(_mistakes(whole)) or (message,))
+    return _checked(message, sent)
+
+
+def _checked(message: KernelMessage, sent: bytes) -> Handed:
+    """With what only the schema minds: lengths, patterns, bounds."""
+    try:
+        refusals = tuple(explain(encode(message)))
+    except ValueError as error:
+        refusals = (Refusal(code="KERNEL_JSON_VALUE", expected=str(error)[:300]),)
+    return Handed(None if refusals else message, sent, refusals)
+
+
+def completed(item: Any) -> Any:
+    """A message with what every message has and a person need not write: times, reference, type.
+
+    Args:
+      item: the message as JSON gave it; what is no object is given back as it is.
+    """
+    if not isinstance(item, dict):
+        return item
+    now = datetime.now(UTC).isoformat()
+    day = item.get("requested_date")
+    defaults: dict[str, Any] = {
+        "market_type": item.get("kind", ""),
+        "reference": str(uuid.uuid4()),
+        "created": now,
+        "effective": f"{day}T00:00:00+00:00" if day else now,
+    }
+    if item.get("kind") in _OURS:
+        defaults["sender_role"] = "supplier"
+    return defaults | item
+
+
+_OURS = frozenset(cls.__name__ for cls in OUTGOING)
+
+
+def _mistakes(item: Any) -> Iterator[Refusal]:
+    """Every field that is missing, unknown or wrong, where the decoder would stop at the first."""
+    if not isinstance(item, dict):
+        yield Refusal(code="KERNEL_JSON_SYNTAX", value=str(item)[:80], expected="an object with `kind`")
+        return
+    kind = item.get("kind")
+    cls = KINDS.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        yield Refusal(
+            code="KERNEL_JSON_VALUE", path="kind", value=str(kind)[:80], expected=f"one of {', '.join(KINDS)}"
+        )
+        return
+    for field in msgspec.structs.fields(cls):
+        if field.name not in item:
+            if field.required:
+                yield Refusal(code="KERNEL_JSON_VALUE", path=field.name, expected="a value: the field is required")
+            continue
+        try:
+            msgspec.json.decode(msgspec.json.encode(item[field.name]), type=field.type)
+        except (msgspec.ValidationError, ValueError) as error:
+            words, _, below = str(error).partition(" - at `$")
+            value = item[field.name]
+            shown = str(value)[:80] if isinstance(value, str | int | float | bool) else None
+            yield Refusal(
+                code="KERNEL_JSON_VALUE", path=field.name + below.rstrip("`"), value=shown, expected=words[:300]
+            )

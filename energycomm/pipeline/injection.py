@@ -1,0 +1,200 @@
+"""Market message injection (MMI): Kernel messages handed straight to the Kernel, past the adapters.
+
+For access points whose information comes by e-mail or from the TSO. What was sent is an envelope of its own channel,
+whose bytes are kept; each message is a CH message of its own and is judged like any other, with who injected it. All of
+it is one transaction: a document with a mistake is refused whole, and nothing of it is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import time
+from collections.abc import Collection, Sequence
+
+import structlog
+from msgspec import Struct
+
+from adapters.contract import MemberHead, Transaction
+from energycomm.eis import archive
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import Conflict, reading
+from energycomm.eis.messages import MessageSummary, summaries
+from energycomm.eis.store import Store
+from energycomm.kernel.family import is_incoming
+from energycomm.kernel.instants import now_micros
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.batch import BatchWriter, Origin
+from energycomm.pipeline.handed import Handed
+from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
+
+log = structlog.get_logger()
+
+CHANNEL = "injection"
+"""Channel of the envelopes that injections are."""
+
+MEMBER = "messages"
+CONFLICTS = 6
+
+
+class Injected(Struct, frozen=True, kw_only=True):
+    """What became of one injected message.
+
+    Attributes:
+      position: its number in what was sent, from 1.
+      duplicate: the same message had been injected before: `message` is that one.
+      message: the stored message with its state and codes.
+    """
+
+    position: int
+    duplicate: bool
+    message: MessageSummary
+
+
+class Injection(Struct, frozen=True, kw_only=True):
+    """What became of an injection.
+
+    Attributes:
+      envelope_id: the envelope that keeps what was sent.
+      duplicate_of: the envelope that brought the very same bytes before; nothing else happened then.
+      messages: each message, in the order sent.
+    """
+
+    envelope_id: int
+    duplicate_of: int | None
+    messages: tuple[Injected, ...]
+
+
+def unfit(handed: Sequence[Handed], markets: Collection[str], most: int) -> list[tuple[int, Refusal]]:
+    """Everything that prevents messages from being injected: (index, why).
+
+    Args:
+      handed: what was sent.
+      markets: markets whose adapters are installed.
+      most: how many messages one injection may hold.
+    """
+    found = [(number, refusal) for number, one in enumerate(handed) for refusal in one.refusals]
+    if not 1 <= len(handed) <= most:
+        found.append(
+            (
+                0,
+                Refusal(
+                    code="INJECT_NUMBER",
+                    value=str(len(handed)),
+                    expected=f"1 to {most} messages",
+                    advice="send them in several injections",
+                ),
+            )
+        )
+    first = next((one.message.market for one in handed if one.message is not None), None)
+    for number, one in enumerate(handed):
+        if one.message is not None:
+            found += [(number, refusal) for refusal in _misplaced(one.message, markets, first)]
+    return found
+
+
+def _misplaced(message: KernelMessage, markets: Collection[str], first: str | None) -> list[Refusal]:
+    found = []
+    kind = type(message).__name__
+    if not is_incoming(kind):
+        advice = "requests to the market are submitted, not injected"
+        found.append(
+            Refusal(code="INJECT_KIND", path="kind", value=kind, expected="a kind that the market sends", advice=advice)
+        )
+    if message.market not in markets or message.market != first:
+        expected = ", ".join(sorted(markets)) if message.market not in markets else f"{first}, like the first message"
+        found.append(
+            Refusal(
+                code="INJECT_MARKET",
+                path="market",
+                value=message.market,
+                expected=expected,
+                advice="inject the messages of each installed market apart",
+            )
+        )
+    return found
+
+
+def inject(store: Store, writer: BatchWriter, handed: Sequence[Handed], sent: bytes, name: str, by: str) -> Injection:
+    """Hand messages to the Kernel.
+
+    Args:
+      store: the EIS.
+      writer: the Kernel.
+      handed: the messages; `unfit` found nothing.
+      sent: the bytes they were sent as.
+      name: name of the envelope, for people.
+      by: who injects them.
+
+    Raises:
+      Conflict: somebody stays in the way; nothing is stored.
+    """
+    messages = [one.message for one in handed if one.message is not None]
+    prepared = writer.prepare([_transaction(n, one, by) for n, one in enumerate(handed, 1)])
+    for attempt in range(1, CONFLICTS + 1):
+        now = now_micros()
+        try:
+            with store.transaction() as tx:
+                archived = archive.archive(tx, name, io.BytesIO(sent), CHANNEL, now)
+                if archived.duplicate_of is None:
+                    head = MemberHead(type="Kernel", sender=by[:40])
+                    member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
+                    market = messages[0].market
+                    save_member(tx, archived.envelope_id, member, market, len(messages), last=True)
+                    origin = Origin(market, archived.envelope_id, member.id, by[:120])
+                    writer.store(tx, origin, prepared, now)
+                    finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
+            break
+        except Conflict:
+            if attempt == CONFLICTS:
+                raise
+            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - two workers must not meet again
+    log.info("injection.stored", envelope=archived.envelope_id, messages=len(messages), by=by)
+    first = archived.duplicate_of
+    return Injection(
+        envelope_id=archived.envelope_id,
+        duplicate_of=first,
+        messages=_became(store, archived.envelope_id if first is None else first, again=first is not None),
+    )
+
+
+def _transaction(position: int, one: Handed, by: str) -> Transaction:
+    assert one.message is not None
+    message = one.message
+    # What was sent, not what was filled in: the same message sent twice is the same message.
+    digest = hashlib.blake2b(b"injection\0" + message.market.encode() + b"\0" + one.sent, digest_size=16)
+    return Transaction(
+        position=position,
+        type=message.market_type,
+        version=None,
+        reference=message.reference,
+        access_point=message.access_point,
+        sender=by[:40],
+        identity=digest.digest(),
+        messages=(message,),
+    )
+
+
+_BECAME = (
+    "SELECT c.position, k.id FROM ch_message c JOIN kernel_message k ON k.ch_message_id = c.id "
+    "WHERE c.envelope_id = ? ORDER BY c.position, k.id"
+)
+_BEFORE = (
+    "SELECT d.position, k.id FROM ch_duplicate d JOIN kernel_message k ON k.ch_message_id = d.first_id "
+    "WHERE d.envelope_id = ? ORDER BY d.position, k.id"
+)
+
+
+def _became(store: Store, envelope_id: int, *, again: bool) -> tuple[Injected, ...]:
+    """The messages of an injection as they stand now."""
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = [(row[0], row[1], again) for row in driver.rows(_BECAME, (envelope_id,))]
+        rows += [(row[0], row[1], True) for row in driver.rows(_BEFORE, (envelope_id,))]
+        rows.sort()
+        found = {one.id: one for one in summaries(connection, list({row[1] for row in rows}))}
+    return tuple(
+        Injected(position=position, duplicate=duplicate, message=found[number]) for position, number, duplicate in rows
+    )

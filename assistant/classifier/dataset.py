@@ -148,13 +148,13 @@ class Builder:
         number = len(self.collected.examples) + 1
         if not case.stored.codes and case.origin != "rule":
             self._carriers.append(case)
-        if case.origin == "rule":
-            self._drawn.update(case.stored.codes)
         identifier = f"{case.origin}-{case.stored.id}" + (f"-{number}" if case.origin == "rule" else "")
         assert self._splitter is not None
-        # What was made of a message is kept with it: a changed copy of a later one must not be learned from.
-        at = max(case.message.effective, instant(case.stored.effective))
-        split = self._splitter.split(case.access_point, at)
+        split = self._splitter.split(case.access_point, case.message.effective)
+        if split != self._splitter.split(case.access_point, instant(case.stored.effective)):
+            return  # made of a message of a kept month, or moved into one: it would leak, or make the month a fiction
+        if case.origin == "rule":
+            self._drawn.update(case.stored.codes)
         self.collected.examples.append(example_of(case, self.serialiser, identifier, split))
 
 

@@ -1,0 +1,137 @@
+"""The models by name: made, fitted, written and opened again, whatever is inside them."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assistant.classifier.baselines import Majority, PerCode, read_model, write_model
+from assistant.classifier.comments import Comments
+from assistant.classifier.port import Form, Predictor, dataset_hash, read_card, read_dataset
+from assistant.config import AssistantConfig
+from energycomm.errors import UserError
+
+KINDS: dict[str, str] = {
+    "majority": "always the most frequent answer",
+    "tfidf": "words weighted by TF-IDF, logistic regression for every code",
+    "embeddings": "frozen multilingual-e5-small, logistic regression for every code",
+    "boosting": "boosted trees for every code",
+    "encoder": "multilingual-e5-small tuned with LoRA",
+    "language": "a causal language model",
+}
+"""Kind of model -> what it is."""
+
+DEFAULT = "tfidf"
+"""The best one measured (docs/classifier-results.md): what classifies unless another is named."""
+
+
+def classifier_folder(config: AssistantConfig) -> Path:
+    """Folder of the data sets and models."""
+    return config.folder / "classifier"
+
+
+def model_folder(config: AssistantConfig, kind: str = DEFAULT) -> Path:
+    """Folder of a trained model."""
+    return classifier_folder(config) / kind
+
+
+def dataset_file(config: AssistantConfig) -> Path:
+    """The data set that is built and learned from when no other is named."""
+    return classifier_folder(config) / "dataset.jsonl"
+
+
+def make_model(kind: str, form: Form = "facts", templates: dict[str, str] | None = None) -> Predictor:
+    """A model that has learned nothing yet.
+
+    Args:
+      kind: one of `KINDS`.
+      form: of the texts that it reads.
+      templates: of comments, by error code.
+
+    Raises:
+      UserError: there is no such kind.
+    """
+    makers: dict[str, Callable[[], Any]] = {
+        "majority": Majority,
+        "tfidf": lambda: PerCode("tfidf", form),
+        "embeddings": lambda: PerCode("embeddings", form),
+        "boosting": lambda: PerCode("boosting", form),
+        "encoder": lambda: _encoder(form),
+        "language": lambda: _language(templates),
+    }
+    if kind not in makers:
+        raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
+    found: Predictor = makers[kind]()
+    return found
+
+
+def open_model(folder: Path) -> Predictor:
+    """The model of a folder.
+
+    Raises:
+      UserError: the folder holds none.
+    """
+    state = read_model(folder)
+    model = make_model(str(state.get("kind", "")), state.get("form", "facts"), state.get("comments"))
+    model.load(folder)
+    return model
+
+
+def fit_model(
+    kind: str, dataset: Path, folder: Path, *, form: Form = "facts", budget: float | None = None
+) -> tuple[Predictor, dict[str, Any]]:
+    """Fit a model to a data set and write it with everything it was made of.
+
+    Args:
+      kind: one of `KINDS`.
+      dataset: the data set.
+      folder: where to write.
+      form: of the texts.
+      budget: seconds at most.
+
+    Returns:
+      The model and what was written of it.
+    """
+    card = read_card(dataset)
+    train, valid = read_dataset(dataset, "train"), read_dataset(dataset, "valid")
+    if not train:
+        raise UserError(f"The data set {dataset} has nothing to learn from.", "Build it with more access points.")
+    model = make_model(kind, form, card.comments)
+    begun = time.monotonic()
+    model.fit(train, valid, budget)
+    about = {
+        "data": dataset_hash(dataset),
+        "rules_versions": list(card.rules_versions),
+        "examples": [len(train), len(valid)],
+        "seconds": round(time.monotonic() - begun, 1),
+        "tokens": card.tokens,
+        "comments": card.comments,
+    }
+    version = hashlib.sha256(msgspec.json.encode([kind, form, about["data"], about["examples"]])).hexdigest()[:8]
+    if hasattr(model, "version"):
+        model.version = version
+    model.save(folder)
+    write_model(folder, {**about, "version": version, "kind": kind, "form": form})
+    return model, about
+
+
+def comments_of(folder: Path) -> Comments:
+    """The comments that a model's codes go with."""
+    return Comments(read_model(folder).get("comments") or {})
+
+
+def _encoder(form: Form) -> Any:
+    from assistant.classifier.encoder import Encoder
+
+    return Encoder(form)
+
+
+def _language(templates: dict[str, str] | None) -> Any:
+    from assistant.classifier.language import LanguageModel
+
+    return LanguageModel(comments=Comments(templates or {}))

@@ -6,28 +6,12 @@ import contextlib
 import os
 import sys
 import traceback
-from importlib.metadata import entry_points, version
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from energycomm import logs
-from energycomm.commands import (
-    access_point,
-    channel,
-    config,
-    correct,
-    daemon,
-    eis,
-    envelope,
-    message,
-    outbox,
-    process,
-    request,
-    rules,
-    simulate,
-)
-from energycomm.config import load
+from energycomm.commands.loading import Place, program
 from energycomm.errors import ExitCode, UserError
 
 # The common ancestor of Typer's complaints about what was typed.
@@ -36,25 +20,46 @@ _UsageMistake: type[Exception] = next(base for base in typer.BadParameter.__mro_
 PIPE_CLOSED = 141
 """Exit code when whoever read the output closed the pipe, as the shell tells it of any program."""
 
-app = typer.Typer(name="energycomm", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-app.command()(process.process)
-app.command()(daemon.daemon)
-app.add_typer(message.app, name="message")
-app.add_typer(access_point.app, name="access-point")
-app.add_typer(envelope.app, name="envelope")
-app.add_typer(correct.app, name="correct")
-app.add_typer(request.app, name="request")
-app.add_typer(channel.app, name="channel")
-app.add_typer(outbox.app, name="outbox")
-app.add_typer(eis.app, name="eis")
-app.add_typer(rules.app, name="rules")
-app.command()(simulate.simulate)
-app.command()(simulate.simulate_answers)
-app.add_typer(config.app, name="config")
+COMMANDS: dict[str, Place] = {
+    "process": Place(
+        "process", "process", "Take in envelopes: archive, digest, judge and store every message of them."
+    ),
+    "daemon": Place(
+        "daemon",
+        "daemon",
+        "Watch all channels, process what arrives, send what is due, tell the back office; until SIGTERM.",
+    ),
+    "message": Place("message", "app", "Kernel messages and their verdicts."),
+    "access-point": Place("access_point", "app", "Access points and their histories."),
+    "envelope": Place("envelope", "app", "Envelopes: what arrived."),
+    "correct": Place("correct", "app", "Refused messages: analysed, corrected, replayed."),
+    "request": Place("request", "app", "Requests to the market."),
+    "channel": Place("channel", "app", "The ways by which envelopes come and messages go."),
+    "outbox": Place("outbox", "app", "What the back office is told."),
+    "eis": Place("eis", "app", "The Energy Information Store."),
+    "rules": Place("rules", "app", "The rules that the Kernel applies."),
+    "simulate": Place(
+        "simulate",
+        "simulate",
+        "Write believable envelopes of a market, and a truth file that says what should become of each message in "
+        "them.",
+    ),
+    "simulate-answers": Place(
+        "simulate",
+        "simulate_answers",
+        "Write what the markets would answer to the requests of the EIS that are built or sent.",
+    ),
+    "config": Place("config", "app", "What EnergyComm is set to."),
+}
+"""Every command of the gateway, in the order of the help. A command that is not asked for is not imported."""
 
-# What other packages add; they import the gateway, it never imports them.
-for _point in sorted(entry_points(group="energycomm.commands")):
-    app.add_typer(_point.load(), name=_point.name)
+app = typer.Typer(
+    name="energycomm",
+    cls=program(COMMANDS),  # type: ignore[arg-type]
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
 def _print_version(asked: bool) -> None:
@@ -73,6 +78,10 @@ def energycomm(
 
     Example: energycomm process inbox/
     """
+    # Imported here: the help needs neither.
+    from energycomm import logs
+    from energycomm.config import load
+
     # A wrong configuration is the command's to report: `--help` must work with it.
     with contextlib.suppress(UserError):
         settings = load()

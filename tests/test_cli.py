@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 
 from energycomm import cli
 from energycomm.commands import config
@@ -63,6 +64,36 @@ def test_help_works_with_a_broken_configuration(
     monkeypatch.chdir(tmp_path)
     assert cli.main(["config", "show", "--help"]) == ExitCode.OK
     assert "Example:" in capsys.readouterr().out
+
+
+def test_the_help_imports_no_command(tmp_path: Path) -> None:
+    """Whoever looks around is not kept waiting: the store, the engine and the adapters are not loaded."""
+    program = (
+        "import sys; from energycomm.cli import main; code = main(['--help']); "
+        "print(*(name for name in sys.modules if name.startswith(('energycomm.', 'adapters', 'sqlalchemy')))); "
+        "sys.exit(code)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    *shown, loaded = ran.stdout.splitlines()
+    assert "Commands:" in shown
+    assert (
+        set(loaded.split()) & {"energycomm.eis", "energycomm.pipeline", "energycomm.commands.process", "adapters"}
+        == set()
+    )
+    assert "sqlalchemy" not in loaded.split()
+
+
+def test_the_help_of_the_program_says_of_a_command_what_its_own_help_begins_with() -> None:
+    """The words stand in the table of commands, so that none has to be imported for them."""
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    own = {name: commands[name].get_short_help_str(limit=400) for name in cli.COMMANDS}
+    assert {name: place.words for name, place in cli.COMMANDS.items()} == own
+
+
+def test_a_command_that_is_misspelt_is_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The names of all commands are known without importing them."""
+    assert cli.main(["proces"]) == ExitCode.USAGE
+    assert "process" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+"""Commands are imported when they are asked for: the help of the whole program, or one command, needs few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+GROUP = "energycomm.commands"
+"""Entry points of commands that other packages add; they import the gateway, it never imports them."""
+
+
+class Place(NamedTuple):
+    """Where a command is.
+
+    Attributes:
+      module: below `energycomm.commands`.
+      attribute: a `typer.Typer` of several commands, or the function of one.
+      words: what the help of the whole program says of it; the first sentence of its own help.
+    """
+
+    module: str
+    attribute: str
+    words: str
+
+
+class Loaded(MutableMapping[str, Any]):
+    """Name -> command, in the order of the help. A command is imported the first time that it is asked for."""
+
+    def __init__(self, places: dict[str, Place]) -> None:
+        """Args:
+        places: name -> where it is.
+        """
+        self.places = places
+        self.added = {point.name: point for point in sorted(entry_points(group=GROUP))}
+        self._held: dict[str, Any] = {}
+        self._names = dict.fromkeys((*places, *self.added))
+
+    def words(self, name: str) -> str:
+        """What the help of the whole program says of a command. One of another package is imported for it."""
+        place = self.places.get(name)
+        return place.words if place is not None else str(self[name].get_short_help_str(limit=200))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._held:
+            self._held[name] = _command(name, self.places.get(name) or self.added[name])
+        return self._held[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._names[name] = None
+        self._held[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        self._held.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _command(name: str, place: Place | EntryPoint) -> Any:
+    if isinstance(place, EntryPoint):
+        found = place.load()
+    else:
+        found = getattr(import_module(f"energycomm.commands.{place.module}"), place.attribute)
+    parent = typer.Typer(rich_markup_mode=None)
+    parent.callback()(lambda: None)
+    if isinstance(found, typer.Typer):
+        parent.add_typer(found, name=name)
+    else:
+        parent.command(name)(found)
+    whole: Any = typer.main.get_command(parent)
+    return whole.commands[name]
+
+
+def program(places: dict[str, Place]) -> Callable[..., TyperGroup]:
+    """The class of a program whose commands are at these places, for `typer.Typer(cls=...)`."""
+
+    class Program(TyperGroup):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands = Loaded(places)
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(self.commands)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            assert isinstance(self.commands, Loaded)
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, self.commands.words(name)) for name in self.commands])
+
+    return Program

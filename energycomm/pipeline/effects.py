@@ -164,10 +164,11 @@ def store_customer(step: Step) -> None:
 
 def store_meter(step: Step) -> None:
     """A meter that is in place, was installed, or removed. Another serial number in place means the meter was
-    changed."""
+    changed; before the first message about the meter, readings may have named the one that was there."""
     m, state = step.message, step.state
     if m.meter is not None and m.action != "removed" and m.meter != state.meter:
-        if state.meter is not None:
+        before = {state.meter} if state.meter else {held.meter for held in state.before.values() if held.meter}
+        if before and m.meter not in before:
             state.generation += 1
             state.generation_at = step.at
         state.meter = m.meter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adapters.contract import Transaction
 from energycomm.eis.comparison import canonical
+from energycomm.kernel.messages import MeterData
 from tests.pipeline.desk import Desk
-from tests.pipeline.story import day, end, reading, start, story
+from tests.pipeline.story import day, end, head, reading, start, story, transaction
 
 STORY = story()
 TOLD_IN_ORDER: dict[str, object] = {}
@@ -96,6 +99,35 @@ def test_what_the_back_office_was_not_told_yet_is_not_taken_back(tmp_path: Path)
     events = [event for (event,) in desk.rows("SELECT event FROM outbox")]
     assert "acceptance-withdrawn" not in events
     assert events.count("message-rejected") == 1
+
+
+def installed(prm: str, at: datetime, meter: str) -> Transaction:
+    """A meter is put in place."""
+    told = head(prm, at, "C15", "CMAT", f"CMAT:{meter}") | {"contract_reference": "123456789"}
+    return transaction([MeterData(**told, action="installed", meter=meter)])
+
+
+@pytest.mark.parametrize(("meter", "state"), [("24681357913579", "accepted"), ("13451014311879", "rejected CO-R05")])
+def test_the_first_message_about_a_meter_is_a_change_where_readings_named_another(
+    tmp_path: Path, meter: str, state: str
+) -> None:
+    """The index of a new meter begins anew; that of the meter which the readings named all along does not."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    entry = transaction([told for told in start(prm, day(0)).messages if not isinstance(told, MeterData)])
+    readings = [reading(prm, day(31), 1_100_000), reading(prm, day(59), 7_000)]
+    desk.deliver([entry, *readings, installed(prm, day(40), meter)])
+    (found,) = (told for key, told in desk.states().items() if ":7000" in key)
+    assert found == state
+
+
+def test_an_end_at_the_instant_of_its_start_waits_for_the_supply_that_it_ends(tmp_path: Path) -> None:
+    """At one instant the end comes first, so that the point is free for the next start: it is of a supply before."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([end(prm, day(0)), start(prm, day(0))])
+    states = {key.split(" ")[0]: state for key, state in desk.states().items()}
+    assert (states["EndOfSupply"], states["StartOfSupply"]) == ("quarantined", "accepted")
 
 
 def test_an_exit_before_its_entry_waits(tmp_path: Path) -> None:

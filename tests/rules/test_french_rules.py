@@ -64,7 +64,6 @@ FAULTS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("CO-S01", "StartOfSupply", {}, RUNNING),
     ("CO-S02", "StartOfSupply", {}, ENDED),
     ("CO-S03", "EndOfSupply", {}, ENDED),
-    ("CO-S04", "EndOfSupply", {}, {"supply_start": at("2024-10-04T00:01:00+02:00")}),
     ("CO-S05", "ContractTerms", {}, {"event_repeated": True}),
     ("FR-S01", "ContractTerms", {}, ENDED),
     ("FR-S02", "MeterReading", {}, ENDED),

@@ -20,7 +20,6 @@ UNREACHABLE: dict[str, str] = {
     "CO-D04": "a series is as long as its values",
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
-    "CO-S04": "an end at the instant of a start is judged before the start, and waits for it",
     "CO-V01": "volumes are only made of energies that are there",
     "FR-A09": "a milestone without its number is refused before",
     "FR-E04": "the message type comes from the table of types",

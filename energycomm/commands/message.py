@@ -12,6 +12,7 @@ from energycomm.config import load
 from energycomm.correction.why import Why
 from energycomm.correction.why import why as explain_why
 from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
+from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.check import explain as explain_kernel_xml
 from energycomm.kernel.verdicts import Refusal
@@ -220,6 +221,9 @@ def _print_detail(found: MessageDetail) -> None:
         print_rows(
             ("code", "field", "value", "comment"), [(f.error_code, f.field, f.value, f.comment) for f in current]
         )
+    if found.predictions:
+        print_heading("What models say of it (this decides nothing)")
+        print_rows(("model", "says", "probability", "agrees", "comment"), [_opinion(one) for one in found.predictions])
     print_heading("What happened to it")
     print_rows(
         ("when", "from", "to", "by", "rules", "why"),
@@ -232,6 +236,12 @@ def _print_detail(found: MessageDetail) -> None:
         print_rows(("table", "row"), rows)
     print_heading("Kernel XML")
     typer.echo(found.xml)
+
+
+def _opinion(one: PredictionRecord) -> tuple[object, ...]:
+    says = "does not know" if one.abstained else ", ".join(one.codes) or "accepted"
+    agrees = None if one.agrees is None else "yes" if one.agrees else "NO"
+    return one.model, says, f"{one.probability:.3f}", agrees, one.comment
 
 
 def _number(text: str) -> int:

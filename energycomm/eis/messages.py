@@ -22,6 +22,7 @@ from energycomm.eis.message_parts import (
     Origin,
     StateRecord,
 )
+from energycomm.eis.predictions import PredictionRecord, predictions_of
 from energycomm.kernel.instants import instant
 
 JSON_COLUMNS = frozenset(("content", "registers", "volumes", "positions", "lines"))
@@ -68,6 +69,8 @@ class MessageDetail(Struct, frozen=True, kw_only=True):
     effects: tuple[Effect, ...]
     notifications: tuple[Notification, ...]
     incidents: tuple[IncidentRecord, ...]
+    predictions: tuple[PredictionRecord, ...] = ()
+    """What models say of it beside the rules, the latest first."""
 
 
 def list_messages(
@@ -123,6 +126,7 @@ def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
             effects=_effects(connection, message_id, row["access_point_id"], row["effective"]),
             notifications=_notifications(connection, message_id),
             incidents=() if ch_message_id is None else incidents(connection, "ch_message_id", ch_message_id),
+            predictions=predictions_of(connection, message_id),
         )
 
 

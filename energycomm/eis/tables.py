@@ -687,6 +687,25 @@ grid_invoice = Table(
     Index(None, "invoice"),
 )
 
+# --- what models say beside the rules --------------------------------------------------------------------------------
+
+prediction = Table(
+    "prediction",
+    metadata,
+    Column("message_id", Id, ForeignKey("kernel_message.id"), primary_key=True),
+    Column("model", String(120), primary_key=True, comment="Name and version."),
+    Column("rules", String(64), nullable=False, comment="Version of the rules that it learned from."),
+    Column("codes", Text, nullable=False, comment="Error codes it expects, sorted; empty for accepted."),
+    Column("probability", Integer, nullable=False, comment="In millionths."),
+    Column("abstained", Boolean, nullable=False),
+    Column("agrees", Boolean, comment="With the verdict; none where there was none, or it abstained."),
+    Column("comment", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "agrees", "probability"),
+    Index(None, "model", "message_id"),
+    comment="A second opinion that decides nothing; another process writes it.",
+)
+
 EFFECTS: tuple[Table, ...] = (
     supply_period,
     contract,

@@ -1,0 +1,121 @@
+"""What models that learned from the rules say of Kernel messages, beside the verdicts of the rules.
+
+Another process writes these rows (`energycomm assistant shadow`); here they are kept and read. They decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, func, select
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.store import StoreTransaction
+from energycomm.kernel.instants import instant
+
+SEPARATOR = ", "
+"""Between the error codes of a prediction."""
+
+
+class PredictionRecord(Struct, frozen=True, kw_only=True):
+    """What a model said of a message.
+
+    Attributes:
+      message_id: the message.
+      model: name and version of the model.
+      rules: version of the rules it learned from.
+      codes: error codes it expects, sorted; none when it expects that the message is accepted.
+      probability: that these codes and no others hold, from 0 to 1.
+      abstained: it was not sure enough to answer.
+      agrees: whether the verdict had the same codes; None where there was none, or the model abstained.
+      comment: why, in words.
+      at: when.
+    """
+
+    message_id: int
+    model: str
+    rules: str
+    codes: tuple[str, ...]
+    probability: float
+    abstained: bool
+    agrees: bool | None
+    comment: str
+    at: datetime
+
+
+def save_predictions(tx: StoreTransaction, records: Sequence[PredictionRecord]) -> None:
+    """Store what a model said, in place of what the same model said of the same messages before."""
+    ids = [record.message_id for record in records]
+    for model in {record.model for record in records}:
+        found = tx.driver.matching("SELECT message_id FROM prediction WHERE model = ?", ids, "message_id", "", (model,))
+        tx.driver.many("DELETE FROM prediction WHERE message_id = ? AND model = ?", [(row[0], model) for row in found])
+    tx.driver.insert(tables.prediction, [_row(record) for record in records])
+
+
+def predictions_of(connection: Connection, message_id: int) -> tuple[PredictionRecord, ...]:
+    """What models said of a message, the latest first."""
+    t = tables.prediction
+    rows = connection.execute(select(t).where(t.c.message_id == message_id).order_by(t.c.at.desc(), t.c.model))
+    return tuple(_record(row) for row in rows.mappings())
+
+
+def predicted_upto(engine: Engine, model: str) -> int:
+    """The largest id of a message of which a model said something; 0 before the first."""
+    t = tables.prediction
+    with reading(engine) as connection:
+        found = connection.execute(select(func.max(t.c.message_id)).where(t.c.model == model)).scalar()
+    return int(found or 0)
+
+
+def disagreements(
+    engine: Engine, *, model: str | None = None, market: str | None = None, limit: int = 50
+) -> tuple[PredictionRecord, ...]:
+    """Messages of which a model that was sure said otherwise than the rules, the surest first.
+
+    Args:
+      engine: the store.
+      model: name and version; all when None.
+      market: of the messages; all when None.
+      limit: how many at most.
+    """
+    t, k = tables.prediction, tables.kernel_message
+    query = select(t).join(k, k.c.id == t.c.message_id).where(t.c.agrees.is_(False))
+    if model is not None:
+        query = query.where(t.c.model == model)
+    if market is not None:
+        query = query.where(k.c.market == market)
+    query = query.order_by(t.c.probability.desc(), t.c.message_id).limit(limit)
+    with reading(engine) as connection:
+        return tuple(_record(row) for row in connection.execute(query).mappings())
+
+
+def _row(record: PredictionRecord) -> tuple[Any, ...]:
+    return (
+        record.message_id,
+        record.model[:120],
+        record.rules,
+        SEPARATOR.join(record.codes),
+        round(record.probability * 1_000_000),
+        record.abstained,
+        record.agrees,
+        record.comment,
+        int(record.at.timestamp() * 1_000_000),
+    )
+
+
+def _record(row: Any) -> PredictionRecord:
+    return PredictionRecord(
+        message_id=row["message_id"],
+        model=row["model"],
+        rules=row["rules"],
+        codes=tuple(row["codes"].split(SEPARATOR)) if row["codes"] else (),
+        probability=row["probability"] / 1_000_000,
+        abstained=bool(row["abstained"]),
+        agrees=None if row["agrees"] is None else bool(row["agrees"]),
+        comment=row["comment"],
+        at=instant(row["at"]),
+    )

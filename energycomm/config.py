@@ -22,7 +22,7 @@ from sqlalchemy.exc import ArgumentError
 
 from energycomm.errors import UserError
 from energycomm.transport.limits import Limits
-from energycomm.transport.settings import AnyChannel, variables
+from energycomm.transport.settings import AnyChannel, EndpointSettings, variables
 from energycomm.web_settings import OidcSettings, WebSettings
 
 FILE_NAME = "energycomm.toml"
@@ -180,6 +180,11 @@ class Config(BaseSettings):
     keys: tuple[KeySetting, ...] = Field(
         default=(), description="Decryption keys, in any order; in the environment as JSON."
     )
+    mappings: dict[str, Path] = Field(
+        default={},
+        description="Tables of names and codes, by market (BE), that take the place of an adapter's own; "
+        "ENERGYCOMM_MAPPINGS__BE in the environment.",
+    )
     limits: LimitSettings = Field(default=LimitSettings(), description="How much an envelope may unpack to.")
     daemon: DaemonSettings = Field(default=DaemonSettings(), description="How the daemon runs.")
     notify: NotifySettings = Field(default=NotifySettings(), description="Where the back office is told.")
@@ -191,6 +196,9 @@ class Config(BaseSettings):
     oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to them.")
     channels: tuple[AnyChannel, ...] = Field(
         default=(), description="Ways by which envelopes come and messages go; in the environment as JSON."
+    )
+    push: EndpointSettings = Field(
+        default=EndpointSettings(), description="Where the daemon takes what is pushed to channels of kind push."
     )
     spool: Path = Field(
         default=Path("spool"), description="Folder in which what comes from afar lies until the store has it."
@@ -277,6 +285,11 @@ class Config(BaseSettings):
     def rules_folder(self) -> Path:
         """Folder of the rule files."""
         return Path(str(resources.files("rules"))) if self.rules is None else self.folder / self.rules
+
+    @property
+    def mapping_files(self) -> tuple[tuple[str, Path], ...]:
+        """Markets, each with the table that takes the place of its adapter's own."""
+        return tuple(sorted((market.upper(), self.folder / path) for market, path in self.mappings.items()))
 
     @property
     def scripts_folder(self) -> Path | None:

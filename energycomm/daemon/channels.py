@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 from energycomm.config import Config
 from energycomm.errors import UserError
+from energycomm.pipeline.delivery import Takes
 from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
 from energycomm.transport.seen import FileSeen
+from energycomm.transport.settings import ChannelSetting
 
 
-def open_channels(config: Config, stop: threading.Event) -> tuple[list[GuardedIn], list[GuardedOut]]:
+class Route(NamedTuple):
+    """An outgoing channel, and which messages of its market go through it.
+
+    Attributes:
+      channel: the channel.
+      takes: whether a message goes through it.
+      share: names that share of the market, whatever the channel is called: one worker sends it.
+    """
+
+    channel: GuardedOut
+    takes: Takes
+    share: str
+
+
+def open_channels(config: Config, stop: threading.Event) -> tuple[list[GuardedIn], list[Route]]:
     """Those that are polled, and those that send; nothing is connected yet.
 
     Args:
@@ -19,12 +36,14 @@ def open_channels(config: Config, stop: threading.Event) -> tuple[list[GuardedIn
       stop: ends waits when it is set.
 
     Raises:
-      UserError: the settings of a channel do not go together, or two channels send to one market.
+      UserError: the settings of a channel do not go together, or those of one market leave a message without a channel
+        or a channel without messages.
     """
     places = Places(config.folder, config.spool_folder)
     seen = FileSeen(config.spool_folder / "seen")
     incoming: list[GuardedIn] = []
-    outgoing: dict[str, GuardedOut] = {}
+    outgoing: list[Route] = []
+    before: dict[str, list[ChannelSetting]] = {}
     for setting in config.channels:
         try:
             channel = open_channel(setting, places, seen, stop)
@@ -32,11 +51,40 @@ def open_channels(config: Config, stop: threading.Event) -> tuple[list[GuardedIn
             raise UserError(f"The channel {setting.name} cannot be opened: {error}.", "Correct its settings.") from None
         if isinstance(channel, GuardedIn):
             incoming.append(channel)
-        elif channel.market in outgoing:
+            continue
+        earlier = before.setdefault(setting.market, [])
+        share = setting.market if setting.sends_all else f"{setting.market}/{','.join(setting.sends)}"
+        outgoing.append(Route(channel, _first(setting, tuple(earlier)), share))
+        earlier.append(setting)
+    for settings in before.values():
+        _check(settings)
+    return incoming, outgoing
+
+
+def _first(setting: ChannelSetting, earlier: tuple[ChannelSetting, ...]) -> Takes:
+    """A message goes through the first channel of its market that takes it."""
+
+    def takes(message_type: str, kind: str) -> bool:
+        return setting.takes(message_type, kind) and not any(one.takes(message_type, kind) for one in earlier)
+
+    return takes
+
+
+def _check(settings: list[ChannelSetting]) -> None:
+    """See that each message of a market has a channel, and each channel messages.
+
+    Args:
+      settings: the market's outgoing channels, in order.
+    """
+    *earlier, last = settings
+    for one in earlier:
+        if one.sends_all:
             raise UserError(
-                f"The channels {outgoing[channel.market].name} and {channel.name} both send to {channel.market}.",
-                "Leave one of them out.",
+                f"The channels {one.name} and {last.name} both send to {one.market}, and {one.name} takes everything.",
+                "Say with `sends` which messages go through it, or put it last.",
             )
-        else:
-            outgoing[channel.market] = channel
-    return incoming, list(outgoing.values())
+    if not last.sends_all:
+        raise UserError(
+            f"Messages to {last.market} that are none of {', '.join(last.sends)} have no channel.",
+            f"Leave `sends` of {last.name}, the last one, out; or add one without it.",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 
@@ -22,6 +23,12 @@ HURRY = 0.2
 SETTLE_EVERY = 0.5
 
 
+def _key(desk: Desk, channel: str) -> str:
+    """Name of the duty. What is pushed lies on the host that it was pushed to: each polls its own."""
+    pushed = any(setting.name == channel and setting.kind == "push" for setting in desk.config.channels)
+    return f"poll/{channel}@{socket.gethostname()}" if pushed else f"poll/{channel}"
+
+
 class Polling(Duty):
     """Polls one channel.
 
@@ -32,7 +39,7 @@ class Polling(Duty):
     """
 
     def __init__(self, desk: Desk, channel: Incoming, inbound: Inbound) -> None:
-        super().__init__(desk, f"poll/{channel.name}", desk.config.daemon.poll_seconds)
+        super().__init__(desk, _key(desk, channel.name), desk.config.daemon.poll_seconds)
         self.channel, self.inbound = channel, inbound
         self._pending: dict[int, list[Arrival]] = {}
         self._untold: list[tuple[Arrival, Outcome, str]] = []
@@ -43,15 +50,17 @@ class Polling(Duty):
     def turn(self) -> float | None:
         """Acknowledge what is done; poll when it is time to."""
         self._settle()
-        if time.monotonic() >= self._due:
+        more = bool(getattr(self.channel, "more", False))
+        if time.monotonic() >= self._due or (more and not self._pending):
             self._tell_again()
             room = self._room()
             if room > 0:
                 self._poll(room)
                 self._settle()
             self._due = time.monotonic() + self.every
+            more = bool(getattr(self.channel, "more", False))
         left = self._due - time.monotonic()
-        return min(HURRY, left) if self._pending else max(left, 0.01)
+        return min(HURRY, left) if self._pending or more else max(left, 0.01)
 
     def rest(self) -> None:
         """What is not acknowledged comes again, here or in another worker."""

@@ -10,7 +10,7 @@ from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.delivery import Parcel, about_channel, deliver
+from energycomm.pipeline.delivery import Parcel, Takes, about_channel, deliver
 from energycomm.pipeline.notification import Failure, Notification, Target, take_up, tell_all
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 
@@ -22,23 +22,30 @@ FAILURES = 3
 
 
 class Delivering(Duty):
-    """Sends the requests of one market through its channel.
+    """Sends the requests of one market that go through one channel.
 
     Args:
       desk: what the worker shares.
       channel: the channel.
+      takes: which requests of the market go through it; all of them by default.
+      share: names that share of the market; the market by default.
     """
 
-    def __init__(self, desk: Desk, channel: Sending) -> None:
-        # By market, not by channel: the requests of a market are sent by one worker, whatever its channel is named.
-        super().__init__(desk, f"send/{channel.market}", desk.config.daemon.send_seconds)
-        self.channel = channel
+    def __init__(self, desk: Desk, channel: Sending, takes: Takes | None = None, share: str = "") -> None:
+        # By what is sent, not by channel: one worker sends it, whatever its channel is named.
+        super().__init__(desk, f"send/{share or channel.market}", desk.config.daemon.send_seconds)
+        self.channel, self.takes = channel, takes
         self._failures = 0
 
     def turn(self) -> float | None:
         """Send what is due."""
         counts = deliver(
-            self.desk.store, {self.channel.market: self.channel}, self._answered, limit=PIECE, watch=self._watch
+            self.desk.store,
+            {self.channel.market: self.channel},
+            self._answered,
+            limit=PIECE,
+            takes=self.takes,
+            watch=self._watch,
         )
         for outcome, number in counts.items():
             self.desk.report.count("energycomm_requests", self.channel.market, outcome, value=number)

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -22,6 +23,7 @@ from energycomm.daemon.alarms import AlarmBook
 from energycomm.daemon.channels import open_channels
 from energycomm.daemon.claims import database_trouble
 from energycomm.daemon.duties import Pause
+from energycomm.daemon.endpoint import listen, serve
 from energycomm.daemon.health import HealthServer, page_of
 from energycomm.daemon.heartbeat import Heartbeat, tell_service_manager
 from energycomm.daemon.metrics import Metrics
@@ -46,10 +48,19 @@ LIVE_SECONDS = 30.0
 
 
 class Seat(Struct):
-    """One worker's place: the process that sits there at present, and what is known of it."""
+    """One process's place: the worker (or push endpoint) that sits there at present, and what is known of it.
+
+    Attributes:
+      number: of the worker, from 1; 0 for the push endpoint.
+      pause: between two of them that die young.
+      target: what the process does: called with number, configuration, line and `more`.
+      more: further arguments of `target`.
+    """
 
     number: int
     pause: Pause
+    target: Callable[..., None] = work
+    more: tuple[Any, ...] = ()
     process: BaseProcess | None = None
     line: Connection | None = None
     state: str = "gone"
@@ -62,7 +73,7 @@ class Seat(Struct):
     @property
     def source(self) -> str:
         """Its name in alarms."""
-        return f"worker {self.number}"
+        return f"worker {self.number}" if self.number else "push endpoint"
 
 
 class Supervisor:
@@ -72,7 +83,7 @@ class Supervisor:
       config: the configuration.
 
     Raises:
-      UserError: the configuration, the rules, keys or channels are wrong, the database is not upgraded, or the port is
+      UserError: the configuration, the rules, keys or channels are wrong, the database is not upgraded, or a port is
         taken.
     """
 
@@ -89,9 +100,12 @@ class Supervisor:
         self.metrics = Metrics()
         self.alarms = AlarmBook(self.settings.alarm_seconds, time.monotonic)
         self._guard = threading.RLock()
+        self.listening = listen(config)
+        self.endpoint = None if self.listening is None else Seat(0, Pause(0.5, 30.0), serve, (self.listening,))
+        self._all = self.seats + ([self.endpoint] if self.endpoint is not None else [])
         # Workers are forked from a process that has read the program and nothing else: they begin in half the time.
         self._processes = multiprocessing.get_context("forkserver")
-        self._processes.set_forkserver_preload(["energycomm.daemon.worker"])
+        self._processes.set_forkserver_preload(["energycomm.daemon.worker", "energycomm.daemon.endpoint"])
         self._deaths: list[float] = []
         self._ticked = time.monotonic()
         self._database_seen = 0.0
@@ -121,6 +135,8 @@ class Supervisor:
             tell_service_manager("STOPPING=1")
             clean = self._shut_down()
             self.health.close()
+            if self.listening is not None:
+                self.listening.close()
             self.heartbeat.remove()
         log.info("daemon.stopped", clean=clean)
         return ExitCode.OK if clean else ExitCode.INTERNAL
@@ -128,14 +144,14 @@ class Supervisor:
     # --- the loop ---
 
     def _tick(self) -> None:
-        lines = {seat.line: seat for seat in self.seats if seat.line is not None}
+        lines = {seat.line: seat for seat in self._all if seat.line is not None}
         if lines:
             for line in wait(list(lines), TICK):
                 self._listen(lines[line])  # type: ignore[index]
         else:
             self.stop.wait(TICK)
         now = time.monotonic()
-        for seat in self.seats:
+        for seat in self._all:
             self._look_after(seat, now)
         self._count_deaths(now)
         with self._guard:
@@ -206,7 +222,9 @@ class Supervisor:
     def _start(self, seat: Seat) -> None:
         ours, theirs = self._processes.Pipe(duplex=False)
         process = self._processes.Process(
-            target=work, args=(seat.number, self.config, theirs), name=f"energycomm-worker-{seat.number}"
+            target=seat.target,
+            args=(seat.number, self.config, theirs, *seat.more),
+            name=f"energycomm-worker-{seat.number}" if seat.number else "energycomm-push",
         )
         process.start()
         theirs.close()
@@ -223,11 +241,11 @@ class Supervisor:
 
     def _shut_down(self) -> bool:
         """Let the workers finish their batches; True when none had to be killed."""
-        for seat in self.seats:
+        for seat in self._all:
             if seat.process is not None and seat.process.is_alive():
                 seat.process.terminate()
         deadline, clean = time.monotonic() + self.settings.stop_seconds, True
-        for seat in self.seats:
+        for seat in self._all:
             if seat.process is None:
                 continue
             while seat.process.is_alive() and time.monotonic() < deadline:
@@ -294,11 +312,20 @@ class Supervisor:
                     }
                     for seat in self.seats
                 ],
+                **self._endpoint_facts(),
                 "alarms": [
                     {"alarm": code, "subject": subject, "detail": alarm.detail}
                     for (code, subject), alarm in sorted(self.alarms.on.items())
                 ],
             }
+
+    def _endpoint_facts(self) -> dict[str, Any]:
+        """Where messages may be pushed to; nothing where none are."""
+        seat = self.endpoint
+        if seat is None or self.listening is None:
+            return {}
+        pid = seat.process.pid if seat.process else None
+        return {"push": {"port": self.listening.getsockname()[1], "pid": pid, "state": seat.state}}
 
     def _metrics_page(self) -> tuple[int, str, bytes]:
         with self._guard:

@@ -139,7 +139,7 @@ class Worker:
         for channel in incoming:
             inbound = Inbound(desk.store, gateway.writer, gateway.inbound.adapters, keys, self.config.envelope_limits)
             duties.append(Polling(desk, channel, inbound))
-        duties += [Delivering(desk, sender) for sender in outgoing]
+        duties += [Delivering(desk, route.channel, route.takes, route.share) for route in outgoing]
         target = open_target(self.config)
         if target is not None:
             duties.append(Notifying(desk, target))

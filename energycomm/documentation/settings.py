@@ -18,13 +18,14 @@ from energycomm.config import (
     NotifySettings,
     RetentionSettings,
 )
-from energycomm.transport.settings import KINDS, ChannelSetting
+from energycomm.transport.settings import KINDS, ChannelSetting, EndpointSettings
 from energycomm.web_settings import OidcSettings, WebSettings
 
-SECTIONS = ("limits", "keys", "channels", "daemon", "notify", "retention", "correction", "web", "oidc")
+SECTIONS = ("limits", "keys", "channels", "push", "daemon", "notify", "retention", "correction", "web", "oidc")
 """Settings that have tables of their own."""
 
 _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("push", EndpointSettings),
     ("daemon", DaemonSettings),
     ("notify", NotifySettings),
     ("retention", RetentionSettings),

@@ -55,14 +55,35 @@ Answered = Callable[[StoreTransaction, bytes, str, str], object]
 """Takes in an answer: (transaction, bytes, name, channel)."""
 
 
-def due(store: Store, market: str, now: int, limit: int = 100) -> list[Parcel]:
-    """Requests of a market whose time to be sent has come, in the order they were made."""
-    sql = (
-        "SELECT id, type, content, reference, content_type, attempts FROM outgoing "
-        "WHERE state = 'built' AND market = ? AND (next_at IS NULL OR next_at <= ?) ORDER BY id LIMIT ?"
-    )
+Takes = Callable[[str, str], bool]
+"""Whether a message goes through a channel: (market's type, kind of Kernel message)."""
+
+
+def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | None = None) -> list[Parcel]:
+    """Requests of a market whose time to be sent has come, in the order they were made.
+
+    Args:
+      store: the EIS.
+      market: the market.
+      now: the time, in microseconds.
+      limit: at most so many.
+      takes: which of them are asked for; all of them by default.
+    """
+    where = "WHERE state = 'built' AND market = ? AND (next_at IS NULL OR next_at <= ?)"
+    values: tuple[object, ...] = (market, now)
     with reading(store.engine) as connection:
-        rows = driver_of(connection).rows(sql, (market, now, limit))
+        driver = driver_of(connection)
+        if takes is not None:
+            # Messages of another channel that wait must not fill the limit.
+            found = driver.rows(f"SELECT DISTINCT type, kind FROM outgoing {where}", values)  # noqa: S608 - constant
+            ours = [(row[0], row[1]) for row in found if takes(row[0], row[1])]
+            if not ours:
+                return []
+            where += f" AND ({' OR '.join(['(type = ? AND kind = ?)'] * len(ours))})"
+            values += tuple(name for pair in ours for name in pair)
+        columns = "id, type, content, reference, content_type, attempts"
+        sql = f"SELECT {columns} FROM outgoing {where} ORDER BY id LIMIT ?"  # noqa: S608 - values are parameters
+        rows = driver.rows(sql, (*values, limit))
     return [Parcel(row[0], row[1], bytes(row[2]), row[3], row[4], row[5]) for row in rows]
 
 
@@ -72,6 +93,7 @@ def deliver(
     answered: Answered,
     *,
     limit: int = 100,
+    takes: Takes | None = None,
     watch: Callable[[Parcel, Sent | TechnicalError], bool] | None = None,
 ) -> dict[str, int]:
     """Send what is due.
@@ -81,6 +103,7 @@ def deliver(
       channels: market -> channel that sends there.
       answered: takes in an answer that came at once: (transaction, bytes, name, channel).
       limit: requests a market at most.
+      takes: which requests go through these channels; all of them by default.
       watch: told of each attempt; answers False to stop.
 
     Returns:
@@ -89,7 +112,7 @@ def deliver(
     counts = {"sent": 0, "put_off": 0, "dead": 0}
     for market, channel in channels.items():
         failures = 0
-        for parcel in due(store, market, now_micros(), limit):
+        for parcel in due(store, market, now_micros(), limit, takes):
             outcome = channel.send(parcel)
             counts[settle(store, parcel, channel.name, outcome, answered)] += 1
             if watch is not None and not watch(parcel, outcome):

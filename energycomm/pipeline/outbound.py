@@ -7,7 +7,7 @@ the transaction that stores it; every attempt to send it sends the same bytes.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -69,12 +69,18 @@ class Outbound:
       engine: the rules.
       adapters: installed markets.
       rules_version_id: version of the rules, for the record.
+      new_reference: makes our reference of a request, another one each time; random by default.
     """
 
     def __init__(
-        self, store: Store, engine: Judge, adapters: Mapping[str, Adapter], rules_version_id: int | None
+        self,
+        store: Store,
+        engine: Judge,
+        adapters: Mapping[str, Adapter],
+        rules_version_id: int | None,
+        new_reference: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        self.store, self.engine, self.adapters = store, engine, adapters
+        self.store, self.engine, self.adapters, self.new_reference = store, engine, adapters, new_reference
         self.rules_version_id = rules_version_id
         self.checker = KernelChecker()
 
@@ -131,7 +137,7 @@ class Outbound:
         if message.access_point is not None:
             point = tx.access_points(message.market, [message.access_point])[message.access_point]
         verdict = self.engine.judge(message, self._history(tx, message, point, now))
-        reference = str(uuid.uuid4())
+        reference = self.new_reference()
         built: OutgoingMessage | Refusal | None = None
         if verdict.label == "accepted":
             built = self.adapters[message.market].build(message, reference)

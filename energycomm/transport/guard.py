@@ -91,6 +91,11 @@ class GuardedIn:
         """State of the circuit breaker."""
         return self.guard.breaker.state()
 
+    @property
+    def more(self) -> bool:
+        """Whether the last poll left something that can be had as soon as what it gave is acknowledged."""
+        return bool(getattr(self.channel, "more", False))
+
     def check(self) -> str | TechnicalError:
         """Try the channel itself, once, whatever the breaker says."""
         return self.channel.check()

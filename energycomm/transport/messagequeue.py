@@ -210,12 +210,16 @@ class QueueIn:
       service: the service.
       spool: folder of ours where messages lie until the store has them.
       max_messages: most messages of one poll.
+
+    Attributes:
+      more: whether the last poll left messages that can be had as soon as those that it gave are acknowledged: a
+        service that removes what is confirmed gives its first message until then.
     """
 
     direction: Direction = "in"
 
     def __init__(self, name: str, market: str, service: QueueService, spool: Path, *, max_messages: int = 500) -> None:
-        self.name, self.market = name, market
+        self.name, self.market, self.more = name, market, False
         self._service, self._spool, self._max_messages = service, Spool(name, spool), max_messages
 
     def check(self) -> str | TechnicalError:
@@ -230,6 +234,7 @@ class QueueIn:
 
     def poll(self) -> Iterator[Arrival | TechnicalError]:
         """First what was got before a crash, then as many messages as the service counts."""
+        self.more = False
         error = self._spool.open_for_polling()
         if error is not None:
             yield error
@@ -243,10 +248,11 @@ class QueueIn:
         if isinstance(count, TechnicalError):
             yield count
             return
-        for _ in range(min(count, self._max_messages)):
+        for left in range(count, max(0, count - self._max_messages), -1):
             outcome = self._next()
             if outcome is None:
                 return
+            self.more = left > 1 and not isinstance(outcome, TechnicalError)
             yield outcome
             if isinstance(outcome, TechnicalError):
                 return

@@ -6,6 +6,8 @@ Secrets are never values here, only the file or the environment variable that ho
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -21,6 +23,11 @@ class ChannelSetting(BaseModel):
     name: str = Field(pattern=NAME, description="Name of the channel: small letters, digits, - and _.")
     market: str = Field(pattern="^[A-Z]{2}$", description="Market it belongs to: FR, NL, BE.")
     direction: Literal["in", "out"] = Field(description="Whether envelopes come in or messages go out.")
+    sends: tuple[str, ...] = Field(
+        default=("*",),
+        min_length=1,
+        description="Out only: patterns of message types, or kinds of requests, that go out through it.",
+    )
     attempts: int = Field(default=4, ge=1, le=20, description="Attempts at one time, the first one too.")
     first_wait: float = Field(default=1.0, gt=0, le=3600, description="Seconds before the second attempt.")
     wait_factor: float = Field(default=3.0, ge=1, le=10, description="Each wait is so many times the one before.")
@@ -31,6 +38,26 @@ class ChannelSetting(BaseModel):
     break_for: float = Field(default=30.0, gt=0, le=86_400, description="Seconds that it is left alone at first.")
     break_longest: float = Field(default=900.0, gt=0, le=86_400, description="Longest time that it is left alone.")
     per_minute: float | None = Field(default=None, gt=0, description="Most attempts a minute; no limit when not set.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.direction == "in" and self.sends != ("*",):
+            raise ValueError("sends belongs to a channel of direction out")
+        return self
+
+    @property
+    def sends_all(self) -> bool:
+        """Whether every message goes out through it that no channel before it takes."""
+        return "*" in self.sends
+
+    def takes(self, message_type: str, kind: str) -> bool:
+        """Whether a message goes out through it.
+
+        Args:
+          message_type: the market's name of its type.
+          kind: kind of the Kernel message that it was built from.
+        """
+        return any(fnmatchcase(name, pattern) for pattern in self.sends for name in (message_type, kind))
 
 
 class FolderSetting(ChannelSetting):
@@ -152,6 +179,33 @@ class PushSetting(ChannelSetting):
     def _with_token(self) -> Self:
         if not one_place(self.token_file, self.token_env, "token"):
             raise ValueError("token_file or token_env is needed")
+        return self
+
+
+class EndpointSettings(BaseModel):
+    """Where the daemon takes what is pushed; used as soon as a channel is of kind push."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    serve: bool = Field(default=True, description="Whether the daemon serves it; false where another process does.")
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address that it listens on.")
+    port: int = Field(default=8443, ge=0, le=65_535, description="Port that it listens on; 0 takes a free one.")
+    certificate_file: Path | None = Field(default=None, description="Our server certificate with its chain, in PEM.")
+    key_file: Path | None = Field(default=None, description="Its private key, in PEM; else it is with the certificate.")
+    client_ca_file: Path | None = Field(
+        default=None,
+        description="Authorities, in PEM, of the certificates that clients must show; none are asked for if not set.",
+    )
+    behind_proxy: bool = Field(
+        default=False, description="Plain HTTP, for a proxy in front that does TLS; never on an open network."
+    )
+
+    @model_validator(mode="after")
+    def _certified(self) -> Self:
+        if self.behind_proxy and (self.certificate_file or self.key_file or self.client_ca_file):
+            raise ValueError("behind_proxy = true goes without certificates: the proxy has them")
+        if self.certificate_file is None and (self.key_file or self.client_ca_file):
+            raise ValueError("a key_file or client_ca_file without a certificate_file")
         return self
 
 

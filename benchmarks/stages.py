@@ -92,7 +92,7 @@ def on_the_clock(way: inbound.Inbound) -> Iterator[Clock]:
         (batch, "encode", ENCODE),
         (way.writer.checker, "check_batch", CHECK),
         (batch._Work, "judge", JUDGE),
-        (way.writer, "store", STORE),
+        (way.writer, "store_parts", STORE),
         (records, "save_member", STORE),
         (way.store, "transaction", STORE),
     )

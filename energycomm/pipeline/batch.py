@@ -1,7 +1,8 @@
-"""One batch: the CH messages of a member that are judged and stored in one transaction of the EIS.
+"""One batch: the CH messages that are judged and stored in one transaction of the EIS.
 
-The work is done in two halves. `prepare` needs no database: Kernel XML is written and checked against kernel.xsd.
-`store` reads what is known in a few queries, folds every access point, and writes all rows at once.
+They come from one member, or from several small ones of one market. The work is done in two halves. `prepare` needs no
+database: Kernel XML is written and checked against kernel.xsd. `store` reads what is known in a few queries, folds
+every access point, and writes all rows at once.
 """
 
 from __future__ import annotations
@@ -136,37 +137,53 @@ class BatchWriter:
         return Prepared(transactions, xmls, refusals)
 
     def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
+        """Judge and store the messages of one member inside a transaction of the EIS: `store_parts` of one part."""
+        return self.store_parts(tx, [(origin, batch)], now)[0]
+
+    def store_parts(self, tx: StoreTransaction, parts: Sequence[tuple[Origin, Prepared]], now: int) -> list[Tally]:
         """Judge and store a batch inside a transaction of the EIS.
 
         Args:
           tx: the transaction; the caller commits it.
-          origin: where the messages came from.
-          batch: what `prepare` made.
+          parts: where messages came from, and what `prepare` made of them; all of one market.
           now: the present, microseconds since the epoch.
+
+        Returns:
+          What became of each part; messages that were judged again are counted with the first.
         """
-        tally = Tally()
-        sorting = _Sorting(tx, origin, now, tally)
-        fresh = sorting.sort(batch)
-        work = _Work(self, tx, now, tally)
-        work.add(fresh, batch, origin.market)
-        work.judge(origin.market)
+        sorting = _Sorting(tx, now)
+        work = _Work(self, tx, now)
+        market = parts[0][0].market
+        tallies = []
+        known = tx.known_identities([one.identity for _, batch in parts for one in batch.transactions])
+        for origin, batch in parts:
+            tally = Tally()
+            work.add(sorting.sort(origin, batch, known, tally), batch, tally)
+            tallies.append(tally)
+        work.judge(market, tallies[0])
         work.flush(sorting)
-        return tally
+        return tallies
 
 
 class _Sorting:
     """Tells first arrivals from duplicates and refused ones, and writes their rows."""
 
-    def __init__(self, tx: StoreTransaction, origin: Origin, now: int, tally: Tally) -> None:
-        self.tx, self.origin, self.now, self.tally = tx, origin, now, tally
+    def __init__(self, tx: StoreTransaction, now: int) -> None:
+        self.tx, self.now = tx, now
         self.ch_rows: list[tuple[Any, ...]] = []
         self.duplicates: list[tuple[Any, ...]] = []
         self.incidents: list[tuple[Any, ...]] = []
 
-    def sort(self, batch: Prepared) -> list[tuple[int, int]]:
-        """The (index in the batch, CH message id) of the CH messages that are new and were digested."""
-        transactions, origin, tally = batch.transactions, self.origin, self.tally
-        known = self.tx.known_identities([transaction.identity for transaction in transactions])
+    def sort(self, origin: Origin, batch: Prepared, known: dict[bytes, int], tally: Tally) -> list[tuple[int, int]]:
+        """The (index in the part, CH message id) of the CH messages that are new and were digested.
+
+        Args:
+          origin: where the part came from.
+          batch: its messages.
+          known: ids of CH messages that arrived before, by identity; gains those that are new.
+          tally: counts them.
+        """
+        transactions = batch.transactions
         ids = iter(self.tx.reserve(tables.ch_message, len(transactions)))
         fresh: list[tuple[int, int]] = []
         for index, transaction in enumerate(transactions):
@@ -196,27 +213,23 @@ class _Sorting:
                     outcome,
                 )
             )
-            for refusal in refused:
-                self._incident(refusal, "error", number)
-            for note in transaction.notes:
-                self._incident(note, "note", number)
+            told = [(refusal, "error") for refusal in refused] + [(note, "note") for note in transaction.notes]
+            for refusal, severity in told:
+                tally.incidents[refusal.code] += 1
+                place = origin.envelope_id, origin.member_id, number
+                self.incidents.append(incident_row(refusal, severity, self.now, *place))
             if not refused:
                 fresh.append((index, number))
         return fresh
-
-    def _incident(self, refusal: Refusal, severity: str, ch_message_id: int) -> None:
-        self.tally.incidents[refusal.code] += 1
-        self.incidents.append(
-            incident_row(refusal, severity, self.now, self.origin.envelope_id, self.origin.member_id, ch_message_id)
-        )
 
 
 class _Work:
     """The Kernel messages of a batch while they are judged."""
 
-    def __init__(self, writer: BatchWriter, tx: StoreTransaction, now: int, tally: Tally) -> None:
-        self.writer, self.tx, self.now, self.tally = writer, tx, now, tally
-        self.entries: list[tuple[Entry, int, int, str]] = []  # entry, CH message id, position, xml
+    def __init__(self, writer: BatchWriter, tx: StoreTransaction, now: int) -> None:
+        self.writer, self.tx, self.now = writer, tx, now
+        self.entries: list[tuple[Entry, int, int, str, Tally]] = []
+        """Each message with the id of its CH message, its position there, its XML and who counts it."""
         self.by_point: dict[str | None, list[Entry]] = {}
         self.points: dict[str, AccessPointRow] = {}
         self.rows: Rows = {}
@@ -226,7 +239,7 @@ class _Work:
         self.findings: list[tuple[Any, ...]] = []
         self.notifications: list[tuple[Any, ...]] = []
 
-    def add(self, fresh: list[tuple[int, int]], batch: Prepared, market: str) -> None:
+    def add(self, fresh: list[tuple[int, int]], batch: Prepared, tally: Tally) -> None:
         """Take in the Kernel messages of the CH messages that are new."""
         total = sum(len(batch.xmls[index]) for index, _ in fresh)
         ids = iter(self.tx.reserve(tables.kernel_message, total))
@@ -236,19 +249,19 @@ class _Work:
                 at = micros(message.effective)
                 key = business_key(message, at, transaction.identity, position)
                 entry = Entry(key, message, at, next(ids))
-                self.entries.append((entry, ch_message_id, position, xml))
+                self.entries.append((entry, ch_message_id, position, xml, tally))
                 point = message.access_point
                 group = self.by_point.get(point)
                 if group is None:
                     self.by_point[point] = [entry]
                 else:
                     group.append(entry)
+
+    def judge(self, market: str, tally: Tally) -> None:
+        """Fold every access point of the batch; the tally counts earlier messages that are judged otherwise now."""
+        engine = self.writer.engine
         identifiers = [point for point in self.by_point if point is not None]
         self.points = self.tx.access_points(market, identifiers) if identifiers else {}
-
-    def judge(self, market: str) -> None:
-        """Fold every access point of the batch."""
-        engine = self.writer.engine
         for point, entries in self.by_point.items():
             if point is None:
                 for entry in entries:
@@ -259,7 +272,7 @@ class _Work:
             if row.state and entries[0].at <= row.last_at:
                 late = Reassessment(self.tx, engine, row, self.now, self.writer.rules_version_id, self.writer.patience)
                 fold = late.run(entries)
-                self.tally.judged_again(late.changes, self.writer.since)
+                tally.judged_again(late.changes, self.writer.since)
                 for table, rows in fold.rows.items():
                     self.rows.setdefault(table, []).extend(rows)
             else:
@@ -277,8 +290,8 @@ class _Work:
         tx.insert(tables.kernel_message, self._message_rows(sorting.origin.injected_by))
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
-        for (entry, *_), change_id in zip(self.entries, change_ids, strict=True):
-            self._verdict_rows(entry, change_id)
+        for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):
+            self._verdict_rows(entry, change_id, tally)
         tx.insert(tables.state_change, self.changes)
         insert_numbered(tx, tables.finding, self.findings)
         insert_numbered(tx, tables.outbox, self.notifications)
@@ -305,7 +318,7 @@ class _Work:
     def _message_rows(self, injected_by: str | None) -> list[tuple[Any, ...]]:
         now, patience, points = self.now, self.writer.patience, self.points
         rows = []
-        for entry, ch_message_id, position, xml in self.entries:
+        for entry, ch_message_id, position, xml, _ in self.entries:
             message, verdict = entry.message, entry.verdict
             assert verdict is not None
             waiting = verdict.label == "quarantined"
@@ -332,8 +345,8 @@ class _Work:
             )
         return rows
 
-    def _verdict_rows(self, entry: Entry, change_id: int) -> None:
-        verdict, message, tally = entry.verdict, entry.message, self.tally
+    def _verdict_rows(self, entry: Entry, change_id: int, tally: Tally) -> None:
+        verdict, message = entry.verdict, entry.message
         assert verdict is not None
         tally.messages[message.market, message.market_type, verdict.label] += 1
         number = entry.message_id

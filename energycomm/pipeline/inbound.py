@@ -1,14 +1,15 @@
 """The way of an envelope through the house: archived, opened, digested, judged, stored.
 
-The raw bytes are committed before anything is parsed. Each batch is one transaction that also says how far the member
-has come, so that a run that was stopped at any point is taken up where it was.
+The raw bytes are committed before anything is parsed. Each batch is one transaction that also says how far its members
+have come, so that a run that was stopped at any point is taken up where it was. Small files are archived together and
+their members share a batch: a commit costs as much as judging a dozen messages.
 """
 
 from __future__ import annotations
 
-import random
-import time
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -18,13 +19,13 @@ from msgspec import Struct, field
 from adapters.contract import Adapter, MemberHead, Transaction
 from energycomm.eis import archive
 from energycomm.eis.archive import Archived
-from energycomm.eis.database import Conflict
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline import records
-from energycomm.pipeline.batch import BatchWriter, Origin, Tally
+from energycomm.pipeline.batch import BatchWriter, Tally
+from energycomm.pipeline.gathering import Gathering, Part
 from energycomm.pipeline.markets import dispatch, series_of
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.transport.codes import refuse
@@ -35,8 +36,11 @@ from energycomm.transport.members import BrokenMember, Member
 
 log = structlog.get_logger()
 
-CONFLICTS = 6
-"""How often a batch is run before the envelope is left to whoever is in the way."""
+FILES_TOGETHER = 64
+"""Small files that are archived in one transaction."""
+
+SMALL = 1 << 20
+"""Bytes up to which a file is small."""
 
 
 class Progress(Struct):
@@ -87,8 +91,11 @@ class Inbound:
         """Markets that the members of the envelope at hand belong to."""
         self.touched: set[str] = set()
         """Series of the run, for the search for gaps at its end."""
-        self._ended: tuple[OpenEnvelope, str, str | None] | None = None
-        """The envelope processed last, its state and the label of its key, while that is not written yet."""
+        self._ended: list[tuple[OpenEnvelope, str, str | None]] = []
+        """Envelopes that are processed, their states and the labels of their keys, while that is not written yet."""
+        self.gathering = Gathering(store, writer, batch_size, self._stored)
+        self._together = False
+        """The ends of members wait for one another."""
 
     def resume(self) -> int:
         """Finish the envelopes that an interrupted run left behind.
@@ -103,6 +110,14 @@ class Inbound:
             self._close()
             self._tell()
         return len(left)
+
+    def _stored(self, tally: Tally | None) -> None:
+        """Count what was stored; None where it has to be tried again."""
+        if tally is None:
+            self.progress.conflicts += 1
+        else:
+            self.progress.tally.add(tally)
+            self._tell()
 
     def _tell(self) -> None:
         if self.watch is not None:
@@ -129,15 +144,43 @@ class Inbound:
           files: the envelopes.
           channel: by which way they came, for the record.
         """
+        group: dict[str, Path] = {}
         for path in files:
-            try:
-                with path.open("rb") as source:
-                    self._take(source, path.name, channel)
-            except OSError as error:
-                self._unreadable_file(path, error)
-            self._tell()
+            small = _is_small(path)
+            # Of two files with one name the second must find the first done, to be seen as its duplicate.
+            if group and (not small or path.name in group or len(group) == FILES_TOGETHER):
+                self._take_group(list(group.values()), channel)
+                group.clear()
+            if small:
+                group[path.name] = path
+            else:
+                self._take_group([path], channel)
+        if group:
+            self._take_group(list(group.values()), channel)
         self._close()
         return self.progress
+
+    def _take_group(self, paths: Sequence[Path], channel: str) -> None:
+        """Archive files in one transaction, then process them; small members share their transactions."""
+        with ExitStack() as opened:
+            sources: list[tuple[IO[bytes], str]] = []
+            for path in paths:
+                try:
+                    # A small file is read at once: what cannot be read must not undo its neighbours' transaction.
+                    source = io.BytesIO(path.read_bytes()) if _is_small(path) else opened.enter_context(path.open("rb"))
+                    sources.append((source, path.name))
+                except OSError as error:
+                    self._unreadable_file(path, error)
+            kept = self._archive(sources, channel)
+        self._together = True
+        try:
+            for archived, (_, name) in zip(kept, sources, strict=True):
+                self.progress.files += 1
+                if archived.duplicate_of is None:
+                    self._process(OpenEnvelope(archived.envelope_id, name, archived.sha256))
+                self._tell()
+        finally:
+            self._together = False
 
     def take_one(self, source: IO[bytes], name: str, channel: str) -> int:
         """Archive one envelope and process it.
@@ -145,9 +188,11 @@ class Inbound:
         Returns:
           Its id in the EIS.
         """
-        number = self._take(source, name, channel)
+        archived = self.archive_one(source, name, channel)
+        if archived.duplicate_of is None:
+            self._process(OpenEnvelope(archived.envelope_id, name, archived.sha256))
         self._close()
-        return number
+        return archived.envelope_id
 
     def archive_one(self, source: IO[bytes], name: str, channel: str) -> Archived:
         """Archive one envelope, for somebody to process: `process_one`, in this process or another.
@@ -160,7 +205,8 @@ class Inbound:
         Returns:
           How it was kept. Nothing is left to process where it is a duplicate.
         """
-        return self._archive(source, name, channel)
+        self.progress.files += 1
+        return self._archive([(source, name)], channel)[0]
 
     def process_one(self, envelope: OpenEnvelope) -> str:
         """Process an envelope that is archived, from where it was left.
@@ -172,48 +218,48 @@ class Inbound:
           Its state: done or failed.
         """
         self._process(envelope)
-        state = self._ended[1] if self._ended is not None else "done"
+        state = self._ended[-1][1]
         self._close()
         return state
 
-    def _take(self, source: IO[bytes], name: str, channel: str) -> int:
-        """Archive one envelope and process it. It is closed by the next transaction that begins an envelope, or by
-        `_close`: a commit costs as much as judging a dozen messages."""
-        archived = self._archive(source, name, channel)
-        if archived.duplicate_of is None:
-            self._process(OpenEnvelope(archived.envelope_id, name, archived.sha256))
-        return archived.envelope_id
-
-    def _archive(self, source: IO[bytes], name: str, channel: str) -> Archived:
-        self.progress.files += 1
-        named = series_of(self.adapters, name)
+    def _archive(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> list[Archived]:
+        """Keep the bytes of envelopes in one transaction."""
+        self.gathering.write()
+        kept = []
         with self.store.transaction() as tx:
             self._write_ended(tx)
-            archived = archive.archive(tx, name, source, channel, now_micros())
-            again = archived.duplicate_of is not None and archived.first_state == "failed"
-            if again:
-                # The first could not be read. A key or an adapter may be there now: sending it again must help.
-                records.revive(tx, archived.envelope_id)
-            if isinstance(named, tuple) and (again or archived.duplicate_of is None):
-                records.set_series(tx, archived.envelope_id, *named)
-        self._ended = None
-        if archived.duplicate_of is not None and not again:
-            self.progress.duplicates += 1
-            log.info("envelope.duplicate", envelope=archived.envelope_id, first=archived.duplicate_of, name=name)
-            return archived
-        log.info("envelope.archived", envelope=archived.envelope_id, name=name, channel=channel, bytes=archived.size)
-        return archived._replace(duplicate_of=None)
+            for source, name in sources:
+                archived = archive.archive(tx, name, source, channel, now_micros())
+                again = archived.duplicate_of is not None and archived.first_state == "failed"
+                if again:
+                    # The first could not be read. A key or an adapter may be there now: sending it again must help.
+                    records.revive(tx, archived.envelope_id)
+                    archived = archived._replace(duplicate_of=None)
+                named = series_of(self.adapters, name)
+                if isinstance(named, tuple) and archived.duplicate_of is None:
+                    records.set_series(tx, archived.envelope_id, *named)
+                kept.append(archived)
+        self._ended.clear()
+        for archived, (_, name) in zip(kept, sources, strict=True):
+            number = archived.envelope_id
+            if archived.duplicate_of is not None:
+                self.progress.duplicates += 1
+                log.info("envelope.duplicate", envelope=number, first=archived.duplicate_of, name=name)
+            else:
+                log.info("envelope.archived", envelope=number, name=name, channel=channel, bytes=archived.size)
+        return kept
 
     def _write_ended(self, tx: StoreTransaction) -> None:
-        if self._ended is not None:
-            records.finish(tx, *self._ended)
+        for ended in self._ended:
+            records.finish(tx, *ended)
 
     def _close(self) -> None:
-        """Write that the envelope processed last is done."""
-        if self._ended is not None:
+        """Write what waits to be written: messages, and which envelopes are done."""
+        self.gathering.write()
+        if self._ended:
             with self.store.transaction() as tx:
                 self._write_ended(tx)
-            self._ended = None
+            self._ended.clear()
 
     def _unreadable_file(self, path: Path, error: OSError) -> None:
         code = "ENV_MISSING" if isinstance(error, FileNotFoundError) else "ENV_UNREADABLE"
@@ -243,7 +289,7 @@ class Inbound:
         if errors:
             self.progress.unreadable += 1
         state = "failed" if errors and not readable else "done"
-        self._ended = (envelope, state, key_label)
+        self._ended.append((envelope, state, key_label))
         log.info("envelope.done", envelope=envelope.id, name=envelope.name, members=readable, errors=errors)
 
     def _read_name(self, envelope: OpenEnvelope) -> None:
@@ -267,6 +313,8 @@ class Inbound:
         """Process one member; False when it could not be read."""
         seen = records.look(member)
         sha256 = b"" if isinstance(seen, Refusal) else seen[1]
+        if self.gathering.holds(sha256):
+            self.gathering.write()  # so that this one is seen as the duplicate that it is
         record, first = records.find_member(self.store, envelope.id, member.path, sha256)
         if record is not None and record.finished:
             return record.state != "refused"
@@ -336,44 +384,19 @@ class Inbound:
         *,
         last: bool,
     ) -> None:
-        """Store a batch and how far the member has come, in one transaction, again where another worker was in the way.
-
-        Raises:
-          Conflict: somebody stays in the way.
-          TakenOver: another process went on with the member.
-        """
-        prepared = self.writer.prepare(batch)
+        """Hand over messages of a member to be stored; at its end with those of its neighbours, while files are taken
+        in together."""
         before = record.id, record.state, record.committed
-        for attempt in range(1, CONFLICTS + 1):
-            try:
-                with self.store.transaction() as tx:
-                    tally = records.save_member(tx, envelope.id, record, adapter.market, position, last=last)
-                    stored = Tally()
-                    if batch:
-                        origin = Origin(adapter.market, envelope.id, record.id)
-                        stored = self.writer.store(tx, origin, prepared, now_micros())
-                break
-            except Conflict:
-                record.id, record.state, record.committed = before
-                log.info("batch.conflict", envelope=envelope.id, member=record.path, attempt=attempt)
-                if attempt == CONFLICTS:
-                    raise
-                self.progress.conflicts += 1
-                time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - two workers must not meet again
-        self._log(envelope, record, stored)
-        tally.add(stored)
-        self.progress.tally.add(tally)
-        self._tell()
+        prepared = self.writer.prepare(batch)
+        part = Part(envelope, record, adapter.market, prepared, position, last, before)
+        self.gathering.add(part, wait=last and self._together)
 
-    def _log(self, envelope: OpenEnvelope, record: MemberRecord, stored: Tally) -> None:
-        """One line a batch, and one for each message that was not accepted."""
-        if stored.ids is None:
-            return
-        place = {"envelope": envelope.id, "member": record.path}
-        first, last = stored.ids
-        log.info("batch.stored", **place, messages=f"{first}-{last}", position=record.committed)
-        for message_id, label, why in stored.refused:
-            log.info("message." + label, **place, message=message_id, why=why)
+
+def _is_small(path: Path) -> bool:
+    try:
+        return path.stat().st_size <= SMALL
+    except OSError:
+        return True  # it is told when it is read
 
 
 class AdapterFault(Exception):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from energycomm.correction.cases import APPLIED, STUCK
-from energycomm.correction.script import Action, Create, Replay
+from energycomm.correction.script import Action, Create, Replay, SetAside, Storing
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
@@ -21,9 +21,12 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.replay import correct, mark, replay, replay_alone
 from energycomm.pipeline.rows import insert_numbered
 
-ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay"}
+ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay", "SetAside": "set-aside"}
 """Class of an action -> its word in the store."""
 
+
+SETTLED = APPLIED | {"withdrawn"}
+"""States of messages that nobody has to look at any more."""
 
 Place: TypeAlias = tuple[str, str | None]
 """Market and access point; None where a message concerns none."""
@@ -37,7 +40,7 @@ class Outcome(Struct, frozen=True):
     """What an act did to an access point.
 
     Attributes:
-      freed: messages that were stuck and are accepted or dealt with now.
+      freed: messages that were stuck and are accepted, or set aside, now.
       lost: messages that were accepted and are no more.
     """
 
@@ -61,7 +64,7 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
       why: words for the record.
 
     Returns:
-      The id of the new version or the made message; None for a replay.
+      The id of the new version or the made message; None where none is stored.
 
     Raises:
       NotDone: the message is no longer stuck, was corrected meanwhile, or the new content is no Kernel message.
@@ -73,6 +76,9 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
         if not mark(tx, [message_id], by, why):
             raise NotDone("it is being replayed already")
         return None
+    if isinstance(action, SetAside):
+        _set_aside(tx, message_id, str(rows[0][0]), by, why)
+        return None
     check(action.message)
     if isinstance(action, Create):
         return create(tx, action.message, by, why)
@@ -80,6 +86,34 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
         return correct(tx, message_id, action.message, by, why)
     except LookupError as error:
         raise NotDone(str(error)) from None
+
+
+def _set_aside(tx: StoreTransaction, message_id: int, before: str, by: str, why: str) -> None:
+    ((original,),) = tx.driver.rows("SELECT corrects FROM kernel_message WHERE id = ?", (message_id,))
+    if original is not None:
+        raise NotDone("it is a corrected version: undo its campaign instead")
+    tx.set_states([(message_id, "withdrawn", None, None)])
+    tx.retire_findings([message_id])
+    change = (message_id, before, "withdrawn", now_micros(), by[:120], None, why[:400])
+    insert_numbered(tx, tables.state_change, [change])
+
+
+def take_up(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
+    """Take back that a message was set aside; it is to be judged again.
+
+    Returns:
+      The instant (microseconds) from which the access point is to be judged again.
+
+    Raises:
+      NotDone: it is not set aside.
+    """
+    rows = tx.driver.rows("SELECT state, effective FROM kernel_message WHERE id = ?", (message_id,))
+    if not rows or rows[0][0] != "withdrawn":
+        raise NotDone("it is not set aside")
+    tx.set_states([(message_id, "to_replay", None, None)])
+    change = (message_id, "withdrawn", "to_replay", now_micros(), by[:120], None, why[:400])
+    insert_numbered(tx, tables.state_change, [change])
+    return int(rows[0][1])
 
 
 def check(message: KernelMessage) -> str:
@@ -172,7 +206,7 @@ def judge_again(
 
 def place_of(action: Action) -> Place | None:
     """Where the message lies that an action stores; None when it stores none."""
-    return None if isinstance(action, Replay) else (action.message.market, action.message.access_point)
+    return (action.message.market, action.message.access_point) if isinstance(action, Storing) else None
 
 
 def sorted_places(places: Iterable[Place]) -> list[Place]:
@@ -200,6 +234,6 @@ def states_at(store: Store, places: Iterable[Place], ids: Sequence[int]) -> dict
 def compared(before: dict[int, str], after: dict[int, str]) -> Outcome:
     """What changed between two looks at an access point; messages that were not there before do not count."""
     return Outcome(
-        tuple(n for n, state in before.items() if state in STUCK and after.get(n) in APPLIED),
+        tuple(n for n, state in before.items() if state in STUCK and after.get(n) in SETTLED),
         tuple(n for n, state in before.items() if state in APPLIED and after.get(n) not in APPLIED),
     )

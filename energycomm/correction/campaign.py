@@ -19,11 +19,12 @@ from energycomm.correction.acting import (
     place_of,
     sorted_places,
     states_at,
+    take_up,
     withdraw,
 )
 from energycomm.correction.cases import content_of
 from energycomm.correction.planning import Planned
-from energycomm.correction.script import Action, Create, LoadedScript, Modify, Reorder, Replay
+from energycomm.correction.script import Action, Create, LoadedScript, Modify, Reorder, Replay, SetAside, Storing
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import Conflict, reading
@@ -122,7 +123,7 @@ def by_key(store: Store, key: str) -> int | None:
 
 def _item_row(campaign_id: int, item: Planned) -> Row:
     case, action = item.case, item.action
-    content = "" if isinstance(action, Replay) else encode(action.message)
+    content = encode(action.message) if isinstance(action, Storing) else ""
     word = ACTIONS[type(action).__name__]
     note = action.note[:400]
     return (campaign_id, case.id, case.access_point_id, word, "planned", content, note, case.state, None, None)
@@ -224,6 +225,8 @@ def _run_point(
 
 
 def _action(word: str, content: str, note: str) -> Action:
+    if word == "set-aside":
+        return SetAside(note)
     return Replay(note) if word == "replay" else _KINDS[word](content_of(content), note)
 
 
@@ -267,31 +270,32 @@ def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> Campai
     """
     show(store, campaign_id)
     sql = (
-        "SELECT k.market, p.identifier, i.id, i.result_id, q.identifier FROM campaign_item i "
+        "SELECT k.market, p.identifier, i.id, i.result_id, q.identifier, i.message_id FROM campaign_item i "
         "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
-        "JOIN kernel_message r ON r.id = i.result_id LEFT JOIN access_point q ON q.id = r.access_point_id "
-        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') ORDER BY k.market, p.identifier, i.id DESC"
+        "LEFT JOIN kernel_message r ON r.id = i.result_id LEFT JOIN access_point q ON q.id = r.access_point_id "
+        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') AND i.action <> 'replay' "
+        "ORDER BY k.market, p.identifier, i.id DESC"
     )
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows(sql, (campaign_id,))
     for (market, identifier), group in groupby(rows, key=lambda row: (row[0], row[1])):
         since: list[int] = []
         places = {(market, identifier)}
-        for _, _, item_id, result_id, other in group:
-            at = _undo_item(store, item_id, result_id, by, f"campaign {campaign_id} was undone")
+        for _, _, item_id, result_id, other, message_id in group:
+            at = _undo_item(store, item_id, message_id, result_id, by, f"campaign {campaign_id} was undone")
             if at is not None:
                 since.append(at)
-                places.add((market, other))
+                places |= {(market, other)} if result_id is not None else set()
         for place in sorted_places(places) if since else ():
             judge_again(store, writer, *place, min(since))
     _set_state(store, campaign_id, "undone")
     return show(store, campaign_id)
 
 
-def _undo_item(store: Store, item_id: int, result_id: int, by: str, why: str) -> int | None:
+def _undo_item(store: Store, item_id: int, message_id: int, result_id: int | None, by: str, why: str) -> int | None:
     try:
         with store.transaction() as tx:
-            since = withdraw(tx, result_id, by, why)
+            since = take_up(tx, message_id, by, why) if result_id is None else withdraw(tx, result_id, by, why)
             tx.driver.run("UPDATE campaign_item SET state = 'undone' WHERE id = ?", (item_id,))
             return since
     except NotDone as reason:

@@ -24,7 +24,7 @@ from energycomm.correction.acting import (
 )
 from energycomm.correction.cases import APPLIED, Case, read_cases, stuck_ids
 from energycomm.correction.lookup import Lookup
-from energycomm.correction.script import Action, LoadedScript, Replay, Selection
+from energycomm.correction.script import Action, LoadedScript, Replay, Selection, SetAside, Storing
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import is_sqlite, reading, rehearsal
 from energycomm.eis.messages import current_codes
@@ -262,7 +262,8 @@ def _try(store: Store, writer: BatchWriter, items: Sequence[Planned]) -> tuple[O
             notes.append(str(why))
     for market, identifier in places:
         judge_again(store, writer, market, identifier)
-    refused = refusals(store, results)
+    aside = {item.case.id for item in items if isinstance(item.action, SetAside)}
+    refused = refusals(store, [result for result in results if result not in aside])
     notes = [note or refused.get(result) for note, result in zip(notes, results, strict=True)]
     return compared(before, states_at(store, places, list(before))), notes
 
@@ -279,13 +280,13 @@ def refusals(store: Store, ids: Sequence[int]) -> dict[int, str]:
 
 def _needed(item: Planned, outcome: Outcome) -> bool:
     """A message that is only sent back is worth it when it is freed itself."""
-    return not isinstance(item.action, Replay) or item.case.id in outcome.freed
+    return not isinstance(item.action, Replay | SetAside) or item.case.id in outcome.freed
 
 
 def difference(item: Planned) -> str:
     """What an item changes, line by line: the Kernel XML before and after, one attribute a line."""
     before = "" if type(item.action).__name__ == "Create" else spread(encode(item.case.message))
-    after = before if isinstance(item.action, Replay) else spread(encode(item.action.message))
+    after = spread(encode(item.action.message)) if isinstance(item.action, Storing) else before
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "stored", "corrected", lineterm="", n=1)
     return "\n".join(lines)
 

@@ -68,7 +68,16 @@ class Replay(Struct, frozen=True):
     note: str
 
 
-Action: TypeAlias = Modify | Reorder | Create | Replay
+class SetAside(Struct, frozen=True):
+    """Put the message aside: it says nothing new. The history goes on without it, and it can be taken back."""
+
+    note: str
+
+
+Storing: TypeAlias = Modify | Reorder | Create
+"""Actions that store a message."""
+
+Action: TypeAlias = Storing | Replay | SetAside
 
 Correct: TypeAlias = Callable[..., Action | None]
 """correct(case, parameters) or correct(case, parameters, lookup)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -37,6 +37,12 @@ def _zone(market: str) -> ZoneInfo:
 def local_day(market: str, value: int) -> date:
     """The civil day of an instant in the legal time of a market."""
     return instant(value).astimezone(_zone(market)).date()
+
+
+def midnight(market: str, day: date) -> datetime:
+    """The first instant of a civil day in the legal time of a market, with the offset that holds then."""
+    at = datetime(day.year, day.month, day.day, tzinfo=_zone(market))
+    return at.replace(tzinfo=timezone(at.utcoffset() or timedelta()))
 
 
 def now_micros() -> int:

@@ -55,7 +55,7 @@ class Desk:
         self.writer = BatchWriter(self.engine, self.version, 30)
         self.deliveries = 0
 
-    def deliver(self, transactions: Sequence[Transaction], now: int = NOW) -> Tally:
+    def deliver(self, transactions: Sequence[Transaction], now: int = NOW, market: str = "FR") -> Tally:
         """Store CH messages as one batch of an envelope of its own."""
         self.deliveries += 1
         content = f"delivery {self.deliveries}".encode()
@@ -64,8 +64,8 @@ class Desk:
         with self.store.transaction() as tx:
             archived = archive.archive(tx, f"{self.deliveries}.xml", io.BytesIO(content), "test", now)
             member = MemberRecord(f"{self.deliveries}.xml", archived.sha256, archived.size)
-            save_member(tx, archived.envelope_id, member, "FR", len(transactions), last=True)
-            return self.writer.store(tx, Origin("FR", archived.envelope_id, member.id), prepared, now)
+            save_member(tx, archived.envelope_id, member, market, len(transactions), last=True)
+            return self.writer.store(tx, Origin(market, archived.envelope_id, member.id), prepared, now)
 
     def states(self) -> dict[str, str]:
         """State of every Kernel message by its kind and reference, with its codes when rejected."""

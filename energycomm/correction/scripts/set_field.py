@@ -7,11 +7,12 @@ market should be asked to send the messages again all the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from energycomm.correction.cases import Case
+from energycomm.correction.cases import APPLIED, Case
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.messages import KernelMessage
@@ -50,3 +51,25 @@ def _readings(value: str) -> tuple[object, ...]:
         return value, msgspec.json.decode(value)
     except msgspec.DecodeError:
         return (value,)
+
+
+def suggest(cases: Sequence[Case]) -> list[dict[str, str]]:
+    """For the field that most findings name: the value that most accepted messages have there, and none at all."""
+    refused: Counter[tuple[str, str, str]] = Counter()
+    for case in cases:
+        for one in case.findings:
+            if one.severity == "error" and one.value and one.field in type(case.message).__struct_fields__:
+                refused[one.code, one.field, str(getattr(case.message, one.field))] += 1
+    found = []
+    for (code, field, value), _ in refused.most_common(1):
+        known = Counter(
+            str(there)
+            for case in cases
+            for one in case.around
+            if one.state in APPLIED
+            and one.kind == case.kind
+            and (there := getattr(one.message, field, None)) is not None
+        )
+        usual = [there for there, _ in known.most_common(2) if there != value][:1]
+        found = [{"code": code, "field": field, "value": new, "only_if": value} for new in (*usual, "")]
+    return found

@@ -1,0 +1,140 @@
+"""What the accepted messages around a stuck one say: questions that correction scripts ask of the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.kernel.codec import decode_json, encode_json
+from energycomm.kernel.messages import EndOfSupply, KernelMessage, MeterReading, StartOfSupply
+from energycomm.kernel.parts import Register
+from energycomm.kernel.verdicts import Refusal
+
+WH: Mapping[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
+"""Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
+
+LISTS: Mapping[str, str] = {
+    "register": "registers",
+    "volume": "volumes",
+    "position": "positions",
+    "line": "lines",
+    "item": "found",
+}
+"""Word of a rule for one item -> the field that holds the items."""
+
+_M = TypeVar("_M", bound=KernelMessage)
+
+
+def accepted(case: Case, kind: type[_M], *, upto: int | None = None) -> list[_M]:
+    """The accepted messages of a kind around a stuck one, in business time.
+
+    Args:
+      case: the stuck message.
+      kind: which kind.
+      upto: only those effective at or before this instant, microseconds since the epoch.
+    """
+    return [
+        one.message
+        for one in case.around
+        if one.state in APPLIED and isinstance(one.message, kind) and (upto is None or one.at <= upto)
+    ]
+
+
+def supply_at(case: Case) -> StartOfSupply | None:
+    """The start of the supply that runs when the stuck message takes effect; None when none does."""
+    running: StartOfSupply | None = None
+    for one in case.around:
+        if one.state not in APPLIED or one.at > case.at:
+            continue
+        if isinstance(one.message, StartOfSupply):
+            running = one.message
+        elif isinstance(one.message, EndOfSupply) and one.at < case.at:
+            running = None
+    return running
+
+
+def register_key(register: Register) -> tuple[str, str, str]:
+    """What makes two registers the same from one reading to the next."""
+    return register.grid, register.direction, register.time_class
+
+
+def indexes(case: Case, *, after: bool = False) -> dict[tuple[str, str, str], Register]:
+    """The register of the accepted reading next to a stuck one, by what makes registers the same.
+
+    Args:
+      case: the stuck reading.
+      after: those of the readings that follow, instead of those before.
+    """
+    found: dict[tuple[str, str, str], Register] = {}
+    sides = [one for one in case.around if (one.at > case.at if after else one.at < case.at)]
+    for one in reversed(sides) if after else sides:
+        if one.state in APPLIED and isinstance(one.message, MeterReading) and one.message.function != "cancel":
+            found |= {register_key(register): register for register in one.message.registers}
+    return found
+
+
+def finest(register: Register) -> int | None:
+    """An index in the finest unit of its kind; None when its unit is no unit of energy or volume."""
+    return None if register.unit not in WH else register.value * WH[register.unit]
+
+
+def nearest(case: Case, wanted: Callable[[Neighbour], Any]) -> Any:
+    """What a question finds in the accepted message nearest in time, those before first; None when in none."""
+    usable = [one for one in case.around if one.state in APPLIED]
+    before = [one for one in reversed(usable) if one.at <= case.at]
+    for one in [*before, *(one for one in usable if one.at > case.at)]:
+        found = wanted(one)
+        if found is not None:
+            return found
+    return None
+
+
+def content_of(message: KernelMessage) -> dict[str, Any]:
+    """A message as plain values, as Kernel JSON writes them, to be changed and given to `rebuilt`."""
+    found: dict[str, Any] = msgspec.json.decode(encode_json(message))
+    return found
+
+
+def rebuilt(content: Mapping[str, Any]) -> KernelMessage:
+    """The message of plain values.
+
+    Raises:
+      ValueError: they are none of a message.
+    """
+    message = decode_json(msgspec.json.encode(content))
+    if isinstance(message, Refusal) or not isinstance(message, KernelMessage):
+        raise ValueError(str(message))
+    return message
+
+
+def change_texts(content: dict[str, Any], fields: set[str], change: Callable[[str], str]) -> bool:
+    """Change the texts of fields, named as findings name them (`contract_reference`, `register.time_class`).
+
+    Args:
+      content: of a message, from `content_of`; changed.
+      fields: names of fields; all texts of the message when empty.
+      change: what becomes of a text.
+
+    Returns:
+      Whether something changed.
+    """
+    places: list[tuple[dict[str, Any], str]] = []
+    for name, value in content.items():
+        if name in ("kind", "created", "effective"):
+            continue
+        if not fields or name in fields:
+            places.append((content, name))
+        prefix = next((word for word, field in LISTS.items() if field == name), name)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                places += [(part, inner) for inner in part if not fields or f"{prefix}.{inner}" in fields]
+    changed = False
+    for holder, name in places:
+        value = holder[name]
+        if isinstance(value, str) and (new := change(value)) != value:
+            holder[name] = new
+            changed = True
+    return changed

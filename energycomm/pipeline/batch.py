@@ -158,7 +158,7 @@ class BatchWriter:
         known = tx.known_identities([one.identity for _, batch in parts for one in batch.transactions])
         for origin, batch in parts:
             tally = Tally()
-            work.add(sorting.sort(origin, batch, known, tally), batch, tally)
+            work.add(sorting.sort(origin, batch, known, tally), batch, origin, tally)
             tallies.append(tally)
         work.judge(market, tallies[0])
         work.flush(sorting)
@@ -228,8 +228,8 @@ class _Work:
 
     def __init__(self, writer: BatchWriter, tx: StoreTransaction, now: int) -> None:
         self.writer, self.tx, self.now = writer, tx, now
-        self.entries: list[tuple[Entry, int, int, str, Tally]] = []
-        """Each message with the id of its CH message, its position there, its XML and who counts it."""
+        self.entries: list[tuple[Entry, int, int, str, Origin, Tally]] = []
+        """Each message with the id of its CH message, its position there, its XML, its origin and who counts it."""
         self.by_point: dict[str | None, list[Entry]] = {}
         self.points: dict[str, AccessPointRow] = {}
         self.rows: Rows = {}
@@ -239,7 +239,7 @@ class _Work:
         self.findings: list[tuple[Any, ...]] = []
         self.notifications: list[tuple[Any, ...]] = []
 
-    def add(self, fresh: list[tuple[int, int]], batch: Prepared, tally: Tally) -> None:
+    def add(self, fresh: list[tuple[int, int]], batch: Prepared, origin: Origin, tally: Tally) -> None:
         """Take in the Kernel messages of the CH messages that are new."""
         total = sum(len(batch.xmls[index]) for index, _ in fresh)
         ids = iter(self.tx.reserve(tables.kernel_message, total))
@@ -249,7 +249,7 @@ class _Work:
                 at = micros(message.effective)
                 key = business_key(message, at, transaction.identity, position)
                 entry = Entry(key, message, at, next(ids))
-                self.entries.append((entry, ch_message_id, position, xml, tally))
+                self.entries.append((entry, ch_message_id, position, xml, origin, tally))
                 point = message.access_point
                 group = self.by_point.get(point)
                 if group is None:
@@ -287,7 +287,7 @@ class _Work:
         tx = self.tx
         tx.insert(tables.ch_message, sorting.ch_rows)
         insert_numbered(tx, tables.ch_duplicate, sorting.duplicates)
-        tx.insert(tables.kernel_message, self._message_rows(sorting.origin.injected_by))
+        tx.insert(tables.kernel_message, self._message_rows())
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
         for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):
@@ -315,10 +315,10 @@ class _Work:
         )
         tx.save_checkpoints(self.checkpoints)
 
-    def _message_rows(self, injected_by: str | None) -> list[tuple[Any, ...]]:
+    def _message_rows(self) -> list[tuple[Any, ...]]:
         now, patience, points = self.now, self.writer.patience, self.points
         rows = []
-        for entry, ch_message_id, position, xml, _ in self.entries:
+        for entry, ch_message_id, position, xml, origin, _ in self.entries:
             message, verdict = entry.message, entry.verdict
             assert verdict is not None
             waiting = verdict.label == "quarantined"
@@ -340,7 +340,7 @@ class _Work:
                     xml,
                     1,
                     None,
-                    injected_by,
+                    origin.injected_by,
                 )
             )
         return rows

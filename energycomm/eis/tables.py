@@ -344,6 +344,15 @@ before_image = Table(
     comment="Every domain row before it was changed or withdrawn.",
 )
 
+seen_file = Table(
+    "seen_file",
+    metadata,
+    Column("channel", String(40), primary_key=True),
+    Column("key", LargeBinary(32), primary_key=True, comment="SHA-256 of path, size and time."),
+    Column("at", BigInteger, nullable=False),
+    comment="Files that were taken in and stay where they are: no host takes them again.",
+)
+
 purge = Table(
     "purge",
     metadata,
@@ -480,6 +489,17 @@ ticket_message = Table(
     Column("ticket_id", Id, ForeignKey("ticket.id"), primary_key=True),
     Column("message_id", Id, ForeignKey("kernel_message.id"), primary_key=True),
     Index(None, "message_id"),
+)
+
+ticket_export = Table(
+    "ticket_export",
+    metadata,
+    Column("ticket_id", Id, ForeignKey("ticket.id"), primary_key=True),
+    Column("tracker", String(60), primary_key=True, comment="Its name in the configuration."),
+    Column("remote", String(200), nullable=False, comment="What the tracker calls the ticket."),
+    Column("digest", String(64), nullable=False, comment="SHA-256 of what was sent last."),
+    Column("exported_at", BigInteger, nullable=False),
+    comment="Tickets that other trackers hold: a second export changes them and makes no second one.",
 )
 
 note = Table(

@@ -1,15 +1,15 @@
 """What a language model may write: a grammar over the JSON and the closed list of codes, or a trie of known labels.
 
 Both answer one question, which tokens may come next. The grammar takes any sorted set of codes, however a tokenizer
-cuts them; the trie takes only label sets that were seen, in the pieces that were trained, and costs nothing.
+cuts it; the trie takes the same answers in the pieces that were trained, and costs next to nothing: it scores labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from assistant.classifier.answers import ACCEPTED, CLOSE, OPEN, REJECTED, AnswerForm
+from assistant.classifier.answers import ACCEPTED, CLOSE, OPEN, REJECTED
 from assistant.classifier.port import SEPARATOR
 from assistant.classifier.tokenizer import encode
 from assistant.extras import need
@@ -28,8 +28,8 @@ class Writer(Protocol):
 class Constraint(Protocol):
     """Makes writers: one for each answer."""
 
-    def begin(self, slots: Sequence[str] = ()) -> Writer:
-        """A new answer; `slots` are the rules that its prompt tells, which it may name too."""
+    def begin(self, names: tuple[str, ...]) -> Writer:
+        """A new answer that may name these codes, written as they are, in this order, each once."""
 
 
 class _Node:
@@ -37,64 +37,84 @@ class _Node:
 
     def __init__(self) -> None:
         self.children: dict[int, _Node] = {}
-        self.ends = False
+        self.ends: int | None = None
 
 
 class LabelTrie:
-    """The closed list of label sets as a trie of their tokens, each in the pieces that were trained."""
+    """The closed list of labels as a trie of their tokens, each in the pieces that were trained."""
 
-    def __init__(self, tokenizer: Any, form: AnswerForm, labels: Iterable[Sequence[str]]) -> None:
-        """Build the trie.
+    def __init__(self, tokenizer: Any) -> None:
+        """Prepare for a tokenizer."""
+        self._tokenizer = tokenizer
+        self._starts: dict[tuple[str, ...], _Labels] = {}
 
-        Args:
-          tokenizer: the model's.
-          form: how answers are written.
-          labels: sets of codes that may be answered; accepted and every single code are always among them.
-        """
-        self._tokenizer, self._form = tokenizer, form
-        self._labels = {(), *((code,) for code in form.codes), *(tuple(sorted(label)) for label in labels)}
-        self._tries: dict[tuple[str, ...], _Node] = {}
-
-    def begin(self, slots: Sequence[str] = ()) -> Writer:
+    def begin(self, names: tuple[str, ...]) -> Writer:
         """A new answer."""
-        return _TrieWriter(self._trie(tuple(slots)))
+        if names not in self._starts:
+            self._starts[names] = _Labels(self._tokenizer, names)
+        return _TrieWriter(self._starts[names])
 
-    def _trie(self, slots: tuple[str, ...]) -> _Node:
-        if slots not in self._tries:
-            root = _Node()
-            # A slot may stand alone or before any known label: the new rule says nothing about the old ones.
-            for before in ((), *((slot,) for slot in slots)):
-                for label in self._labels:
-                    self._add(root, (*before, *label))
-            self._tries[slots] = root
-        return self._tries[slots]
 
-    def _add(self, node: _Node, codes: Sequence[str]) -> None:
-        for piece in self._form.pieces(codes):
-            for token in self._pieces(piece):
-                node = node.children.setdefault(token, _Node())
-        node.ends = True
+class _Labels:
+    """The tries of one list of names: where an answer begins, the names after each name, and what follows a name."""
 
-    def _pieces(self, piece: str) -> list[int]:
-        return encode(self._tokenizer, piece)
+    def __init__(self, tokenizer: Any, names: tuple[str, ...]) -> None:
+        self._names = [encode(tokenizer, name) for name in names]
+        self._after: dict[int, _Node] = {}
+        self.begin = _trie([encode(tokenizer, ACCEPTED), *([encode(tokenizer, REJECTED)] if names else [])])
+        self.follow = _trie([encode(tokenizer, CLOSE), encode(tokenizer, SEPARATOR)])
+        self.last = _trie([encode(tokenizer, CLOSE)])
+
+    def after(self, number: int) -> _Node:
+        """The names that come after one, -1 before the first."""
+        if number not in self._after:
+            self._after[number] = _trie(self._names[number + 1 :], number + 1)
+        return self._after[number]
+
+    def following(self, number: int) -> _Node:
+        """What may stand after a name."""
+        return self.follow if number + 1 < len(self._names) else self.last
 
 
 class _TrieWriter:
-    def __init__(self, node: _Node) -> None:
-        self._node = node
+    """Walks through the tries: beginning, name, what follows it, name, ..."""
+
+    def __init__(self, labels: _Labels) -> None:
+        self._labels, self._node = labels, labels.begin
+        self._part, self._number = "begin", -1
 
     def allowed(self) -> list[int]:
-        return list(self._node.children)
+        found = list(self._node.children)
+        if self._part == "name" and self._node.ends is not None:  # the name may be whole, or go on as a longer one
+            found += self._labels.following(self._node.ends).children
+        return found
 
     def take(self, token: int) -> None:
-        self._node = self._node.children[token]
+        if token in self._node.children:
+            self._node = self._node.children[token]
+        else:
+            assert self._node.ends is not None, "the token is not allowed here"
+            self._number, self._part = self._node.ends, "follow"
+            self._node = self._labels.following(self._number).children[token]
+        if self._part != "name" and not self._node.children and self._node.ends == 1:
+            self._part, self._node = "name", self._labels.after(self._number)
+
+
+def _trie(rows: Sequence[Sequence[int]], first: int = 0) -> _Node:
+    root = _Node()
+    for number, row in enumerate(rows, first):
+        node = root
+        for token in row:
+            node = node.children.setdefault(token, _Node())
+        node.ends = number
+    return root
 
 
 class Grammar:
     """The grammar of answers, compiled for a tokenizer by llguidance."""
 
-    def __init__(self, tokenizer: Any, form: AnswerForm) -> None:
-        """Compile the grammar.
+    def __init__(self, tokenizer: Any) -> None:
+        """Prepare for a tokenizer.
 
         Raises:
           UserError: llguidance is missing.
@@ -103,22 +123,19 @@ class Grammar:
         import llguidance.hf
 
         self._tokens = llguidance.hf.from_tokenizer(tokenizer)
-        self._form = form
         self._matchers: dict[tuple[str, ...], Any] = {}
 
-    def begin(self, slots: Sequence[str] = ()) -> Writer:
+    def begin(self, names: tuple[str, ...]) -> Writer:
         """A new answer."""
         from llguidance import LLMatcher
 
-        key = tuple(slots)
-        if key not in self._matchers:
-            text = LLMatcher.grammar_from_lark(lark(self._form, key))
-            matcher = LLMatcher(self._tokens, text)
+        if names not in self._matchers:
+            matcher = LLMatcher(self._tokens, LLMatcher.grammar_from_lark(lark(names)))
             if matcher.is_error():
                 raise AssertionError(f"the grammar of answers is wrong: {matcher.get_error()}")
             matcher.consume_tokens(self._tokens.tokenize_str(OPEN))
-            self._matchers[key] = matcher
-        return _GrammarWriter(self._matchers[key].deep_copy(), self._tokens.vocab_size)
+            self._matchers[names] = matcher
+        return _GrammarWriter(self._matchers[names].deep_copy(), self._tokens.vocab_size)
 
 
 class _GrammarWriter:
@@ -139,17 +156,16 @@ class _GrammarWriter:
             raise AssertionError(f"token {token} is not of the grammar: {self._matcher.get_error()}")
 
 
-def lark(form: AnswerForm, slots: Sequence[str] = ()) -> str:
-    """The grammar in Lark's words: accepted without codes, or rejected with codes in their order, each once.
+def lark(names: Sequence[str]) -> str:
+    """The grammar in Lark's words: accepted without codes, or rejected with names in their order, each once.
 
     Args:
-      form: how codes are written, and which there are.
-      slots: rules told in the prompt; they come before the codes.
+      names: what may be named.
 
     One rule for each code says: this code and then any later ones, or any later ones. So no answer repeats a code.
     """
-    names = [*slots, *(form.names[code] for code in form.codes)]
-    lines = [f"start: {_quoted(OPEN)} ({_quoted(ACCEPTED)} | {_quoted(REJECTED)} code0 {_quoted(CLOSE)})"]
+    refused = f" | {_quoted(REJECTED)} code0 {_quoted(CLOSE)}" if names else ""
+    lines = [f"start: {_quoted(OPEN)} ({_quoted(ACCEPTED)}{refused})"]
     for number, name in enumerate(names):
         later = number + 1 < len(names)
         more = f" ({_quoted(SEPARATOR)} code{number + 1})? | code{number + 1}" if later else ""

@@ -30,11 +30,11 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     Attributes:
       tokens: ids, the opening of the answer included.
-      slots: rules told in it.
+      names: what the answer may name.
     """
 
     tokens: Sequence[int]
-    slots: tuple[str, ...] = ()
+    names: tuple[str, ...]
 
 
 def write_answers(
@@ -97,7 +97,7 @@ def _write(model: Any, prompts: Sequence[Prompt], constraint: Constraint, pad: i
     import torch
 
     device = model.device
-    rows = [_Row(constraint.begin(prompt.slots)) for prompt in prompts]
+    rows = [_Row(constraint.begin(prompt.names)) for prompt in prompts]
     ids, mask = padded([prompt.tokens for prompt in prompts], pad)
     ids, mask = ids.to(device), mask.to(device)
     with torch.inference_mode():

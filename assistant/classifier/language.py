@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from assistant.classifier.answers import OPEN, SLOTS, AnswerForm, answer_form
+from assistant.classifier.answers import OPEN, AnswerForm, answer_form
 from assistant.classifier.bases import load_model, new_model, opening, save_model
 from assistant.classifier.calibration import Calibration, calibrate
+from assistant.classifier.comments import Comments
 from assistant.classifier.constraint import Constraint, Grammar, LabelTrie
 from assistant.classifier.decoding import Prompt, Written, write_answers
-from assistant.classifier.notes import NOTHING, Note, Told, draw_notes, retrieve
+from assistant.classifier.notes import NOTHING, Note, Told, draw_notes, place_of, retrieve
 from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.record import Record, read_record, write_record
 from assistant.classifier.tokenizer import ANSWER, add_codes, encode
-from assistant.classifier.training import Course, Lesson, Mark, train
+from assistant.classifier.training import Course, Lesson, train
 
 Decoding: TypeAlias = Literal["labels", "grammar"]
 RESERVED = 0.12
@@ -37,8 +37,8 @@ class LanguageModel:
     Args:
       recipe: how it is made.
       titles: code -> title of its rule, for labels in words.
-      notes: rules that training prompts tell, by error code.
-      comments: fills in the sentences: codes, text -> comment.
+      notes: the rules, by error code: which codes a kind can have, the cards, what training prompts tell.
+      comments: the sentences of the codes.
       course: checkpoints and reports of the training; its budget is that of `fit`.
     """
 
@@ -48,7 +48,7 @@ class LanguageModel:
         *,
         titles: Mapping[str, str] | None = None,
         notes: Mapping[str, Note] | None = None,
-        comments: Callable[[Sequence[str], str], str] | None = None,
+        comments: Comments | None = None,
         course: Course | None = None,
     ) -> None:
         self.recipe = recipe or Recipe()
@@ -86,15 +86,16 @@ class LanguageModel:
         Raises:
           UserError: packages are missing, or the base cannot be opened.
         """
-        codes = sorted({code for example in (*train, *valid) for code in example.codes})
-        notes = [note.text for note in self.notes.values()] if self.recipe.told else []
+        codes = sorted({code for example in (*train, *valid) for code in example.codes} | self._card_codes())
+        notes = [note.text(kind) for note in self.notes.values() for kind in note.facts] if self.recipe.told else []
         self._model, self._tokenizer = new_model(self.recipe, [*(e.text(self.form) for e in train), *notes], codes)
         self._answers = answer_form(self.recipe.labels, codes, self.titles)
         self._learn(train, valid, budget or 1200.0)
 
     def update(self, train: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
         """Learn more, new codes too, from where the model is; old messages among `train` keep the old codes alive."""
-        codes = sorted({code for example in (*train, *valid) for code in example.codes} | set(self._answers.names))
+        seen = {code for example in (*train, *valid) for code in example.codes}
+        codes = sorted(seen | self._card_codes() | set(self._answers.names))
         if self.recipe.labels == "token":
             add_codes(self._tokenizer, codes)
             if len(self._tokenizer) > self._model.get_input_embeddings().weight.shape[0]:
@@ -126,7 +127,7 @@ class LanguageModel:
         """The answers as they are written, under the constraint in force."""
         notes = list(told) or [NOTHING] * len(texts)
         prompts = [
-            Prompt(tokens=self._prompt(text, one), slots=tuple(one.slots))
+            Prompt(tokens=self._prompt(text, one), names=self._names(text, one))
             for text, one in zip(texts, notes, strict=True)
         ]
         return write_answers(self._model, prompts, self._constraint(), pad=self._pad)
@@ -146,8 +147,9 @@ class LanguageModel:
         record = replace(
             self.record,
             recipe=self.recipe,
+            form=self.form,
             answers=self._answers,
-            labels=tuple(self.record.labels),
+            comments=self.comments.templates if self.comments else self.record.comments,
             calibration=self.calibration,
         )
         write_record(folder, record)
@@ -160,15 +162,14 @@ class LanguageModel:
         """
         self.record = read_record(folder)
         self.recipe, self._answers = self.record.recipe, self.record.answers
-        self.calibration = self.record.calibration
+        self.calibration, self.comments = self.record.calibration, Comments(self.record.comments)
         self._model, self._tokenizer = load_model(self.recipe, folder, trainable=True)
         self._model.eval()
         self._constraints = {}
 
     def _learn(self, examples: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
-        began = time.monotonic()
-        seen = {example.codes for example in examples} | {tuple(label) for label in self.record.labels}
-        self.record = replace(self.record, recipe=self.recipe, labels=tuple(sorted(seen)))
+        began = self.course.clock()
+        self.record = replace(self.record, recipe=self.recipe, places=self._places(examples))
         self._constraints = {}
         draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
         known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
@@ -177,7 +178,7 @@ class LanguageModel:
 
         def lessons(epoch: int) -> list[Lesson]:
             chance = random.Random(f"notes {self.recipe.seed} {epoch}")  # noqa: S311 - a sample
-            return [self._lesson(example, chance) for example in examples]
+            return [*(self._lesson(example, chance) for example in examples), *self._cards()]
 
         def check() -> float:
             return self._exact(checked)
@@ -194,7 +195,7 @@ class LanguageModel:
         )
         sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
         self.calibration = self._calibrated(sample)
-        self.record = self.record.after(marks, self.calibration, examples, valid, time.monotonic() - began)
+        self.record = self.record.after(marks, self.calibration, examples, valid, self.course.clock() - began)
 
     def _calibrated(self, examples: Sequence[Example]) -> Calibration:
         written = self.write([example.text(self.form) for example in examples]) if examples else []
@@ -214,6 +215,37 @@ class LanguageModel:
         answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
         return Lesson(prompt=self._prompt(text, told), answer=answer)
 
+    def _card_codes(self) -> set[str]:
+        return set(self.notes) if self.recipe.cards else set()
+
+    def _cards(self) -> list[Lesson]:
+        """The rules as messages that break nothing else."""
+        if not self.recipe.cards:
+            return []
+        found = []
+        for note in self.notes.values():
+            if note.code in self._answers.names:
+                pieces = self._answers.pieces([note.code])
+                answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
+                found += [Lesson(prompt=self._prompt(card, NOTHING), answer=answer) for card in note.cards()]
+        return found
+
+    def _places(self, examples: Sequence[Example]) -> dict[str, tuple[str, ...]]:
+        """Market and kind -> the codes that its messages can have: those of its rules, and those that were seen."""
+        found = {place: set(codes) for place, codes in self.record.places.items()}
+        for example in examples:
+            found.setdefault(f"{example.market} {example.kind}", set()).update(example.codes)
+        for note in self.notes.values():
+            for market in note.markets:
+                for kind in note.facts if note.code in self._answers.names else ():
+                    found.setdefault(f"{market} {kind}", set()).add(note.code)
+        return {place: tuple(sorted(codes)) for place, codes in sorted(found.items())}
+
+    def _names(self, text: str, told: Told) -> tuple[str, ...]:
+        """What an answer about a text may name; every code where its market and kind are not known."""
+        codes = self.record.places.get(" ".join(place_of(text)), self._answers.codes)
+        return (*sorted(told.slots), *(self._answers.names[code] for code in codes if code in self._answers.names))
+
     def _prompt(self, text: str, told: Told) -> list[int]:
         notes = encode(self._tokenizer, told.text) if told.text else []
         ids = encode(self._tokenizer, text)[: self.recipe.max_tokens]
@@ -227,11 +259,6 @@ class LanguageModel:
     def _constraint(self) -> Constraint:
         if self.decoding not in self._constraints:
             self._constraints[self.decoding] = (
-                Grammar(self._tokenizer, self._answers)
-                if self.decoding == "grammar"
-                else LabelTrie(self._tokenizer, self._answers, self.record.labels)
+                Grammar(self._tokenizer) if self.decoding == "grammar" else LabelTrie(self._tokenizer)
             )
         return self._constraints[self.decoding]
-
-
-__all__ = ["SLOTS", "Decoding", "LanguageModel", "Mark"]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from assistant.classifier.answers import SLOTS
-from assistant.classifier.facts import atom_name, atoms
+from assistant.classifier.facts import atom_name, atoms, reads_of
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.rule import Rule
+from energycomm.engine.terms import Condition
 
 AT_ONCE = 2
 """Rules that one prompt tells at most."""
@@ -25,13 +25,27 @@ class Note(Struct, frozen=True, kw_only=True):
 
     Attributes:
       code: its error code.
-      scope: beginnings of the texts that it may concern: market and kind, `FR MeterReading`.
-      text: what is said of it.
+      markets: markets whose messages it judges.
+      facts: kind -> the facts that speak against a message of that kind when it violates the rule.
+      sentence: what the catalogue says.
     """
 
     code: str
-    scope: tuple[str, ...]
-    text: str
+    markets: tuple[str, ...]
+    facts: dict[str, str]
+    sentence: str
+
+    def concerns(self, market: str, kind: str) -> bool:
+        """Whether it judges messages of a market and kind."""
+        return market in self.markets and kind in self.facts
+
+    def text(self, kind: str) -> str:
+        """What is said of it beside a message of a kind."""
+        return f"{self.facts[kind]} : {self.sentence}"
+
+    def cards(self) -> list[str]:
+        """The shortest messages that violate it, one for each market and kind: their facts and nothing else."""
+        return [f"{market} {kind} | facts {facts}" for market in self.markets for kind, facts in self.facts.items()]
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -75,34 +89,37 @@ def notes_of(catalogue: Catalogue, markets: Sequence[str], codes: Iterable[str] 
             continue
         if rule.error_code in found or (wanted is not None and rule.error_code not in wanted):
             continue
-        held = [m for m in markets if rule.market in (m, "common") and rule.judges_market(m)]
-        scope = tuple(f"{market} {kind}" for market in held for kind in rule.applies_to)
-        if scope:
-            found[rule.error_code] = Note(code=rule.error_code, scope=scope, text=note_text(rule))
+        held = tuple(m for m in markets if rule.market in (m, "common") and rule.judges_market(m))
+        if held:
+            facts = {kind: " ".join(_facts(*rule.conditions[kind])) for kind in rule.applies_to}
+            found[rule.error_code] = Note(code=rule.error_code, markets=held, facts=facts, sentence=rule.sentence)
     return found
 
 
-def note_text(rule: Rule) -> str:
-    """A rule in words: what speaks against a message, as the facts of texts name it, and its sentence."""
-    facts: dict[str, None] = {}
-    for trigger in rule.triggers.values():
-        facts.update(dict.fromkeys(atom_name(atom, wanted) for atom, wanted in atoms(trigger)))
-    return f"{' '.join(facts)} : {rule.sentence}"
+def _facts(scope: Condition, violation: Condition) -> list[str]:
+    """The facts that texts show of a condition: those of the violation, and those of the scope that ask the history."""
+    found: dict[str, None] = {}
+    for part, violating in ((scope, False), (violation, True)):
+        for atom, wanted in atoms(part):
+            if violating or any(read.path[0] in ("history", "previous") for read in reads_of(atom)):
+                found[atom_name(atom, wanted)] = None
+    return list(found)
 
 
-def tell(notes: Sequence[Note], slots: Sequence[str] = SLOTS) -> Told:
+def tell(notes: Sequence[Note], kind: str, slots: Sequence[str] = SLOTS) -> Told:
     """The notes under slots, in their order."""
     named = list(zip(slots, notes, strict=False))
-    text = " ".join(f"{slot} {note.text} |" for slot, note in named)
+    text = " ".join(f"{slot} {note.text(kind)} |" for slot, note in named)
     return Told(text=text, slots={slot: note.code for slot, note in named})
 
 
 def retrieve(notes: Mapping[str, Note], text: str) -> Told:
-    """Tell the rules that concern a text: of its market and kind, those that share most words with it."""
+    """Tell the rules that concern a text: of its market and kind, those that share most facts with it."""
+    market, kind = place_of(text)
     words = set(text.split())
-    near = [note for note in notes.values() if any(text.startswith(scope + " ") for scope in note.scope)]
-    near.sort(key=lambda note: (-len(words & set(note.text.split())), note.code))
-    return tell(near[:AT_ONCE])
+    near = [note for note in notes.values() if note.concerns(market, kind)]
+    near.sort(key=lambda note: (-len(words & set(note.facts[kind].split())), note.code))
+    return tell(near[:AT_ONCE], kind)
 
 
 def draw_notes(notes: Mapping[str, Note], text: str, codes: Sequence[str], share: float, draw: random.Random) -> Told:
@@ -117,7 +134,8 @@ def draw_notes(notes: Mapping[str, Note], text: str, codes: Sequence[str], share
     """
     if draw.random() >= share:
         return NOTHING
-    near = [note for note in notes.values() if any(text.startswith(scope + " ") for scope in note.scope)]
+    market, kind = place_of(text)
+    near = [note for note in notes.values() if note.concerns(market, kind)]
     broken = [note for note in near if note.code in codes]
     chosen: list[Note] = []
     if broken and draw.random() < 0.6:
@@ -126,4 +144,10 @@ def draw_notes(notes: Mapping[str, Note], text: str, codes: Sequence[str], share
     while others and len(chosen) < draw.randint(1, AT_ONCE):
         chosen.append(others.pop(draw.randrange(len(others))))
     draw.shuffle(chosen)
-    return tell(chosen, draw.sample(SLOTS, len(chosen)))
+    return tell(chosen, kind, draw.sample(SLOTS, len(chosen)))
+
+
+def place_of(text: str) -> tuple[str, str]:
+    """Market and kind of a serialised message: its first two words."""
+    market, kind, *_ = [*text.split(" ", 2), "", ""]
+    return market, kind

@@ -26,13 +26,14 @@ class Recipe(Struct, frozen=True, kw_only=True):
       rank, alpha, dropout: of LoRA on another base.
       four_bit: QLoRA: the other base in 4 bits (nf4).
       checkpointing: activations are worked out twice instead of kept: less memory, more time.
-      learning_rate: at its height, of AdamW; 0 takes 2e-3 for our own base, 2e-4 for another.
+      learning_rate: at its height, of AdamW; 0 takes 3e-3 for our own base, 2e-4 for another.
       warm_up: share of the training in which the rate rises.
       batch, accumulation: messages in a step, and steps that are added up before the weights change.
       max_tokens: of a text; longer ones are cut at the end.
       epochs: passes over the messages at most.
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
+      cards: every rule is learnt as a short message of nothing but the facts that break it, beside the real ones.
       told: share of messages whose prompt tells rules by slot: that is how a model learns to use a rule's sentence.
       seed: of weights, order and dropout.
       threads: of PyTorch; 0 leaves them as they are.
@@ -41,8 +42,8 @@ class Recipe(Struct, frozen=True, kw_only=True):
     base: str = OWN
     form: Form = "facts"
     labels: LabelForm = "token"
-    hidden: int = 160
-    layers: int = 3
+    hidden: int = 128
+    layers: int = 2
     heads: int = 4
     vocabulary: int = 4096
     rank: int = 16
@@ -54,10 +55,11 @@ class Recipe(Struct, frozen=True, kw_only=True):
     warm_up: float = 0.05
     batch: int = 16
     accumulation: int = 1
-    max_tokens: int = 512
+    max_tokens: int = 192
     epochs: int = 100
     patience: int = 5
     evaluations: int = 16
+    cards: bool = True
     told: float = 0.0
     seed: int = 0
     threads: int = 0
@@ -70,7 +72,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     @property
     def rate(self) -> float:
         """The learning rate that is taken."""
-        return self.learning_rate or (2e-3 if self.own else 2e-4)
+        return self.learning_rate or (3e-3 if self.own else 2e-4)
 
 
 def read_recipe(content: dict[str, Any]) -> Recipe:

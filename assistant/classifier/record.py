@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assistant.classifier.answers import AnswerForm
 from assistant.classifier.calibration import Calibration
-from assistant.classifier.port import Example
+from assistant.classifier.port import Example, Form
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.training import Mark
 from energycomm.errors import UserError
@@ -27,9 +27,11 @@ class Record(Struct, frozen=True, kw_only=True):
 
     Attributes:
       kind: what can open it.
+      form: of the texts that it reads.
       recipe: how it was made; the base model is named there.
+      comments: error code -> template of its sentence.
       answers: how it writes its answers, and the closed list of codes.
-      labels: label sets that were seen in training.
+      places: market and kind -> codes that its messages can have.
       calibration: of its probabilities, with its threshold and calibration error.
       data: hash of the data set it was trained on.
       rules_versions: rules that judged its examples.
@@ -41,9 +43,11 @@ class Record(Struct, frozen=True, kw_only=True):
     """
 
     kind: str = KIND
+    form: Form = "facts"
     recipe: Recipe = Recipe()
+    comments: dict[str, str] = {}
     answers: AnswerForm = AnswerForm(form="token", names={})
-    labels: tuple[tuple[str, ...], ...] = ()
+    places: dict[str, tuple[str, ...]] = {}
     calibration: Calibration = Calibration()
     data: str = ""
     rules_versions: tuple[str, ...] = ()

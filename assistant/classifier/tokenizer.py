@@ -12,8 +12,8 @@ PAD, START, ANSWER = "<pad>", "<s>", "<answer>"
 MARKS = (PAD, START, ANSWER)
 """Padding, the beginning of a text, and where the answer begins."""
 
-PIECES_PATTERN = r" ?[^\s\d]+| ?\d{1,3}|\s+"
-"""A piece is a word with the space before it, or up to three digits: long numbers are cut."""
+PIECES_PATTERN = r" ?[\w.~(),-]+=(?!=)| ?(?=[^\s=]*[A-Za-z(])\S+| ?\d{1,3}| ?[^\s\d]+|\s+"
+"""A piece is the name of a field with its sign, a fact or a code whole, up to three digits of a number, or signs."""
 
 
 def train_tokenizer(texts: Iterable[str], codes: Sequence[str] = (), size: int = 2048) -> Any:

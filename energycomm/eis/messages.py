@@ -168,16 +168,18 @@ def current_codes(connection: Connection, message_ids: Sequence[int]) -> dict[in
 def effect_of(table: Table, row: RowMapping) -> Effect:
     """A row of a domain table, its JSON decoded; the values of a series are only counted."""
     content: dict[str, Any] = {}
-    for name, value in row.items():
+    for column, value in row.items():
+        # The library's names are a subclass of text, which no JSON encoder takes.
+        name = str(column)
         if name in ("id", "access_point_id", "at") or value is None:
             continue
         if name == "positions":
             content[name] = len(msgspec.json.decode(value))
         elif name in JSON_COLUMNS:
-            content[str(name)] = msgspec.json.decode(value)
+            content[name] = msgspec.json.decode(value)
         else:
-            content[str(name)] = instant(value) if str(name).endswith("_at") else value
-    return Effect(table=table.name, id=row["id"], at=instant(row["at"]), content=content)
+            content[name] = instant(value) if name.endswith("_at") else value
+    return Effect(table=str(table.name), id=row["id"], at=instant(row["at"]), content=content)
 
 
 def _summaries() -> Select[Any]:

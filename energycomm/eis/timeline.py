@@ -123,7 +123,7 @@ def _known(connection: Connection, point_id: int, span: Span) -> list[Entry]:
         rows = connection.execute(domain_query(table, point_id, span)).mappings().all()
         for effect in (effect_of(table, row) for row in reversed(rows)):
             message_id = effect.content.pop("message_id")
-            entries.append(Entry(at=effect.at, what=table.name, message_id=message_id, content=effect.content))
+            entries.append(Entry(at=effect.at, what=effect.table, message_id=message_id, content=effect.content))
     return entries
 
 

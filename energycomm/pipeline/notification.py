@@ -9,7 +9,7 @@ of it waits.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, Protocol
 
@@ -204,6 +204,26 @@ def take_up(store: Store) -> int:
         return tx.driver.run("UPDATE outbox SET next_at = NULL WHERE state = 'sending'")
 
 
+def pull(store: Store, limit: int) -> list[Notification]:
+    """Give what is due to a back office that fetches it; what it does not acknowledge in time is given again.
+
+    Args:
+      store: the EIS.
+      limit: notifications at most.
+    """
+    return _take(store, now_micros(), limit)
+
+
+def acknowledge(store: Store, ids: Sequence[int]) -> list[int]:
+    """The back office has these notifications; those of the ids that were not acknowledged before."""
+    sql = (
+        "UPDATE outbox SET state = 'sent', attempts = attempts + 1, next_at = NULL, last_error = NULL "
+        "WHERE id = ? AND state IN ('pending', 'sending', 'dead')"
+    )
+    with store.transaction() as tx:
+        return [number for number in dict.fromkeys(ids) if tx.driver.run(sql, (number,))]
+
+
 class OutboxRow(NamedTuple):
     """A notification as it stands."""
 
@@ -217,12 +237,14 @@ class OutboxRow(NamedTuple):
     last_error: str | None
 
 
-def list_outbox(store: Store, state: str | None = None, limit: int = 50) -> list[OutboxRow]:
-    """Notifications, the newest first; those of one state only when it is named."""
+def list_outbox(store: Store, state: str | None = None, limit: int = 50, before: int | None = None) -> list[OutboxRow]:
+    """Notifications, the newest first; those of one state only when it is named, of smaller ids than `before`."""
     columns = "id, message_id, event, at, state, attempts, next_at, last_error"
-    where, values = ("WHERE state = ?", (state, limit)) if state else ("", (limit,))
+    asked = [("state = ?", state), ("id < ?", before)]
+    where = " AND ".join(["true", *(words for words, value in asked if value is not None)])
+    values = (*(value for _, value in asked if value is not None), limit)
     # The columns are those above.
-    sql = f"SELECT {columns} FROM outbox {where} ORDER BY id DESC LIMIT ?"  # noqa: S608
+    sql = f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608
     with reading(store.engine) as connection:
         return [OutboxRow._make(row) for row in driver_of(connection).rows(sql, values)]
 

@@ -19,7 +19,8 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from energycomm.config import Config
-from energycomm.webservice import health, problems, signin
+from energycomm.webservice import api, health, problems, signin
+from energycomm.webservice.answers import document
 from energycomm.webservice.identity import ToLogin, login_address
 from energycomm.webservice.services import Services
 from energycomm.webservice.shield import Shield
@@ -65,6 +66,8 @@ def make_app(config: Config) -> FastAPI:
     app.add_middleware(Shield, body_bytes=config.web.body_bytes)
     app.include_router(health.router)
     app.include_router(signin.router)
+    app.include_router(api.router)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]
     if importlib.util.find_spec(CONSOLE) is not None:
         mount = getattr(importlib.import_module(CONSOLE), "mount", None)
         if mount is not None:

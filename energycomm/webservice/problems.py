@@ -33,6 +33,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "API_NOT_FOUND": (404, "There is no such thing."),
     "API_METHOD": (405, "This method is not for this address."),
     "API_CONFLICT": (409, "This was done before, or stands against what is there."),
+    "API_CHANGED": (412, "It was changed since it was seen."),
     "API_TOO_LARGE": (413, "The body is too large."),
     "API_MEDIA_TYPE": (415, "The body is in a form that is not understood."),
     "API_INVALID": (422, "Something in the request is wrong; every mistake is listed."),

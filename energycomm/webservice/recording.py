@@ -63,7 +63,7 @@ class RecordedRoute(APIRoute):
             request.app.state.services.store,
             person,
             action,
-            f"{request.method} {self.path}",
+            f"{request.method} {request.url.path}",
             subject=subject,
             status=status,
             address=address_of(request),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from fastapi import Request
@@ -12,8 +13,13 @@ from energycomm.config import Config
 from energycomm.eis.database import connect, opened
 from energycomm.eis.migrations import require_current
 from energycomm.eis.store import Store
+from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.outbound import Outbound
 from energycomm.webservice.limits import RateLimit
+
+BACKGROUND = 2
+"""Threads for what takes longer than a request."""
 
 
 class Services:
@@ -45,6 +51,8 @@ class Services:
         self.failures = RateLimit(config.web.failures_per_minute)
         self._lock = threading.Lock()
         self._gateway: Gateway | None = None
+        self._own = threading.local()
+        self._background: ThreadPoolExecutor | None = None
 
     @property
     def gateway(self) -> Gateway:
@@ -58,6 +66,32 @@ class Services:
                 self._gateway = Gateway(self.config, self.store)
             return self._gateway
 
+    def writer(self) -> BatchWriter:
+        """The Kernel for the thread that asks: the checker of Kernel XML belongs to one thread."""
+        made: BatchWriter | None = getattr(self._own, "writer", None)
+        if made is None:
+            gateway = self.gateway
+            made = BatchWriter(gateway.engine, gateway.rules_version_id, self.config.quarantine_days)
+            self._own.writer = made
+        return made
+
+    def outbound(self) -> Outbound:
+        """What takes in requests to the market, for the thread that asks."""
+        made: Outbound | None = getattr(self._own, "outbound", None)
+        if made is None:
+            gateway = self.gateway
+            made = Outbound(self.store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+            self._own.outbound = made
+        return made
+
+    @property
+    def background(self) -> ThreadPoolExecutor:
+        """Threads for what takes longer than a request; what they do is on record in the store."""
+        with self._lock:
+            if self._background is None:
+                self._background = ThreadPoolExecutor(BACKGROUND, thread_name_prefix="web-background")
+            return self._background
+
     @contextmanager
     def rehearsing(self) -> Iterator[Store]:
         """A store of one's own for dry runs.
@@ -69,7 +103,9 @@ class Services:
             yield Store(engine)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Wait for what is done in the background, and close the connections."""
+        if self._background is not None:
+            self._background.shutdown(wait=True, cancel_futures=True)
         self.store.engine.dispose()
 
 

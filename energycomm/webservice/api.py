@@ -1,0 +1,41 @@
+"""The API, version 1: the routes of every subject under /api/v1.
+
+Within a version nothing is taken away and nothing changes its meaning; fields and routes are added.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends
+
+from energycomm.webservice.identity import identify
+from energycomm.webservice.routes import (
+    access_points,
+    administration,
+    campaigns,
+    corrections,
+    injections,
+    messages,
+    notifications,
+    operation,
+    requests,
+    rules,
+    tickets,
+)
+
+PREFIX = "/api/v1"
+
+router = APIRouter(prefix=PREFIX, dependencies=[Depends(identify)])
+for _subject in (
+    messages,
+    access_points,
+    injections,
+    requests,
+    notifications,
+    campaigns,
+    tickets,
+    corrections,
+    rules,
+    operation,
+    administration,
+):
+    router.include_router(_subject.router)

@@ -1,0 +1,187 @@
+"""What is known of an access point, subject by subject: contracts, readings, charges; and how it stands now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+from sqlalchemy import BigInteger, Table, literal, select, tuple_
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.message_parts import Effect
+from energycomm.eis.messages import effect_of
+from energycomm.eis.store import NEVER, Store
+from energycomm.kernel.instants import instant, micros
+from energycomm.pipeline.state import AccessPointState, Period, load_state
+from energycomm.webservice.pages import Page, page_of
+
+Subject = Literal[
+    "supply-periods", "contracts", "point-data", "customers", "meters", "readings", "volumes", "series", "charges"
+]
+
+SUBJECTS: dict[str, Table] = {
+    "supply-periods": tables.supply_period,
+    "contracts": tables.contract,
+    "point-data": tables.point_data,
+    "customers": tables.customer,
+    "meters": tables.meter,
+    "readings": tables.reading,
+    "volumes": tables.volume,
+    "series": tables.series,
+    "charges": tables.grid_charge,
+}
+"""Subject of the address -> its table."""
+
+
+class SupplyPeriod(Struct, frozen=True, kw_only=True):
+    """One period of our supply; `end` None while it goes on."""
+
+    start: datetime
+    end: datetime | None
+    contract_reference: str | None
+    supplier: str | None
+    reason: str | None
+    end_reason: str | None
+
+
+class PendingRequest(Struct, frozen=True, kw_only=True):
+    """The latest known milestone of a request that concerns the access point."""
+
+    reference: str
+    state: str
+    at: datetime
+
+
+class AccessPointView(Struct, frozen=True, kw_only=True):
+    """How an access point stands after the last message that was judged.
+
+    Attributes:
+      id: its row.
+      market, identifier: the access point.
+      at: effective instant of that message; None before the first.
+      known: whether any message about it was accepted.
+      supplied: whether a period of our supply goes on.
+      periods: periods of our supply, in order.
+      tariff, power, calendar, meter, segment, connection, service_level: as last told.
+      last_reading: instant of the last reading.
+      requests: requests that concern it.
+    """
+
+    id: int
+    market: str
+    identifier: str
+    at: datetime | None
+    known: bool
+    supplied: bool
+    periods: tuple[SupplyPeriod, ...]
+    tariff: str | None
+    power: str | None
+    calendar: str | None
+    meter: str | None
+    segment: str | None
+    connection: str | None
+    service_level: str | None
+    last_reading: datetime | None
+    requests: tuple[PendingRequest, ...]
+
+
+def access_points(store: Store, identifier: str, market: str | None = None) -> list[AccessPointView]:
+    """The access points with an identifier: one a market; none when it is known nowhere.
+
+    Args:
+      store: the EIS.
+      identifier: the market's identifier.
+      market: only of this market.
+    """
+    t = tables.access_point
+    query = select(t.c.id, t.c.market, t.c.state, t.c.last_at).where(t.c.identifier == identifier).order_by(t.c.market)
+    if market is not None:
+        query = query.where(t.c.market == market)
+    with reading(store.engine) as connection:
+        rows = connection.execute(query).all()
+    return [_view(row[0], row[1], identifier, load_state(row[2]), row[3]) for row in rows]
+
+
+def _view(number: int, market: str, identifier: str, state: AccessPointState, last_at: int) -> AccessPointView:
+    # What was read at the present instant is not yet the past of the fold.
+    now_read = any(one.status == "current" and one.registers for one in state.readings)
+    last_reading = state.at if now_read else state.last_reading
+    return AccessPointView(
+        id=number,
+        market=market,
+        identifier=identifier,
+        at=None if last_at == NEVER else instant(last_at),
+        known=state.known,
+        supplied=any(period.end is None for period in state.periods),
+        periods=tuple(_period(period) for period in state.periods),
+        tariff=state.tariff,
+        power=None if state.power is None else str(state.power),
+        calendar=state.calendar,
+        meter=state.meter,
+        segment=state.segment,
+        connection=state.connection,
+        service_level=state.service_level,
+        last_reading=None if last_reading is None else instant(last_reading),
+        requests=tuple(
+            PendingRequest(reference=name, state=one.state, at=instant(one.at)) for name, one in state.requests.items()
+        ),
+    )
+
+
+def _period(period: Period) -> SupplyPeriod:
+    return SupplyPeriod(
+        start=instant(period.start),
+        end=None if period.end is None else instant(period.end),
+        contract_reference=period.reference,
+        supplier=period.supplier,
+        reason=period.reason,
+        end_reason=period.end_reason,
+    )
+
+
+def rows_of(
+    store: Store,
+    identifier: str,
+    subject: str,
+    *,
+    market: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Effect] | None:
+    """Rows of one subject of an access point, the latest instant first; None where the access point is not known.
+
+    Args:
+      store: the EIS.
+      identifier: the market's identifier.
+      subject: one of `SUBJECTS`.
+      market: only of this market.
+      since, until: only what takes effect at or after, and before.
+      limit: how many at most.
+      cursor: `next` of the page before.
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    point, table = tables.access_point, SUBJECTS[subject]
+    known = select(point.c.id).where(point.c.identifier == identifier)
+    if market is not None:
+        known = known.where(point.c.market == market)
+    at, number = table.c["at"], table.c.id
+    query = select(table).order_by(at.desc(), number.desc()).limit(limit + 1)
+    if since is not None:
+        query = query.where(at >= micros(since))
+    if until is not None:
+        query = query.where(at < micros(until))
+    if cursor is not None:
+        last_at, _, last = cursor.rpartition("_")
+        query = query.where(tuple_(at, number) < tuple_(literal(int(last_at), BigInteger), literal(int(last))))
+    with reading(store.engine) as connection:
+        ids = connection.execute(known).scalars().all()
+        if not ids:
+            return None
+        rows = connection.execute(query.where(table.c.access_point_id.in_(ids))).mappings().all()
+    return page_of([effect_of(table, row) for row in rows], limit, lambda one: f"{micros(one.at)}_{one.id}")

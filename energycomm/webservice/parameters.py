@@ -1,0 +1,88 @@
+"""What the routes take: numbers, identifiers, periods, cursors; each bounded, so that nothing odd reaches the store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Path, Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+
+from energycomm.webservice.identity import require
+from energycomm.webservice.roles import Person, Role, Scope
+from energycomm.webservice.services import Services, services
+
+LARGEST = (1 << 63) - 1
+
+
+def _printable(value: str) -> str:
+    """Text that both databases can compare with: neither NUL nor half a character."""
+    if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise ValueError("holds a character that no text may hold")
+    return value
+
+
+def _aware(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value
+
+
+Words = Annotated[str, AfterValidator(_printable)]
+Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+Cursor = Annotated[Words | None, Query(max_length=60, description="Go on where a former answer ended: its `next`.")]
+Code = Annotated[Words | None, Query(max_length=40, description="Only with this error code: FR-R03.")]
+AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
+Market = Annotated[Words | None, Query(max_length=2, description="Only of this market: FR.")]
+Since = Annotated[
+    Annotated[datetime, AfterValidator(_aware)] | None,
+    Query(description="At or after this instant; UTC where it names no offset."),
+]
+Until = Annotated[
+    Annotated[datetime, AfterValidator(_aware)] | None,
+    Query(description="Before this instant; UTC where it names no offset."),
+]
+Identifier = Annotated[Words, Path(max_length=40, description="Identifier of the access point: PRM, EAN.")]
+Key = Annotated[
+    Words | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=100,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key with the same content has no second effect; with other content it is refused (409).",
+    ),
+]
+Shared = Annotated[Services, Depends(services)]
+
+READERS = (Role.BACK_OFFICE, Role.CONSULTANT)
+"""Who sees the content of messages."""
+
+Reader = Annotated[Person, Depends(require(*READERS))]
+Consultant = Annotated[Person, Depends(require(Role.CONSULTANT))]
+Corrector = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
+Requester = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.REQUEST))]
+Notified = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.NOTIFY))]
+Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
+Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR, scope=Scope.ADMINISTER))]
+Anyone = Annotated[Person, Depends(require())]
+
+
+class Body(BaseModel):
+    """What is sent: nothing but the fields that are declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_odd_text(cls, value: Any) -> Any:
+        stack = [value]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, str):
+                _printable(one)
+            elif isinstance(one, dict):
+                stack += [*one.keys(), *one.values()]
+            elif isinstance(one, list):
+                stack += one
+        return value

@@ -1,0 +1,89 @@
+"""Access points: how they stand, what happened, and their contracts, readings and charges."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from energycomm.eis.message_parts import Effect
+from energycomm.eis.timeline import Timeline, timelines
+from energycomm.webservice.answers import described, tagged
+from energycomm.webservice.domain import AccessPointView, Subject, access_points, rows_of
+from energycomm.webservice.pages import Page
+from energycomm.webservice.parameters import Cursor, Identifier, Limit, Market, Reader, Shared, Since, Until
+from energycomm.webservice.problems import not_found
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.messages import bad_cursor
+
+router = APIRouter(prefix="/access-points", tags=["access points"], route_class=RecordedRoute)
+
+
+@router.get("/{identifier}", summary="How an access point stands", responses=described(list[AccessPointView]))
+def show(request: Request, shared: Shared, _: Reader, identifier: Identifier, market: Market = None) -> Response:
+    """One entry a market that knows the identifier."""
+    about(request, f"access point {identifier}")
+    found = access_points(shared.store, identifier, market.upper() if market else None)
+    if not found:
+        raise not_found("access point", "identifier", identifier)
+    return tagged(request, found)
+
+
+@router.get("/{identifier}/timeline", summary="What happened", responses=described(list[Timeline]))
+def timeline(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    identifier: Identifier,
+    market: Market = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, Query(ge=1, le=5000, description="How many of each kind, the latest.")] = 500,
+) -> Response:
+    """Messages, refused CH messages and what they did, in time order; one timeline a market."""
+    about(request, f"access point {identifier}")
+    found = timelines(
+        shared.store.engine,
+        identifier,
+        market=market.upper() if market else None,
+        since=since,
+        until=until,
+        limit=limit,
+    )
+    if not found:
+        raise not_found("access point", "identifier", identifier)
+    return tagged(request, found)
+
+
+@router.get("/{identifier}/{subject}", summary="Contracts, readings, charges, ...", responses=described(Page[Effect]))
+def subject_rows(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    identifier: Identifier,
+    subject: Annotated[Subject, Path(description="What of it.")],
+    market: Market = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """The rows of one subject, the latest instant first. Of a series the number of its values is told."""
+    about(request, f"access point {identifier} {subject}")
+    try:
+        found = rows_of(
+            shared.store,
+            identifier,
+            subject,
+            market=market.upper() if market else None,
+            since=since,
+            until=until,
+            limit=limit,
+            cursor=cursor,
+        )
+    except (ValueError, OverflowError):
+        raise bad_cursor(cursor) from None
+    if found is None:
+        raise not_found("access point", "identifier", identifier)
+    return tagged(request, found)

@@ -1,0 +1,176 @@
+"""Campaigns: a correction script run over many messages, in the background; watched, approved, stopped, undone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import structlog
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from msgspec import Struct
+from pydantic import Field
+
+from energycomm.correction import campaign
+from energycomm.correction.campaign import CampaignRecord, ItemRecord
+from energycomm.errors import UserError
+from energycomm.webservice.answers import answer, described, tagged
+from energycomm.webservice.idempotency import once
+from energycomm.webservice.parameters import Consultant, Corrector, Key, Number, Shared
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.corrections import Reason, Trial, find_script, tried_out
+from energycomm.webservice.services import Services
+
+router = APIRouter(prefix="/corrections/campaigns", tags=["corrections"], route_class=RecordedRoute)
+log = structlog.get_logger()
+
+
+class CampaignDetail(Struct, frozen=True, kw_only=True):
+    """A campaign, and what it did message by message."""
+
+    campaign: CampaignRecord
+    items: tuple[ItemRecord, ...]
+
+
+class Campaign(Trial):
+    """A campaign to be run."""
+
+    script: str = Field(min_length=1, max_length=80, description="Name of the script.")
+    why: Reason
+    propose: bool = Field(default=False, description="Only record it; a colleague approves it before it is run.")
+
+
+@router.get("", summary="Campaigns", responses=described(list[CampaignRecord]))
+def search(
+    request: Request,
+    shared: Shared,
+    _: Consultant,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+) -> Response:
+    """The newest first."""
+    return tagged(request, campaign.campaigns(shared.store, limit=limit))
+
+
+@router.get("/{number}", summary="One campaign", responses=described(CampaignDetail))
+def show(
+    request: Request,
+    shared: Shared,
+    _: Consultant,
+    number: Number,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="How many messages at most.")] = 1000,
+) -> Response:
+    """How far it is, and what it did; its `state` is `done` at its end."""
+    record = find(shared, number)
+    items = campaign.items_of(shared.store, number, limit)
+    return tagged(request, CampaignDetail(campaign=record, items=tuple(items)))
+
+
+@router.post(
+    "",
+    summary="Run a script over messages",
+    status_code=202,
+    responses=described(CampaignRecord, "It is on its way: look at it until it is done.", 202),
+)
+def create(request: Request, shared: Shared, person: Corrector, body: Campaign, key: Key = None) -> Response:
+    """The script is tried out first; what frees something and takes nothing away is done, in the background.
+
+    409 where nothing of it would free a message. Where four eyes are asked for, it waits for a colleague's approval.
+    """
+    about(request, f"script {body.script}")
+    found = find_script(shared, body.script)
+
+    def do() -> Response:
+        with shared.rehearsing() as store:
+            tried = tried_out(shared, store, found, body)
+        if not tried.useful:
+            raise Problem("API_CONFLICT", f"Nothing to do: {tried}.", advice="Look at the preview.")
+        number = campaign.start(
+            shared.store,
+            found,
+            tried.useful,
+            by=person.name,
+            why=body.why,
+            parameters=found.values(body.parameters),
+            selected=tried.selected,
+        )
+        if not body.propose and not shared.config.correction.four_eyes:
+            in_background(shared, number)
+        record = campaign.show(shared.store, number)
+        return answer(record, 202, {"Location": f"/api/v1/corrections/campaigns/{number}"})
+
+    return once(request, shared.store, person, key, body.model_dump_json().encode(), do)
+
+
+@router.post("/{number}/approve", summary="Agree to a campaign", responses=described(CampaignRecord))
+def approve(shared: Shared, person: Corrector, number: Number) -> Response:
+    """Somebody else than who proposed it; it is run at once."""
+    record = find(shared, number)
+    if record.by == person.name:
+        raise Problem("API_FORBIDDEN", "A campaign is approved by somebody else.", advice="Ask a colleague.")
+    if record.state != "planned":
+        raise _late(record)
+    campaign.approve(shared.store, number, person.name)
+    in_background(shared, number)
+    return answer(campaign.show(shared.store, number))
+
+
+@router.post(
+    "/{number}/run",
+    summary="Go on with a campaign",
+    status_code=202,
+    responses=described(CampaignRecord, "It is on its way.", 202),
+)
+def go_on(shared: Shared, _: Corrector, number: Number) -> Response:
+    """What is left of one that was cancelled or cut off; what was done is never done again."""
+    record = find(shared, number)
+    if record.state in ("done", "undone"):
+        raise _late(record)
+    if shared.config.correction.four_eyes and record.approved_by is None:
+        raise Problem("API_CONFLICT", f"Campaign {number} waits for the approval of a colleague.", target="number")
+    in_background(shared, number)
+    return answer(campaign.show(shared.store, number), 202)
+
+
+@router.post("/{number}/cancel", summary="Stop a campaign", responses=described(CampaignRecord))
+def cancel(shared: Shared, _: Corrector, number: Number) -> Response:
+    """After the access point it is at."""
+    record = find(shared, number)
+    if record.state not in ("planned", "running"):
+        raise _late(record)
+    return answer(campaign.cancel(shared.store, number))
+
+
+@router.post("/{number}/undo", summary="Take a campaign back", responses=described(CampaignRecord))
+def undo(shared: Shared, person: Corrector, number: Number) -> Response:
+    """Its versions and made messages are withdrawn, and all is judged again."""
+    record = find(shared, number)
+    if record.state == "undone":
+        raise _late(record)
+    return answer(campaign.undo(shared.store, shared.writer(), number, person.name))
+
+
+def find(shared: Services, number: int) -> CampaignRecord:
+    """A campaign, or 404."""
+    found = campaign.campaigns(shared.store, number)
+    if not found:
+        raise not_found("campaign", "number", number, "GET /api/v1/corrections/campaigns lists them.")
+    return found[0]
+
+
+def in_background(shared: Services, number: int) -> None:
+    """Run what is left of a campaign in a thread. A process that dies meanwhile leaves it `running`: `run` goes on."""
+
+    def work() -> None:
+        try:
+            four_eyes = shared.config.correction.four_eyes
+            campaign.run(shared.store, shared.writer(), number, four_eyes=four_eyes)
+        except UserError as error:
+            log.error("campaign.stopped", campaign=number, error=error.message)
+        except Exception as error:
+            log.error("campaign.fault", campaign=number, exc_info=error)
+
+    shared.background.submit(work)
+
+
+def _late(record: CampaignRecord) -> Problem:
+    return Problem("API_CONFLICT", f"Campaign {record.id} is {record.state}.", target="number", value=record.state)

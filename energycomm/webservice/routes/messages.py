@@ -1,0 +1,171 @@
+"""Kernel messages: searched, shown whole, with their bytes, their verdict in words, and what caused them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from energycomm.correction.why import Why, why
+from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
+from energycomm.kernel.codec import decode, encode_json
+from energycomm.kernel.verdicts import Refusal
+from energycomm.webservice.answers import described, tagged
+from energycomm.webservice.kinship import Kinship, kinship
+from energycomm.webservice.parameters import (
+    AccessPoint,
+    Code,
+    Cursor,
+    Limit,
+    Market,
+    Number,
+    Reader,
+    Shared,
+    Since,
+    Until,
+    Words,
+)
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.rawmember import open_member
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.services import Services
+
+router = APIRouter(prefix="/messages", tags=["messages"], route_class=RecordedRoute)
+
+XML = "application/xml"
+OCTETS = "application/octet-stream"
+PIECE = 1 << 16
+
+
+@router.get("", summary="Search messages", responses=described(MessagePage))
+def search(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    access_point: AccessPoint = None,
+    code: Code = None,
+    state: Annotated[Words | None, Query(max_length=20, description="Only in this state: rejected, ...")] = None,
+    kind: Annotated[Words | None, Query(max_length=40, description="Only of this kind: MeterReading.")] = None,
+    type_: Annotated[Words | None, Query(alias="type", max_length=40, description="Only of this type: C15.")] = None,
+    market: Market = None,
+    envelope: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="Only of this envelope.")] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """Kernel messages that arrived, the newest first; `since` and `until` are about their arrival."""
+    wanted = MessageFilter(
+        access_point=access_point,
+        code=code,
+        state=state,
+        kind=kind,
+        type=type_,
+        market=market.upper() if market else None,
+        envelope=envelope,
+        since=since,
+        until=until,
+    )
+    try:
+        page = list_messages(shared.store.engine, wanted, limit=limit, cursor=cursor)
+    except (ValueError, OverflowError):
+        raise bad_cursor(cursor) from None
+    response = tagged(request, page)
+    if page.next is not None:
+        following = request.url.include_query_params(cursor=page.next)
+        response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+    return response
+
+
+def bad_cursor(cursor: str | None) -> Problem:
+    """The refusal of a cursor that is none of ours."""
+    return Problem(
+        "API_INVALID", "This is no cursor of a list.", target="cursor", value=cursor, advice="Take `next` of a page."
+    )
+
+
+@router.get("/{number}", summary="One message", responses=described(MessageDetail))
+def show(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """A message with its Kernel XML, where it came from, its verdicts, changes of state, effects and notifications."""
+    found = find(shared, number)
+    about(request, subject_of(found))
+    return tagged(request, found)
+
+
+@router.get(
+    "/{number}/kernel",
+    summary="One message as Kernel XML or JSON",
+    responses={200: {"description": "The Kernel message.", "content": {XML: {}, "application/json": {}}}},
+)
+def kernel(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """As XML, or as JSON where `Accept` asks for that."""
+    found = find(shared, number)
+    about(request, subject_of(found))
+    if "json" not in request.headers.get("accept", ""):
+        return Response(found.xml.encode(), media_type=XML)
+    message = decode(found.xml)
+    if isinstance(message, Refusal):
+        raise Problem("API_CONFLICT", f"The stored message is of an older form: {message}.", advice="Ask for XML.")
+    return Response(encode_json(message), media_type="application/json")
+
+
+@router.get(
+    "/{number}/raw",
+    summary="The file that brought a message",
+    responses={200: {"description": "Its bytes, decrypted and unpacked.", "content": {OCTETS: {}}}},
+)
+def raw(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """The member of the envelope that held the CH message, as the market wrote it; `X-Position` is the CH message."""
+    found = find(shared, number)
+    about(request, subject_of(found))
+    if found.origin is None:
+        raise Problem(
+            "API_NOT_FOUND",
+            f"Message {number} came in no envelope: it was made here.",
+            target="number",
+            value=number,
+            advice="Its Kernel XML is all there is.",
+        )
+    pieces = open_member(shared.config, shared.store, found.origin)
+    first = next(pieces, b"")
+
+    def all_of_it() -> Iterator[bytes]:
+        yield first
+        yield from pieces
+
+    headers = {"Content-Disposition": "attachment", "X-Position": str(found.origin.position)}
+    return StreamingResponse(all_of_it(), media_type=OCTETS, headers=headers)
+
+
+@router.get("/{number}/why", summary="Why a message was judged as it was", responses=described(Why))
+def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """Each rule of today that fails: what it demands, what it read, and the messages around it."""
+    gateway = shared.gateway
+    found = why(shared.store, gateway.catalogue, gateway.engine, number)
+    if found is None:
+        raise not_found("message", "number", number)
+    about(request, f"message {number} access point {found.access_point}")
+    return tagged(request, found)
+
+
+@router.get("/{number}/causes", summary="What caused a message, and what it caused", responses=described(Kinship))
+def causes(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """The message it corrects, its versions, the request it answers, its siblings, what it did, who was told."""
+    found = find(shared, number)
+    about(request, subject_of(found))
+    return tagged(request, kinship(shared.store, found))
+
+
+def find(shared: Services, number: int) -> MessageDetail:
+    """A message, or 404."""
+    found = show_message(shared.store.engine, number)
+    if found is None:
+        raise not_found("message", "number", number, "Search for it: GET /api/v1/messages.")
+    return found
+
+
+def subject_of(found: MessageDetail) -> str:
+    """Of whom a message is, for the audit."""
+    return f"message {found.summary.id} access point {found.summary.access_point}"

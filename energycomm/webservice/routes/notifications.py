@@ -1,0 +1,145 @@
+"""Notifications: what the back office is told, for those who fetch it instead of having it sent to a webhook."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from msgspec import Struct
+from pydantic import Field
+
+from energycomm.kernel.instants import instant
+from energycomm.pipeline.notification import LEASE, SECOND, OutboxRow, acknowledge, list_outbox, pull, retry
+from energycomm.webservice.answers import answer, described, tagged
+from energycomm.webservice.pages import Counted, Page, page_of
+from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared
+from energycomm.webservice.recording import RecordedRoute, about
+
+router = APIRouter(prefix="/notifications", tags=["notifications"], route_class=RecordedRoute)
+
+Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST)]], Field(min_length=1, max_length=1000)]
+
+
+class NotificationSummary(Struct, frozen=True, kw_only=True):
+    """One notification as it stands.
+
+    Attributes:
+      id: its number, which is acknowledged.
+      message_id: the Kernel message it is about.
+      event: what happened.
+      at: when.
+      state: pending, sending (given to somebody), sent (acknowledged), dead.
+      attempts: how often it was sent or acknowledged.
+      next_at: when it is given or sent again.
+      last_error: why it did not arrive.
+    """
+
+    id: int
+    message_id: int
+    event: str
+    at: datetime
+    state: str
+    attempts: int
+    next_at: datetime | None
+    last_error: str | None
+
+
+class NotifiedMessage(Struct, frozen=True, kw_only=True):
+    """The Kernel message that a notification is about; `kernel` is its Kernel XML."""
+
+    id: int
+    market: str
+    type: str
+    kind: str
+    access_point: str | None
+    effective: datetime
+    envelope: int | None
+    kernel: str
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """One notification, as a webhook is told it too.
+
+    Attributes:
+      id: its key, the same each time it is given: who knows the key has been told.
+      event: what happened.
+      at: when.
+      message: what it is about.
+    """
+
+    id: str
+    event: str
+    at: datetime
+    message: NotifiedMessage
+
+
+class Pulled(Struct, frozen=True, kw_only=True):
+    """Notifications that are given to whoever asked.
+
+    Attributes:
+      notifications: in the order in which they are to be taken in.
+      ids: their numbers, to be acknowledged.
+      seconds: what is not acknowledged within is given again.
+    """
+
+    notifications: tuple[Notice, ...]
+    ids: tuple[int, ...]
+    seconds: int
+
+
+class Acknowledgement(Body):
+    """Which notifications the back office has."""
+
+    ids: Ids = Field(description="Their numbers.")
+
+
+@router.get("", summary="Notifications as they stand", responses=described(Page[NotificationSummary]))
+def search(
+    request: Request,
+    shared: Shared,
+    _: Notified,
+    state: Annotated[Literal["pending", "sending", "sent", "dead"] | None, Query(description="Only these.")] = None,
+    limit: Limit = 50,
+    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Go on where a former answer ended.")] = None,
+) -> Response:
+    """The newest first, without content; looking at them changes nothing."""
+    rows = list_outbox(shared.store, state, limit + 1, cursor)
+    return tagged(request, page_of([_summary(row) for row in rows], limit, lambda one: one.id))
+
+
+@router.post("/pull", summary="Fetch what is due", responses=described(Pulled))
+def fetch(request: Request, shared: Shared, _: Notified, limit: Limit = 50) -> Response:
+    """Each at least once, in order for each message. What is not acknowledged is given again after some minutes."""
+    taken = pull(shared.store, limit)
+    about(request, " ".join(f"message {one.message_id}" for one in taken))
+    notices = tuple(msgspec.json.decode(one.body, type=Notice) for one in taken)
+    return answer(Pulled(notifications=notices, ids=tuple(one.id for one in taken), seconds=LEASE // SECOND))
+
+
+@router.post("/acknowledge", summary="Acknowledge", responses=described(Counted))
+def confirm(shared: Shared, _: Notified, body: Acknowledgement) -> Response:
+    """They are not given again; acknowledging twice does no harm."""
+    return answer(Counted(asked=len(body.ids), done=tuple(acknowledge(shared.store, body.ids))))
+
+
+@router.post("/retry", summary="Send dead ones again", responses=described(Counted))
+def again(shared: Shared, _: Operator, body: Acknowledgement) -> Response:
+    """Under their old keys, after they were refused too often."""
+    done = tuple(number for number in dict.fromkeys(body.ids) if retry(shared.store, [number]))
+    return answer(Counted(asked=len(body.ids), done=done))
+
+
+def _summary(row: OutboxRow) -> NotificationSummary:
+    return NotificationSummary(
+        id=row.id,
+        message_id=row.message_id,
+        event=row.event,
+        at=instant(row.at),
+        state=row.state,
+        attempts=row.attempts,
+        next_at=None if row.next_at is None else instant(row.next_at),
+        last_error=row.last_error,
+    )

@@ -1,0 +1,121 @@
+"""Requests to the market: handed in, judged, and followed to their end."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
+from energycomm.kernel.requests import OUTGOING
+from energycomm.pipeline.delivery import revive
+from energycomm.pipeline.handed import Handed
+from energycomm.pipeline.outbound import Submission
+from energycomm.webservice.answers import answer, described, one_of, tagged
+from energycomm.webservice.idempotency import once
+from energycomm.webservice.pages import Acted, Page, page_of
+from energycomm.webservice.parameters import (
+    LARGEST,
+    AccessPoint,
+    Key,
+    Limit,
+    Market,
+    Number,
+    Operator,
+    Reader,
+    Requester,
+    Shared,
+    Words,
+)
+from energycomm.webservice.problems import Mistake, Problem, mistake_of, not_found
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.roles import Person
+from energycomm.webservice.routes.injections import Sent, readable, sent_as
+from energycomm.webservice.services import Services
+
+router = APIRouter(prefix="/requests", tags=["requests"], route_class=RecordedRoute)
+
+
+@router.get("", summary="Requests to the market", responses=described(Page[RequestSummary]))
+def search(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    state: Annotated[
+        Words | None, Query(max_length=20, description="Only in this state: built, sent, done, refused, dead, ...")
+    ] = None,
+    market: Market = None,
+    access_point: AccessPoint = None,
+    limit: Limit = 50,
+    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Go on where a former answer ended.")] = None,
+) -> Response:
+    """The newest first."""
+    found = list_requests(
+        shared.store.engine,
+        state=state,
+        market=market.upper() if market else None,
+        access_point=access_point,
+        before=cursor,
+        limit=limit + 1,
+    )
+    return tagged(request, page_of(found, limit, lambda one: one.id))
+
+
+@router.get("/{number}", summary="One request", responses=described(RequestDetail))
+def show(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
+    """What was asked, every step of its life, and what the market answered."""
+    found = show_request(shared.store.engine, number)
+    if found is None:
+        raise not_found("request", "number", number)
+    about(request, f"request {number} access point {found.summary.access_point}")
+    return tagged(request, found)
+
+
+@router.post(
+    "",
+    summary="Ask the market",
+    status_code=202,
+    responses=described(Submission, "It will be sent; `request_id` is what it is followed under.", 202),
+    openapi_extra=sent_as(one_of(*OUTGOING), "One Kernel message of a kind that a supplier sends."),
+)
+def create(request: Request, shared: Shared, person: Requester, sent: Sent, key: Key = None) -> Response:
+    """Judged by the outgoing rules, built in the market's form, kept for delivery.
+
+    422 lists everything that cannot be read, and every rule that it violates.
+    """
+    handed = readable(sent)
+    if len(handed) != 1:
+        raise Problem("API_INVALID", "A request is one message.", value=len(handed), advice="Send them one by one.")
+    mistakes = [mistake_of(refusal, "/") for refusal in handed[0].refusals]
+    if mistakes:
+        raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is sent.", errors=mistakes)
+    message = handed[0].message
+    about(request, f"access point {message.access_point if message else None}")
+    return once(request, shared.store, person, key, sent, lambda: _submit(shared, person, handed[0]))
+
+
+def _submit(shared: Services, person: Person, handed: Handed) -> Response:
+    assert handed.message is not None
+    done = shared.outbound().submit(handed.message, person.name)
+    if done.label != "accepted":
+        mistakes = [mistake_of(refusal, "/") for refusal in done.refusals]
+        mistakes += [
+            Mistake(code=one.error_code, target=f"/{one.field}", detail=one.comment, value=one.value)
+            for one in done.findings
+        ]
+        what = "It is kept as a rejected message" if done.message_id else "Nothing is stored"
+        value = done.message_id
+        raise Problem("API_REFUSED", f"{what} and not sent.", target="message_id", value=value, errors=mistakes)
+    return answer(done, 202, {"Location": f"/api/v1/requests/{done.request_id}"})
+
+
+@router.post("/{number}/retry", summary="Send a dead request again", responses=described(Acted))
+def retry(shared: Shared, _: Operator, number: Number) -> Response:
+    """The same bytes under the same reference, after it was given up for technical errors."""
+    found = show_request(shared.store.engine, number)
+    if found is None:
+        raise not_found("request", "number", number)
+    if not revive(shared.store, number):
+        raise Problem("API_CONFLICT", f"Request {number} is {found.summary.state}, not dead.", target="number")
+    return answer(Acted(id=number, state="built"))

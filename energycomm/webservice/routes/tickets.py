@@ -1,0 +1,80 @@
+"""Tickets: what no correction frees, for somebody to take up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import Response
+from pydantic import Field, field_validator
+
+from energycomm.correction.tickets import Ticket, change_ticket, tickets
+from energycomm.webservice.answers import answer, described, tag_of, tagged, unchanged
+from energycomm.webservice.parameters import Body, Consultant, Corrector, Number, Shared
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.services import Services
+
+router = APIRouter(prefix="/corrections/tickets", tags=["corrections"], route_class=RecordedRoute)
+
+State = Literal["open", "waiting", "closed"]
+
+
+class TicketChange(Body):
+    """What is changed of a ticket; what is absent stays."""
+
+    state: State | None = Field(default=None, description="Its new state.")
+    owner: str | None = Field(default=None, min_length=1, max_length=120, description="Who takes it up.")
+    due: datetime | None = Field(default=None, description="When it is due; UTC where it names no offset.")
+    link: str | None = Field(default=None, min_length=1, max_length=400, description="Its address in another tracker.")
+
+    @field_validator("due")
+    @classmethod
+    def _aware(cls, value: datetime | None) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+@router.get("", summary="Tickets", responses=described(list[Ticket]))
+def search(
+    request: Request,
+    shared: Shared,
+    _: Consultant,
+    state: Annotated[State | None, Query(description="Only in this state.")] = None,
+) -> Response:
+    """The newest first."""
+    return tagged(request, tickets(shared.store, state=state))
+
+
+@router.get("/{number}", summary="One ticket", responses=described(Ticket))
+def show(request: Request, shared: Shared, _: Consultant, number: Number) -> Response:
+    """With its messages and evidence; its ETag is what a change names in `If-Match`."""
+    return tagged(request, find(shared, number))
+
+
+@router.patch("/{number}", summary="Change a ticket", responses=described(Ticket))
+def change(
+    request: Request,
+    shared: Shared,
+    _: Corrector,
+    number: Number,
+    body: TicketChange,
+    if_match: Annotated[
+        str | None, Header(max_length=200, description="ETag of the ticket as it was seen: refused when it is another.")
+    ] = None,
+) -> Response:
+    """Owner, due date, state, link. 412 where somebody else changed it after it was seen."""
+    seen = find(shared, number)
+    about(request, f"ticket {number} {body.model_dump_json(exclude_none=True)}")
+    if if_match is not None and not unchanged(request, seen):
+        raise Problem("API_CHANGED", f"Ticket {number} was changed meanwhile.", advice="Look at it again.")
+    done = change_ticket(shared.store, number, state=body.state, owner=body.owner, due=body.due, link=body.link)
+    return answer(done, 200, {"ETag": tag_of(done)})
+
+
+def find(shared: Services, number: int) -> Ticket:
+    """A ticket, or 404."""
+    found = tickets(shared.store, ticket_id=number)
+    if not found:
+        raise not_found("ticket", "number", number, "GET /api/v1/corrections/tickets lists them.")
+    return found[0]

@@ -12,10 +12,12 @@ from energycomm.commands import process
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.config import Config, load
 from energycomm.eis.envelopes import show_envelope
+from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.records import report_gaps
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
+from energycomm.transport.seen import Seen, Unseen
 from energycomm.transport.settings import AnyChannel
 
 if TYPE_CHECKING:
@@ -94,11 +96,12 @@ def poll(
     config = load()
     logs.configure(config.log_format, config.log_level)
     setting = _find(config, name)
-    opened = _open(config, setting)
-    if not isinstance(opened, Incoming):
+    if setting.direction == "out":
         raise UserError(f"The channel {name} sends; only incoming ones are polled.", "See `energycomm channel list`.")
     with open_store(config) as store:
         gateway = Gateway(config, store)
+        opened = _open(config, setting, SeenFiles(store.engine))
+        assert isinstance(opened, Incoming)
         try:
             while True:
                 summary, errors = take_in(gateway, opened)
@@ -171,13 +174,12 @@ def _find(config: Config, name: str) -> AnyChannel:
     raise UserError(f"There is no channel {name}.", f"Configured are: {known}.")
 
 
-def _open(config: Config, setting: AnyChannel) -> GuardedIn | GuardedOut:
+def _open(config: Config, setting: AnyChannel, seen: Seen | None = None) -> GuardedIn | GuardedOut:
+    """Open a channel; without the store's memory of files it is only tried."""
     # The SSH and HTTP libraries take half a second to load, which only those commands spend that use a channel.
     from energycomm.transport.opening import Places, open_channel
-    from energycomm.transport.seen import FileSeen
 
-    spool = config.spool_folder
-    return open_channel(setting, Places(config.folder, spool), FileSeen(spool))
+    return open_channel(setting, Places(config.folder, config.spool_folder), seen or Unseen())
 
 
 def _place(setting: AnyChannel) -> str:

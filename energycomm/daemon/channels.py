@@ -10,7 +10,7 @@ from energycomm.errors import UserError
 from energycomm.pipeline.delivery import Takes
 from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
-from energycomm.transport.seen import FileSeen
+from energycomm.transport.seen import Seen
 from energycomm.transport.settings import ChannelSetting
 
 
@@ -28,19 +28,19 @@ class Route(NamedTuple):
     share: str
 
 
-def open_channels(config: Config, stop: threading.Event) -> tuple[list[GuardedIn], list[Route]]:
+def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[list[GuardedIn], list[Route]]:
     """Those that are polled, and those that send; nothing is connected yet.
 
     Args:
       config: the configuration.
       stop: ends waits when it is set.
+      seen: remembers the files of channels that leave them where they are.
 
     Raises:
       UserError: the settings of a channel do not go together, or those of one market leave a message without a channel
         or a channel without messages.
     """
     places = Places(config.folder, config.spool_folder)
-    seen = FileSeen(config.spool_folder / "seen")
     incoming: list[GuardedIn] = []
     outgoing: list[Route] = []
     before: dict[str, list[ChannelSetting]] = {}

@@ -35,6 +35,7 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
 from energycomm.pipeline.targets import open_target
+from energycomm.transport.seen import Unseen
 
 log = structlog.get_logger()
 
@@ -349,7 +350,7 @@ def check(config: Config) -> None:
     """
     open_engine(open_catalogue(config.rules_folder), config.engine)
     open_keys(config)
-    open_channels(config, threading.Event())
+    open_channels(config, threading.Event(), Unseen())
     open_target(config)
     try:
         connect(config.database_url).dispose()

@@ -21,6 +21,7 @@ from energycomm.daemon.polling import Polling
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.daemon.sending import Delivering, Notifying
 from energycomm.eis.database import Conflict
+from energycomm.eis.seen_files import SeenFiles
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.inbound import Inbound, Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver
@@ -133,7 +134,7 @@ class Worker:
         desk.arrived.clear()
 
     def _duties(self, desk: Desk, gateway: Gateway) -> list[Duty]:
-        incoming, outgoing = open_channels(self.config, self.stop)
+        incoming, outgoing = open_channels(self.config, self.stop, SeenFiles(desk.store.engine))
         keys = open_keys(self.config)
         duties: list[Duty] = [Housekeeping(desk, gateway.rules_version_id)]
         for channel in incoming:

@@ -17,6 +17,7 @@ from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
 from energycomm.transport.push import PushIn
 from energycomm.transport.retry import Clock, RetryPolicy, SystemClock
+from energycomm.transport.seen import Seen
 from energycomm.transport.settings import (
     ChannelSetting,
     FolderSetting,
@@ -26,7 +27,7 @@ from energycomm.transport.settings import (
     SoapSetting,
     TlsSetting,
 )
-from energycomm.transport.sftp import Seen, SftpIn, SftpOut
+from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.sftp_session import SftpServer
 from energycomm.transport.soap import SoapOut
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import paramiko
 from msgspec import Struct
@@ -22,6 +22,7 @@ from msgspec import Struct
 from energycomm.transport.channel import Arrival, Direction, Outgoing, Sent, TechnicalError
 from energycomm.transport.folders import DEFAULT_LIMIT, file_name, local_error
 from energycomm.transport.quiet import QuietFiles, wanted
+from energycomm.transport.seen import Seen
 from energycomm.transport.sftp_session import FAULTS, SftpServer, SftpSession, pieces
 from energycomm.transport.spool import Entry, Spool
 
@@ -30,18 +31,6 @@ After = Literal["delete", "move", "keep"]
 
 DEEPEST: Final = 8
 """Folders inside each other that are looked into."""
-
-
-class Seen(Protocol):
-    """Remembers which files of a server we have; the store does, or `FileSeen` in tests and small installations."""
-
-    def seen(self, channel: str, key: str) -> bool:
-        """Whether the channel's file was marked."""
-        ...
-
-    def mark(self, channel: str, key: str) -> None:
-        """Remember the channel's file, for good."""
-        ...
 
 
 class _OurDiskError(Exception):

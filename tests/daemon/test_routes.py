@@ -15,6 +15,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.memory import MemoryOut
+from energycomm.transport.seen import Unseen
 from tests.adapters.dutch import FOURTH, GRID, THIRD
 from tests.adapters.dutch import request as dutch
 from tests.daemon.conftest import Office
@@ -36,7 +37,7 @@ def submitted(office: Office, *messages: KernelMessage) -> None:
 
 def test_each_request_goes_out_through_the_first_channel_that_takes_it(office: Office) -> None:
     config = routes({"name": "p4", "sends": ["P4*", "MasterDataRequest"]}, {"name": "rest"})
-    _, found = open_channels(config, threading.Event())
+    _, found = open_channels(config, threading.Event(), Unseen())
     assert [(route.channel.name, route.share) for route in found] == [
         ("p4", "NL/P4*,MasterDataRequest"),
         ("rest", "NL"),
@@ -65,7 +66,7 @@ def _kind(office: Office, reference: str) -> str:
 
 def test_requests_of_a_channel_that_is_down_do_not_hold_up_another_channel(office: Office) -> None:
     config = routes({"name": "p4", "sends": ["MeteredDataRequest"]}, {"name": "rest"})
-    _, (_, second) = open_channels(config, threading.Event())
+    _, (_, second) = open_channels(config, threading.Event(), Unseen())
     submitted(
         office, *(dutch("MeteredDataRequest", access_point=THIRD, receiver=GRID, consent=True) for _ in range(25))
     )
@@ -80,9 +81,9 @@ def test_requests_of_a_channel_that_is_down_do_not_hold_up_another_channel(offic
 
 def test_a_market_whose_channels_leave_messages_out_or_hide_a_channel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="have no channel"):
-        open_channels(routes({"name": "p4", "sends": ["P4*"]}), threading.Event())
+        open_channels(routes({"name": "p4", "sends": ["P4*"]}), threading.Event(), Unseen())
     with pytest.raises(UserError, match="both send to NL"):
-        open_channels(routes({"name": "all"}, {"name": "p4", "sends": ["P4*"]}), threading.Event())
+        open_channels(routes({"name": "all"}, {"name": "p4", "sends": ["P4*"]}), threading.Event(), Unseen())
     with pytest.raises(ValueError, match="direction out"):
         Config.model_validate(
             {

@@ -16,7 +16,7 @@ from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut
 from energycomm.transport.opening import Places, bare_channel, open_channel
 from energycomm.transport.push import PushIn
-from energycomm.transport.seen import FileSeen
+from energycomm.transport.seen import Unseen
 from energycomm.transport.settings import QUEUE_NAMES
 from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.soap import SoapOut
@@ -113,7 +113,7 @@ def test_every_kind_is_opened_as_it_is_configured(
     """Nothing is connected by opening; a variable that holds a secret is no unknown setting."""
     monkeypatch.setenv("ENERGYCOMM_ENEDIS_PASSWORD", "hunter2")
     config = read(EVERY_KIND)
-    places, seen = Places(config.folder, config.spool_folder), FileSeen(config.spool_folder)
+    places, seen = Places(config.folder, config.spool_folder), Unseen()
     channels = [bare_channel(setting, places, seen) for setting in config.channels]
     kinds = [FolderIn, FolderOut, SftpIn, SftpOut, SoapOut, QueueIn, QueueOut, PushIn]
     assert [type(channel) for channel in channels] == kinds
@@ -204,20 +204,3 @@ def test_the_names_of_a_market_are_used_where_the_configuration_says_none(read: 
     channel = bare_channel(setting, places)
     assert isinstance(channel, QueueIn)
     assert (channel._service.names.queue, channel._service.names.send) == ("Q", "Send")
-
-
-def test_what_was_seen_is_remembered_by_file(tmp_path: Path) -> None:
-    """Each channel for itself; a line that a crash cut short harms nothing."""
-    first = FileSeen(tmp_path)
-    assert not first.seen("a", "/out/x|1|2")
-    first.mark("a", "/out/x|1|2")
-    first.mark("a", "/out/x|1|2")
-    assert first.seen("a", "/out/x|1|2")
-    assert not first.seen("b", "/out/x|1|2")
-    (file,) = tmp_path.iterdir()
-    assert file.read_text().count("\n") == 1
-    with file.open("a") as damaged:
-        damaged.write("0a1b")
-    again = FileSeen(tmp_path)
-    assert again.seen("a", "/out/x|1|2")
-    assert not again.seen("a", "/out/y|1|2")

@@ -1,4 +1,4 @@
-"""`energycomm assistant train` and `learn`: make a model of the verdicts, and teach it a rule that is new."""
+"""`energycomm assistant train`: make a model of the verdicts, write it with everything it was made of."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _train(recipe: Recipe, dataset: Path, folder: Path, seconds: float, *, resum
     catalogue = open_catalogue(load().rules_folder)
     notes = notes_of(catalogue, sorted({example.market for example in examples}), card.codes)
     titles = {rule.error_code: rule.title for rule in catalogue.rules if rule.error_code}
-    with _progress() as (tick, report):
+    with progress() as (tick, report):
         course = Course(
             budget=seconds,
             clock=time.process_time if cpu else time.monotonic,
@@ -109,11 +109,12 @@ def _train(recipe: Recipe, dataset: Path, folder: Path, seconds: float, *, resum
         model = LanguageModel(recipe, titles=titles, notes=notes, comments=Comments(card.comments), course=course)
         model.fit(examples, valid, seconds)
     model.record = replace(model.record, data=dataset_hash(dataset))
-    _write(model, folder)
+    write_model_folder(model, folder)
     return model
 
 
-def _write(model: LanguageModel, folder: Path) -> None:
+def write_model_folder(model: LanguageModel, folder: Path) -> None:
+    """Write a trained model and its loss curve."""
     from assistant.classifier.record import draw_curve
     from assistant.extras import installed
 
@@ -145,7 +146,7 @@ def _tell(model: LanguageModel, folder: Path, json: bool) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[tuple[Callable[[float], None], Callable[[Mark], None]]]:
+def progress() -> Iterator[tuple[Callable[[float], None], Callable[[Mark], None]]]:
     """A bar on a terminal, and a line for every evaluation, both on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

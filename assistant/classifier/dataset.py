@@ -76,6 +76,7 @@ class Builder:
         self._carriers: list[Case] = []
         self._drawn: Counter[str] = Counter()
         self._splitter: Splitter | None = None
+        self._held_out = serialiser.reader.left_out
 
     def take(self, opened: AbstractContextManager[Store], origin: Origin) -> None:
         """Draw examples from a store."""
@@ -126,6 +127,7 @@ class Builder:
                 "markets": dict(Counter(one.market for one in examples)),
                 "classes": dict(Counter(one.klass for one in examples)),
                 "no_example": sorted(set(templates) - set(codes)),
+                "held_out": sorted(self._held_out),
             },
         )
         return card, examples
@@ -151,6 +153,8 @@ class Builder:
         identifier = f"{case.origin}-{case.stored.id}" + (f"-{number}" if case.origin == "rule" else "")
         assert self._splitter is not None
         split = self._splitter.split(case.access_point, case.message.effective)
+        if split in ("train", "valid") and self._held_out & set(case.stored.codes):
+            return  # no model may be told of a rule that is held out
         if split != self._splitter.split(case.access_point, instant(case.stored.effective)):
             return  # made of a message of a kept month, or moved into one: it would leak, or make the month a fiction
         if case.origin == "rule":

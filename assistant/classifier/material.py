@@ -28,13 +28,13 @@ _STORED = (
     "SELECT k.id, k.access_point_id, k.market, k.kind, k.effective, k.state, k.waits_for, k.received_at "
     "FROM kernel_message k"
 )
-_CODES = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error' ORDER BY id"
+_CODE = "SELECT message_id, error_code FROM finding"
+_CODES = f"{_CODE} WHERE \"current\" AND severity = 'error' ORDER BY id"
 _COMMENTS = (
     "SELECT error_code, comment FROM finding WHERE \"current\" AND severity = 'error' AND message_id = ? ORDER BY id"
 )
-_VERSIONS = (
-    "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id ORDER BY s.id"
-)
+_VERSION = "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id"
+_VERSIONS = f"{_VERSION} ORDER BY s.id"
 _POINT = (
     "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.xml "
     "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE k.access_point_id = ?"
@@ -51,6 +51,7 @@ class Stored:
       codes: error codes of the verdict that holds, sorted.
       rules_version: the rules that gave it.
       received_at: when it arrived, microseconds since the epoch.
+      judged: rules accepted or refused it; not what waits, was given up or met a broken rule.
     """
 
     id: int
@@ -61,6 +62,7 @@ class Stored:
     codes: tuple[str, ...]
     rules_version: str
     received_at: int
+    judged: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,29 @@ def stored_verdicts(store: Store) -> tuple[list[Stored], dict[str, int]]:
             version = versions.get(number, "")
             found.append(Stored(number, market, kind, effective, point, own if refused else (), version, received))
     return found, left
+
+
+def stored_messages(store: Store, ids: Sequence[int]) -> list[Stored]:
+    """Incoming messages by id, with or without a verdict; ids of no such message are left out."""
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.matching(f"{_STORED} WHERE 1 = 1", list(ids), "k.id")
+        found = driver.matching(f"{_CODE} WHERE \"current\" AND severity = 'error'", list(ids), "message_id")
+        changes = driver.matching(f"{_VERSION} WHERE 1 = 1", list(ids), "s.message_id", "ORDER BY s.id")
+    versions: dict[int, str] = dict(changes)
+    codes: dict[int, set[str]] = {}
+    for number, code in found:
+        codes.setdefault(number, set()).add(code)
+    stored = []
+    for number, point, market, kind, effective, state, waits_for, received in rows:
+        if is_incoming(kind):
+            own = tuple(sorted(codes.get(number, ())))
+            refused = state in REFUSED and bool(own) and waits_for is None
+            judged = refused or state in APPLIED
+            version = versions.get(number, "")
+            told = own if refused else ()
+            stored.append(Stored(number, market, kind, effective, point, told, version, received, judged))
+    return sorted(stored, key=lambda one: one.id)
 
 
 def cases(store: Store, engine: RuleEngine, wanted: Sequence[Stored]) -> Iterator[Case]:

@@ -6,6 +6,8 @@ from importlib.util import find_spec
 
 import typer
 
+from assistant.classifier import commands as classifying
+from assistant.classifier import dataset_commands, learning_commands, training_commands
 from assistant.commands import asking, indexing
 
 app = typer.Typer(
@@ -29,7 +31,15 @@ app.command()(asking.search)
 app.command()(asking.feedback)
 app.command()(asking.explain)
 app.command()(asking.serve)
+app.add_typer(dataset_commands.app, name="dataset")
+app.command()(training_commands.train)
+app.command()(learning_commands.learn)
+app.command()(classifying.classify)
+app.command()(classifying.shadow)
+app.command()(classifying.disagreements)
+app.command()(classifying.drift)
 if find_spec("assistant.evaluation.commands") is not None:
     from assistant.evaluation.commands import app as evaluation
 
+    evaluation.command()(classifying.classifier)
     app.add_typer(evaluation, name="evaluate")

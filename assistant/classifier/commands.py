@@ -1,0 +1,289 @@
+"""`energycomm assistant classify`, `shadow`, `disagreements`, `drift`, `evaluate classifier`: the second opinion."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.errors import ExitCode, UserError
+
+if TYPE_CHECKING:
+    from assistant.classifier.opinion import Adviser, Opinion
+    from energycomm.config import Config
+
+Model = Annotated[
+    str | None, typer.Option("--model", help="Kind of model, or the folder of one; the best one measured by default.")
+]
+Market = Annotated[str | None, typer.Option(help="Only of this market: FR.")]
+
+
+def classify(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[ID|FILE]", help="Number of a Kernel message, or a file with Kernel XML.")
+    ] = None,
+    rejected: Annotated[bool, typer.Option("--rejected", help="The messages that were rejected last.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="With --rejected: how many at most.")] = 50,
+    model: Model = None,
+    json: Json = False,
+) -> None:
+    """Say what a model expects the rules to say of messages; nothing is decided or stored.
+
+    Exit code 1: it does not know.
+
+    Example: energycomm assistant classify 17
+    """
+    if (what is None) != rejected:
+        raise UserError("Name a message, a file, or --rejected.", "energycomm assistant classify 17", ExitCode.USAGE)
+    config, adviser = _adviser(model)
+    if what is not None and not what.isdigit():
+        opinions = [adviser.of_file(Path(what))]
+    else:
+        opinions = _of_store(config, adviser, None if what is None else int(what), limit)
+    if json:
+        print_json(opinions if rejected else opinions[0])
+    elif rejected:
+        print_rows(
+            ("id", "market", "kind", "rules", "model", "probability", "agrees"),
+            [
+                (o.message_id, o.market, o.kind, o.verdict, _says(o), f"{o.probability:.3f}", _agrees(o))
+                for o in opinions
+            ],
+        )
+    else:
+        _print_opinion(opinions[0])
+    if not rejected and opinions[0].abstained:
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+def shadow(
+    once: Annotated[bool, typer.Option("--once", help="Stop when there is nothing left to ask about.")] = False,
+    every: Annotated[float, typer.Option(min=1, help="Seconds between two looks at the EIS.")] = 30,
+    most: Annotated[int | None, typer.Option(min=1, help="Stop after so many messages.")] = None,
+    model: Model = None,
+) -> None:
+    """Ask a model about every message beside the gateway, and keep what it says in the EIS; Ctrl-C stops it.
+
+    It is a process of its own: the gateway never waits for it.
+
+    Example: energycomm assistant shadow --once
+    """
+    from assistant.classifier.opinion import shadow as keep_up
+    from energycomm.pipeline.gateway import open_store
+
+    config, adviser = _adviser(model)
+    asked = wrong = 0
+    with open_store(config) as store:
+        try:
+            while True:
+                for messages, otherwise in keep_up(store, adviser, most=None if most is None else most - asked):
+                    asked, wrong = asked + messages, wrong + otherwise
+                    print(f"{asked} messages, {wrong} disagreements", file=sys.stderr, flush=True)
+                if once or (most is not None and asked >= most):
+                    break
+                time.sleep(every)
+        except KeyboardInterrupt:
+            pass
+    typer.echo(f"{adviser.name}: {asked} messages, {wrong} disagreements")
+
+
+def disagreements(
+    market: Market = None,
+    model: Annotated[str | None, typer.Option(help="Name and version of a model, as `message show` tells it.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """List messages of which a model that was sure says otherwise than the rules: where a rule may be missing or wrong.
+
+    The surest come first. Needs `energycomm assistant shadow`.
+
+    Example: energycomm assistant disagreements --market FR
+    """
+    from energycomm.config import load
+    from energycomm.eis.messages import show_message
+    from energycomm.eis.predictions import disagreements as surest
+    from energycomm.pipeline.gateway import open_store
+
+    with open_store(load()) as store:
+        found = surest(store.engine, model=model, market=market.upper() if market else None, limit=limit)
+        shown = {one.message_id: show_message(store.engine, one.message_id) for one in found}
+    rows: list[dict[str, Any]] = []
+    for one in found:
+        detail = shown[one.message_id]
+        assert detail is not None  # a prediction refers to its message
+        verdict = ", ".join(sorted({f.error_code for f in detail.findings if f.current and f.severity == "error"}))
+        rows.append(
+            {
+                "message_id": one.message_id,
+                "type": f"{detail.summary.market} {detail.summary.type} {detail.summary.kind}",
+                "rules": verdict or "accepted",
+                "model": ", ".join(one.codes) or "accepted",
+                "probability": one.probability,
+                "comment": one.comment,
+                "by": one.model,
+            }
+        )
+    if json:
+        print_json(rows)
+        return
+    print_rows(
+        ("id", "type", "rules", "model", "probability", "comment"),
+        [(r["message_id"], r["type"], r["rules"], r["model"], f"{r['probability']:.3f}", r["comment"]) for r in rows],
+    )
+
+
+def drift(
+    model: Annotated[str | None, typer.Option(help="Name and version of a model.")] = None, json: Json = False
+) -> None:
+    """Show how model and rules agree over time, by rule and market; exit code 1 when rules moved and the model did not.
+
+    Needs `energycomm assistant shadow`.
+
+    Example: energycomm assistant drift
+    """
+    from assistant.classifier.drift import drift as found_drift
+    from assistant.classifier.drift import read_pairs
+    from energycomm.config import load
+    from energycomm.pipeline.gateway import open_catalogue, open_store
+
+    config = load()
+    with open_store(config) as store:
+        pairs = read_pairs(store, model)
+    if not pairs:
+        raise UserError("No model said anything of a judged message.", "Run `energycomm assistant shadow --once`.")
+    found = found_drift(pairs, open_catalogue(config.rules_folder).version)
+    if json:
+        print_json(found)
+    else:
+        _print_drift(found)
+    if found.alarms:
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+def classifier(
+    data: Annotated[Path | None, typer.Option(help="The data set; the one built last by default.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Kind of model; may be repeated. All by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write the report and its pictures into.")] = None,
+    json: Json = False,
+) -> None:
+    """The models of the verdicts, on access points and months that none of them has seen, as one table.
+
+    Example: energycomm assistant evaluate classifier
+    """
+    from assistant.classifier.dataset_commands import chosen
+    from assistant.classifier.evaluation import code_table, draw_confusions, evaluate
+    from assistant.classifier.measures import by_code
+    from assistant.classifier.models import KINDS, classifier_folder
+    from assistant.classifier.port import read_dataset
+    from assistant.config import load_config
+    from assistant.evaluation.report import write
+    from assistant.extras import need
+
+    need("numpy", "scipy", "sklearn", "rouge_score", "sacrebleu")
+    file = chosen(data)
+    kinds = model or list(KINDS)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
+    command = " ".join(["energycomm", *sys.argv[1:]])
+    report, measured = evaluate(file, classifier_folder(load_config()), kinds, command, _told)
+    if json:
+        print_json(report)
+    else:
+        typer.echo(report.markdown())
+    if out is not None:
+        points = read_dataset(file, "points")
+        for path in write(report, out):
+            _told(str(path))
+        for one in measured:
+            codes = code_table(f"{one.model.name}: every code", by_code(points, one.points))
+            (out / f"codes-{one.kind}.md").write_text(codes.markdown() + "\n", encoding="utf-8")
+            draw_confusions(points, one.points, out / f"confusions-{one.kind}.svg")
+
+
+def _adviser(model: str | None) -> tuple[Config, Adviser]:
+    from assistant.classifier.models import DEFAULT, KINDS, model_folder
+    from assistant.classifier.opinion import Adviser
+    from assistant.config import load_config
+    from assistant.extras import need
+    from energycomm.config import load
+    from energycomm.pipeline.gateway import open_catalogue, open_engine
+
+    need("numpy", "scipy")
+    config = load()
+    kind = model or DEFAULT
+    folder = model_folder(load_config(), kind) if kind in KINDS else Path(kind)
+    catalogue = open_catalogue(config.rules_folder)
+    return config, Adviser(folder, catalogue, open_engine(catalogue, config.engine))
+
+
+def _of_store(config: Config, adviser: Adviser, number: int | None, limit: int) -> list[Opinion]:
+    from assistant.classifier.opinion import rejected_ids
+    from energycomm.pipeline.gateway import open_store
+
+    with open_store(config) as store:
+        found = adviser.opinions(store, rejected_ids(store, limit) if number is None else [number])
+    if number is not None and not found:
+        raise UserError(f"There is no incoming Kernel message {number}.", "`energycomm message list` lists them.")
+    return found
+
+
+def _says(one: Opinion) -> str:
+    return "does not know" if one.abstained else one.error_code or "accepted"
+
+
+def _agrees(one: Opinion) -> str:
+    return "" if one.agrees is None else "yes" if one.agrees else "NO"
+
+
+def _print_opinion(one: Opinion) -> None:
+    print_facts(
+        [
+            ("message", f"{one.message_id or 'of the file'} ({one.market} {one.kind})"),
+            ("model", one.model),
+            ("says", _says(one)),
+            ("would say", one.error_code or "accepted" if one.abstained else None),
+            ("comment", one.comment),
+            ("probability", f"{one.probability:.3f}"),
+            ("rules said", one.verdict),
+            ("agrees", _agrees(one)),
+        ]
+    )
+    print_heading("What it read")
+    typer.echo(one.text)
+
+
+def _print_drift(found: Any) -> None:
+    print_facts(
+        [
+            ("rules of today", found.rules),
+            *((f"model {name}", f"learned from {learned}") for name, learned in found.models.items()),
+            ("outdated", list(found.outdated) or None),
+        ]
+    )
+    for title, shares in (
+        ("By week", found.weeks),
+        ("By market", found.markets),
+        ("By rule, the worst first", found.codes),
+    ):
+        print_heading(title)
+        rows = [(s.group, s.messages, f"{s.agreed:.3f}", f"{s.abstained:.3f}") for s in shares]
+        print_rows(("what", "messages", "agreed", "abstained"), rows, aligned=True)
+    if found.alarms:
+        print_heading("Alarm: rules moved and the model did not")
+        print_rows(
+            ("model", "what", "since rules", "agreed before", "after", "messages"),
+            [
+                (a.model, a.what, a.rules, f"{a.before:.3f}", f"{a.after:.3f}", f"{a.messages[0]}, {a.messages[1]}")
+                for a in found.alarms
+            ],
+            aligned=True,
+        )
+
+
+def _told(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -8,7 +8,8 @@ messages (`digest`). Bad content is a value (`Refusal`), never an exception: one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Literal, NamedTuple, Protocol
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -128,6 +129,18 @@ class DocumentType(NamedTuple):
     root: str
     versions: tuple[str, ...]
     about: str
+
+
+@runtime_checkable
+class Mappable(Protocol):
+    """An adapter whose names and codes stand in a table that a licensee may replace (optional)."""
+
+    def mapped(self, path: Path) -> Adapter:
+        """The adapter with the table of a file.
+
+        Raises:
+          ValueError: the table has a mistake; the text says where and what.
+        """
 
 
 class Adapter(Protocol):

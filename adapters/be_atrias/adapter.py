@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import IO
 
 from msgspec import structs
@@ -12,7 +13,7 @@ from adapters.be_atrias import calorific, times
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import DIGESTERS, MARKET, Walk
 from adapters.be_atrias.edifact import digesting as edifact
-from adapters.be_atrias.mapping import Table, table
+from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
 from adapters.common.codes import Unreadable
 from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
@@ -47,13 +48,25 @@ class BeAtrias:
     market: str = MARKET
     zone: str = times.ZONE
 
-    def __init__(self) -> None:
-        mapping = table()
+    def __init__(self, mapping: Table | None = None) -> None:
+        """Args:
+        mapping: the mapping table; ours by default.
+        """
+        mapping = mapping or table()
+        self.mapping = mapping
         self.types: Mapping[str, DocumentType] = _types(mapping)
         self.builds: frozenset[str] = built_kinds(mapping)
         self.service: Mapping[str, str] = mapping.service
         self.answer_within: Mapping[str, timedelta] = dict.fromkeys(self.builds, ANSWER_WITHIN)
         self._roots = {document.root: document for document in mapping.documents.values()}
+
+    def mapped(self, path: Path) -> BeAtrias:
+        """The adapter with a licensee's table. See `adapters.contract.Mappable`.
+
+        Raises:
+          ValueError: the table has a mistake; the text says where and what.
+        """
+        return BeAtrias(read_table(path))
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type: by root element and namespace, or by the first characters of a text.
@@ -75,7 +88,7 @@ class BeAtrias:
         if sniff.form == "other" and sniff.root:
             if edifact.recognised(sniff.root):
                 return edifact.LABEL
-            if calorific.recognised(sniff.root, table()):
+            if calorific.recognised(sniff.root, self.mapping):
                 return calorific.LABEL
         return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, expected)
 
@@ -90,11 +103,11 @@ class BeAtrias:
             return
         try:
             if label == edifact.LABEL:
-                yield from edifact.parts(table(), content)
+                yield from edifact.parts(self.mapping, content)
             elif label == calorific.LABEL:
-                yield from calorific.parts(table(), content, name)
+                yield from calorific.parts(self.mapping, content, name)
             else:
-                yield from Walk(table(), table().documents[label]).parts(content)
+                yield from Walk(self.mapping, self.mapping.documents[label]).parts(content)
         except (Unreadable, safexml.Unreadable) as unreadable:
             refused = unreadable.refusal
             yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
@@ -114,7 +127,7 @@ class BeAtrias:
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """The document that asks the market for what a Kernel message says. See `adapters.be_atrias.requests`."""
-        return build(table(), message, reference)
+        return build(self.mapping, message, reference)
 
 
 adapter = BeAtrias()

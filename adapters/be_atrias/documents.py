@@ -122,7 +122,7 @@ class Walk:
         messages: tuple[KernelMessage, ...] = ()
         if not reading.refusals:
             try:
-                messages = tuple(sorted(DIGESTERS[self.document.label](reading.values, self.head), key=business_order))
+                messages = tuple(sorted(self._messages(reading.values), key=business_order))
             except _FAULTS as fault:
                 found = f"{type(fault).__name__}: {fault}"
                 reading.refusals.append(refusal("DIGEST_FAILED", self.document.piece.tag, found))
@@ -140,6 +140,12 @@ class Walk:
             refusals=tuple(reading.refusals),
             notes=tuple(reading.notes),
         )
+
+    def _messages(self, values: Values) -> list[KernelMessage]:
+        messages = DIGESTERS[self.document.label](values, self.head)
+        if self.document.label == "Response" and self.head["reason"] in self.table.ended_by_answer:
+            messages += structure.answered(values, self.head)
+        return messages
 
 
 def business_order(message: KernelMessage) -> tuple[object, ...]:

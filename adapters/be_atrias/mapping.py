@@ -1,12 +1,11 @@
 """Reads the mapping table (mapping.yaml): every element path and every code of the Belgian market.
 
-A licensee of the market's implementation guide puts the exact names into a copy of the table and names it in the
-environment variable ENERGYCOMM_BE_MAPPING. A table with a mistake is refused as a whole, with the place.
+A licensee of the market's implementation guide puts the exact names into a copy of the table; the setting
+`mappings` names it. A table with a mistake is refused as a whole, with the place.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,6 @@ from energycomm.kernel import vocabulary as words
 from energycomm.kernel.requests import OUTGOING, MeasureKind
 
 FILE = Path(__file__).parent / "mapping.yaml"
-VARIABLE = "ENERGYCOMM_BE_MAPPING"
 TYPES = frozenset(
     [
         "key",
@@ -147,6 +145,7 @@ class Document(NamedTuple):
     sent: bool
     kinds: Mapping[str, str]
     schema: Path | None
+    ended: bool = False
 
 
 class Codes(NamedTuple):
@@ -168,6 +167,7 @@ class Table(NamedTuple):
       service: names of the message service.
       calorific: column of the calorific values -> names.
       edifact: qualifiers of the EDIFACT generation.
+      ended_by_answer: reasons of requests that a positive answer ends; the others end with what is announced.
     """
 
     version: str
@@ -178,16 +178,17 @@ class Table(NamedTuple):
     service: Mapping[str, str]
     calorific: Mapping[str, tuple[str, ...]]
     edifact: Mapping[str, Any]
+    ended_by_answer: frozenset[str]
 
 
 @cache
 def table() -> Table:
-    """The table in use: the one that ENERGYCOMM_BE_MAPPING names, else ours.
+    """Our table, which holds where the setting `mappings` names no other.
 
     Raises:
       MappingFault: the table has a mistake.
     """
-    return read_table(Path(os.environ.get(VARIABLE) or FILE))
+    return read_table(FILE)
 
 
 def read_table(path: Path) -> Table:
@@ -231,6 +232,12 @@ class _Reader:
             service=_service(raw["service"]),
             calorific={name: tuple(names) for name, names in raw["calorific"].items()},
             edifact=raw["edifact"],
+            ended_by_answer=frozenset(
+                self.codes["reason"].words[code]
+                for row in documents.values()
+                if row.ended
+                for code in row.kinds.values()
+            ),
         )
 
     def _document(self, label: str, row: dict[str, Any]) -> Document:
@@ -260,6 +267,7 @@ class _Reader:
             sent=bool(row.get("sent", False)),
             kinds=kinds,
             schema=self.folder / row["schema"] if "schema" in row else None,
+            ended=bool(row.get("ended_by_answer", False)),
         )
 
     def _fields(self, parent: Node, fields: dict[str, Any], where: str) -> None:

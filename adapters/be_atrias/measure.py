@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.be_atrias.reading import Values
-from adapters.be_atrias.structure import Head, common
+from adapters.be_atrias.structure import Head, carried_out, common
 from adapters.be_atrias.times import midnight
 from energycomm.kernel.messages import (
     GridCharge,
@@ -52,7 +52,7 @@ def meter_readings(values: Values, head: Head) -> list[KernelMessage]:
                 volumes=() if cancelled else tuple(_volume(item) for item in values["volumes"]),
             )
         )
-    return messages
+    return [*messages, *carried_out(values, made)]
 
 
 def _register(item: Values) -> Register:
@@ -65,18 +65,18 @@ def _volume(item: Values) -> Volume:
 
 def metered_series(values: Values, head: Head) -> list[KernelMessage]:
     """One interval series."""
-    return [
-        MeasureSeries(
-            **common(values, head),
-            end=values["end"],
-            resolution=values["resolution"],
-            unit=values["unit"],
-            product=values.get("product"),
-            direction=values.get("direction"),
-            register=values.get("register"),
-            positions=tuple(_position(item) for item in values.get("positions", ())),
-        )
-    ]
+    made = common(values, head)
+    series = MeasureSeries(
+        **made,
+        end=values["end"],
+        resolution=values["resolution"],
+        unit=values["unit"],
+        product=values.get("product"),
+        direction=values.get("direction"),
+        register=values.get("register"),
+        positions=tuple(_position(item) for item in values.get("positions", ())),
+    )
+    return [series, *carried_out(values, made)]
 
 
 def _position(item: Values) -> Position:

@@ -1,8 +1,8 @@
 """The XML Schema of each document, made from the mapping table, and the check of a document against it.
 
 The table is the source: the schema says in the language of other tools what the table says, so that what is sent can
-be checked by them too. `python -m adapters.be_atrias.schema FOLDER` writes the files. Where the table names a schema
-of the market for a document (`schema:`), documents satisfy that one as well.
+be checked by them too. `python -m adapters.be_atrias.schema FOLDER [TABLE]` writes the files. Where the table names a
+schema of the market for a document (`schema:`), documents satisfy that one as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from lxml import etree
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Document, Node, Table, table
+from adapters.be_atrias.mapping import Document, Node, Table, read_table, table
 from energycomm.kernel.verdicts import Refusal
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -136,10 +136,9 @@ def _schemas(mapping: Table, document: Document) -> list[etree.XMLSchema]:
     return known[id(document)][1]
 
 
-def write_schemas(folder: Path) -> list[Path]:
-    """Write the schema of every document of the table into a folder; gives the files."""
+def write_schemas(folder: Path, mapping: Table) -> list[Path]:
+    """Write the schema of every document of a table into a folder; gives the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    mapping = table()
     written = []
     for label, document in mapping.documents.items():
         path = folder / f"{label}.xsd"
@@ -149,5 +148,8 @@ def write_schemas(folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for file in write_schemas(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER):
+    arguments = [Path(argument) for argument in sys.argv[1:]]
+    for file in write_schemas(
+        arguments[0] if arguments else FOLDER, read_table(arguments[1]) if arguments[1:] else table()
+    ):
         print(file)

@@ -76,20 +76,19 @@ def start_of_access(values: Values, head: Head) -> list[KernelMessage]:
         balance_responsible=values.get("balance_responsible"),
         contract_start=values.get("contract_start"),
     )
-    return [start] if start.function == "cancel" else [start, *_data(values, made)]
+    return [start] if start.function == "cancel" else [start, *_data(values, made), *carried_out(values, made)]
 
 
 def stop_of_access(values: Values, head: Head) -> list[KernelMessage]:
     """The end of supply."""
-    last = values.get("contract_end")
-    return [
-        EndOfSupply(
-            **common(values, head),
-            contract_end=midnight(last) if last else None,
-            contract_status=values.get("contract_status"),
-            new_supplier=values.get("new_supplier"),
-        )
-    ]
+    made, last = common(values, head), values.get("contract_end")
+    end = EndOfSupply(
+        **made,
+        contract_end=midnight(last) if last else None,
+        contract_status=values.get("contract_status"),
+        new_supplier=values.get("new_supplier"),
+    )
+    return [end, *carried_out(values, made)]
 
 
 def change_of_access(values: Values, head: Head) -> list[KernelMessage]:
@@ -97,13 +96,45 @@ def change_of_access(values: Values, head: Head) -> list[KernelMessage]:
     made = common(values, head)
     parties = _taken(values, ("supplier", "balance_responsible"))
     messages: list[KernelMessage] = [AccessPointData(**made, **parties)] if parties else []
-    return [*messages, ContractTerms(**made, **_taken(values, _TERMS))]
+    return [*messages, ContractTerms(**made, **_taken(values, _TERMS)), *carried_out(values, made)]
 
 
 def master_data(values: Values, head: Head) -> list[KernelMessage]:
     """Everything that the document says, as one message per subject."""
     made = common(values, head)
-    return _data(values, made) or [AccessPointData(**made)]
+    return [*(_data(values, made) or [AccessPointData(**made)]), *carried_out(values, made)]
+
+
+def carried_out(values: Values, made: Head) -> list[RequestStatus]:
+    """The request of ours that an announcement or data carry out is done; nothing where they name none.
+
+    Args:
+      values: what was read: `request` is the market's number, `original` our reference.
+      made: head of the Kernel messages.
+    """
+    ours = values.get("original")
+    number = ours or values.get("request")
+    if made["function"] != "original" or number is None:
+        return []
+    # What holds from a day that is past was done when it was told, not before it was asked for.
+    when = max(made["effective"], made["created"])
+    return [
+        RequestStatus(
+            **(made | {"effective": when}),
+            request=number,
+            state="done",
+            effect_date=made["effective"].date(),
+            initiated_by_us=True if ours else None,
+        )
+    ]
+
+
+def answered(values: Values, head: Head) -> list[RequestStatus]:
+    """A positive answer after which nothing more comes: the request is done with it."""
+    if values["status"] != "accepted":
+        return []
+    made = common(values, head)
+    return [RequestStatus(**made, request=values["original"], state="done", initiated_by_us=True)]
 
 
 def _data(values: Values, made: Head) -> list[KernelMessage]:

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from energycomm.eis import tables
 from energycomm.eis.database import Conflict
 from energycomm.eis.store import StoreTransaction
+from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
+from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.rows import insert_numbered
 
 PROGRESS: dict[str, int] = {
@@ -61,35 +63,62 @@ def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]
             continue
         found = _request(tx, message, step[3])
         if found is not None:
-            moved += _follow(tx, found, step, message_id, now)
+            moved += _follow(tx, found, step, message_id, message, now)
     return moved
 
 
-def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> tuple[int, str] | None:
-    """The request a message is about: (id, state)."""
+def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> int | None:
+    """The request a message is about."""
     for column, value in (
         ("reference", message.correlation),
         ("market_reference", market_reference or message.request_reference),
     ):
         if value is not None:
             # The column is one of the two above.
-            sql = f"SELECT id, state FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608
+            sql = f"SELECT id FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608
             rows = tx.driver.rows(sql, (value, message.market))
             if rows:
-                return rows[0][0], rows[0][1]
+                return int(rows[0][0])
     return None
 
 
-def _follow(tx: StoreTransaction, found: tuple[int, str], step: Step, message_id: int, now: int) -> int:
-    request_id, before = found
+def _follow(
+    tx: StoreTransaction, request_id: int, step: Step, message_id: int, message: KernelMessage, now: int
+) -> int:
     state, code, text, market_reference = step
     known = "SELECT id FROM outgoing_event WHERE outgoing_id = ? AND message_id = ?"
     if tx.driver.rows(known, (request_id, message_id)):
         return 0
     insert_numbered(tx, tables.outgoing_event, [(request_id, now, state, code, text, message_id)])
-    if market_reference is not None:
+    moved = 0
+    if market_reference not in (None, message.correlation):
         sql = "UPDATE outgoing SET market_reference = ? WHERE id = ? AND market_reference IS NULL"
-        tx.driver.run(sql, (market_reference, request_id))
+        if tx.driver.run(sql, (market_reference, request_id)):
+            moved = _follow_earlier(tx, request_id, str(market_reference), now)
+    return moved + _move(tx, request_id, step, now)
+
+
+def _follow_earlier(tx: StoreTransaction, request_id: int, market_reference: str, now: int) -> int:
+    """Milestones under the market's own number that came before it was known whose request that is."""
+    moved = 0
+    sql = (
+        "SELECT k.id, k.xml FROM request r JOIN outgoing o ON o.access_point_id = r.access_point_id "
+        "JOIN kernel_message k ON k.id = r.message_id WHERE o.id = ? AND r.reference = ? AND k.state IN "
+        "('accepted', 'treated') ORDER BY k.id"
+    )
+    for message_id, xml in tx.driver.rows(sql, (request_id, market_reference)):
+        message = decode(xml)
+        if isinstance(message, Refusal):
+            continue
+        step = step_of(message)
+        if step is not None:
+            moved += _follow(tx, request_id, step, message_id, message, now)
+    return moved
+
+
+def _move(tx: StoreTransaction, request_id: int, step: Step, now: int) -> int:
+    state, code, *_ = step
+    ((before,),) = tx.driver.rows("SELECT state FROM outgoing WHERE id = ?", (request_id,))
     if before in ENDED or PROGRESS[state] < PROGRESS[before]:
         return 0
     settled = now if state in ENDED else None

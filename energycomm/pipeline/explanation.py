@@ -36,7 +36,7 @@ def explain_ch_message(config: Config, store: Store, ch_message_id: int) -> list
     if not rows:
         return None
     position, path, name, sha256 = rows[0]
-    adapters = installed_adapters()
+    adapters = installed_adapters(config.mapping_files)
     with (
         open_raw(store.engine, bytes(sha256)) as raw,
         open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,

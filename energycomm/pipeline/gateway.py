@@ -49,7 +49,7 @@ class Gateway:
         self.inbound = Inbound(
             self.store,
             self.writer,
-            installed_adapters(),
+            installed_adapters(config.mapping_files),
             open_keys(config),
             config.envelope_limits,
             config.batch_size,

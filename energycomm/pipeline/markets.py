@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 
-from adapters.contract import Adapter, Series, Sniff
+from adapters.contract import Adapter, Mappable, Series, Sniff
+from energycomm.errors import UserError
 from energycomm.kernel.instants import set_zone
 from energycomm.kernel.verdicts import Refusal
 
@@ -15,15 +17,39 @@ GROUP = "energycomm.adapters"
 NOT_OURS = "TYPE_NOT_OURS"
 
 
+Mappings = tuple[tuple[str, Path], ...]
+"""Markets, each with the table that takes the place of its adapter's own (setting `mappings`)."""
+
+
 @cache
-def installed_adapters() -> Mapping[str, Adapter]:
-    """Market code -> adapter, of all installed adapters, in the order of their markets."""
+def installed_adapters(mappings: Mappings = ()) -> Mapping[str, Adapter]:
+    """Market code -> adapter, of all installed adapters, in the order of their markets.
+
+    Args:
+      mappings: tables that take the place of adapters' own.
+
+    Raises:
+      UserError: a market is not installed or has no table, or a table has a mistake.
+    """
     adapters: dict[str, Adapter] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         adapter: Adapter = point.load()
         adapters[adapter.market] = adapter
         set_zone(adapter.market, adapter.zone)
+    for market, path in mappings:
+        adapters[market] = _mapped(adapters, market, path)
     return adapters
+
+
+def _mapped(adapters: Mapping[str, Adapter], market: str, path: Path) -> Adapter:
+    adapter: object = adapters.get(market)
+    if not isinstance(adapter, Mappable):
+        tables = ", ".join(name for name, one in adapters.items() if isinstance(one, Mappable)) or "no market"
+        raise UserError(f"The setting mappings names {market}, which has no table.", f"Tables have: {tables}.")
+    try:
+        return adapter.mapped(path)
+    except ValueError as fault:
+        raise UserError(f"The mapping table {path} of {market} is wrong: {fault}.", "Correct that place.") from None
 
 
 def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff) -> tuple[Adapter, str] | Refusal:

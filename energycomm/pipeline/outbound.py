@@ -163,8 +163,12 @@ class Outbound:
         state = load_state(point.state)
         if now > state.at:
             state.advance(now)
-        sql = "SELECT reference, kind, state, created_at FROM outgoing WHERE access_point_id = ? ORDER BY id"
-        for reference, kind, own_state, created_at in tx.driver.rows(sql, (point.id,)):
+        columns = "reference, market_reference, kind, state, created_at"
+        sql = f"SELECT {columns} FROM outgoing WHERE access_point_id = ? ORDER BY id"  # noqa: S608 - constant
+        for reference, market_reference, kind, own_state, created_at in tx.driver.rows(sql, (point.id,)):
+            # What became of our own requests is known better than by the milestones that the market told.
+            for known in (reference, market_reference):
+                state.requests.pop(known, None)
             if kind not in QUERIES and own_state in OPEN_STATES:
                 state.requests[reference] = RequestMemory(own_state, None, created_at)
         return history_of(state, message, now)

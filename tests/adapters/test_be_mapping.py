@@ -11,9 +11,12 @@ from adapters.be_atrias import schema
 from adapters.be_atrias.documents import Walk
 from adapters.be_atrias.mapping import FILE, MappingFault, read_table, table
 from adapters.be_atrias.requests import build, read_back
-from adapters.contract import OutgoingMessage, Transaction
+from adapters.contract import OutgoingMessage, Sniff, Transaction
+from energycomm.config import load
+from energycomm.errors import UserError
 from energycomm.kernel.messages import StartOfSupply
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.markets import installed_adapters
 from tests.adapters.belgian import FOLDER, POINT, REFERENCE, content, request, stream
 
 
@@ -88,6 +91,34 @@ def test_a_mistake_in_the_table_is_told(tmp_path: Path, before: str, after: str,
 def test_a_table_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(MappingFault, match=r"nothing\.yaml"):
         read_table(tmp_path / "nothing.yaml")
+
+
+def test_the_setting_puts_a_licensees_table_in_place_of_ours(tmp_path: Path) -> None:
+    own = changed(tmp_path, ("EEM-BE_NotifyStartOfAccess:v1", "EEM-BE_NotifyStartOfAccess:v9"))
+    config = load(tmp_path, {})
+    assert config.mapping_files == ()
+    (tmp_path / "energycomm.toml").write_text(f'[mappings]\nBE = "{own.name}"\n', "utf-8")
+    adapters = installed_adapters(load(tmp_path, {}).mapping_files)
+    sniff = Sniff("a.xml", "xml", "BE_NotifyStartOfAccess", "un:unece:260:data:EEM-BE_NotifyStartOfAccess:v9")
+    assert adapters["BE"].dispatch(sniff) == "StartOfAccess"
+    assert not isinstance(installed_adapters()["BE"].dispatch(sniff), str)
+
+
+def test_the_setting_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENERGYCOMM_MAPPINGS__BE", "atrias.yaml")
+    assert load(tmp_path).mapping_files == (("BE", Path.cwd() / "atrias.yaml"),)
+
+
+@pytest.mark.parametrize(
+    ("market", "text", "told"),
+    [("FR", "", "has no table"), ("XX", "", "has no table"), ("BE", "version: 1", "is wrong")],
+)
+def test_a_setting_that_cannot_be_followed_is_a_users_mistake(
+    tmp_path: Path, market: str, text: str, told: str
+) -> None:
+    (tmp_path / "own.yaml").write_text(text, "utf-8")
+    with pytest.raises(UserError, match=told):
+        installed_adapters(((market, tmp_path / "own.yaml"),))
 
 
 @pytest.mark.parametrize("label", table().documents)

@@ -239,6 +239,31 @@ def test_milestones_find_their_request_by_the_markets_reference(desk: Desk) -> N
     assert state(desk) == "refused"
 
 
+def test_a_milestone_that_came_before_its_number_was_known_counts(desk: Desk) -> None:
+    """The market's own number is told by an answer that comes last."""
+    outbound, _ = office(desk)
+    reference = outbound.submit(request(), "anna").reference
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None)
+    desk.deliver([transaction([RequestStatus(**_head(reference="x"), request="A8", milestone=2, state="done")])])
+    assert state(desk) == "sent"
+    desk.deliver([transaction([RequestAnswer(**_head(correlation=reference), accepted=True, request="A8")])])
+    assert state(desk) == "done"
+    steps = [step for (step,) in desk.rows("SELECT state FROM outgoing_event ORDER BY id")]
+    assert steps == ["built", "sent", "acknowledged", "done"]
+
+
+def test_a_request_of_ours_that_was_refused_stands_in_the_way_of_none(desk: Desk) -> None:
+    """The market had told that it looked at it; the refusal came as an answer, which is no milestone."""
+    outbound, _ = office(desk)
+    reference = outbound.submit(request(), "anna").reference
+    assert reference is not None
+    told = _head(reference="p", correlation=reference)
+    desk.deliver([transaction([RequestStatus(**told, request=reference, state="acknowledged")])])
+    assert outbound.submit(request(EndOfSupplyRequest), "anna").label == "rejected"
+    desk.deliver([transaction([RequestAnswer(**_head(correlation=reference), accepted=False, code="E17")])])
+    assert outbound.submit(request(EndOfSupplyRequest), "anna").label == "accepted"
+
+
 def test_an_answer_that_does_not_come_is_overdue(desk: Desk) -> None:
     """The market's time is counted from the request."""
     outbound, _ = office(desk)

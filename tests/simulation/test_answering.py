@@ -95,8 +95,23 @@ def test_every_request_gets_an_answer_that_repeats_its_reference(market: str, ki
         assert not any(getattr(each, "accepted", True) for each in answers)
 
 
+@pytest.mark.parametrize("kind", sorted(SUBJECTS["be_atrias"].adapter.builds))
+@pytest.mark.parametrize("disorder", [0.0, 1.0])
+def test_a_belgian_request_that_is_granted_is_done(kind: str, disorder: float) -> None:
+    """By what is announced or sent, which repeats its reference; where nothing is, by the positive answer."""
+    request = asked(belgian(kind), 3)
+    adapter = installed_adapters()["BE"]
+    done = []
+    for delivery in said("BE", [request], Manners(disorder=disorder)):
+        found = read(adapter, delivery.document.content, delivery.document.name + delivery.document.suffix)
+        for transaction in found.transactions:
+            assert transaction.refusals == ()
+            done += [each for each in transaction.messages if getattr(each, "state", None) == "done"]
+    assert [each.correlation for each in done] == [request.reference]
+
+
 @pytest.mark.parametrize(
-    ("manners", "state"), [(("--twice", "1", "--disorder", "1"), "ended"), (("--refuse", "1"), "refused")]
+    ("manners", "state"), [(("--twice", "1", "--disorder", "1"), "done"), (("--refuse", "1"), "refused")]
 )
 def test_requests_of_three_markets_are_followed_to_their_end(
     place: Places, project_root: Path, manners: tuple[str, ...], state: str
@@ -108,9 +123,7 @@ def test_requests_of_three_markets_are_followed_to_their_end(
     assert here("simulate-answers", answers, *manners).code == 0
     assert here.process(answers).code == 0
     states = dict(here.rows("SELECT market, state FROM outgoing"))
-    # A Belgian request ends with the positive answer: the market counts no further step of it.
-    ended = {"FR": "done", "NL": "done", "BE": "acknowledged"}
-    assert states == (ended if state == "ended" else dict.fromkeys(("FR", "NL", "BE"), "refused"))
+    assert states == dict.fromkeys(("FR", "NL", "BE"), state)
 
 
 def test_a_market_without_a_simulator_and_a_fault_it_does_not_play_are_told(place: Places) -> None:

@@ -29,7 +29,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
     "energycomm.web_settings": set(),
-    "energycomm.config": COMMON | {"energycomm.transport", "energycomm.web_settings"},
+    "energycomm.tracker_settings": set(),
+    "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON,
     "energycomm.pipeline": LOWER | {"energycomm.config"},
 }
@@ -41,6 +42,7 @@ SHARED = {"adapters.contract", "adapters.common"}
 TOP = {
     "energycomm.cli",
     "energycomm.commands",
+    "energycomm.console",
     "energycomm.correction",
     "energycomm.daemon",
     "energycomm.documentation",

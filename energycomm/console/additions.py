@@ -1,0 +1,104 @@
+"""Pages that other packages add to the console, found by the entry point group `energycomm.console`.
+
+The gateway imports no assistant; an installed one names a function there:
+
+    [project.entry-points."energycomm.console"]
+    assistant = "assistant.web.console:addition"
+
+The function takes the configuration and answers an `Addition`, or None where it cannot work here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+
+import structlog
+from fastapi import FastAPI, Request
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from energycomm.config import Config
+from energycomm.console.view import READERS
+from energycomm.errors import UserError
+from energycomm.webservice import sessions
+from energycomm.webservice.identity import cookie_name, login_address
+from energycomm.webservice.problems import Problem, answer
+
+GROUP = "energycomm.console"
+log = structlog.get_logger()
+
+
+class Addition(Struct, frozen=True, kw_only=True):
+    """A page beside ours.
+
+    Attributes:
+      name: part of its address: /NAME/.
+      title: words of its link, as the catalogue of words has them.
+      make: makes its application; called at the first request.
+      explain: address, below its own, that explains a Kernel message, with `{id}` for its number; empty for none.
+    """
+
+    name: str
+    title: str
+    make: Callable[[], ASGIApp]
+    explain: str = ""
+
+    def about(self, message_id: int) -> str:
+        """Where it explains a message."""
+        return f"/{self.name}/{self.explain.format(id=message_id)}"
+
+
+def mount(app: FastAPI) -> None:
+    """Add what is installed; what fails is left out, and the log says why."""
+    found = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
+        try:
+            make: Callable[[Config], Addition | None] = entry.load()
+            addition = make(app.state.services.config)
+        except (ImportError, UserError) as error:
+            log.warning("console.addition", name=entry.name, error=str(error))
+            continue
+        if addition is not None:
+            app.mount(f"/{addition.name}", Guarded(addition, app), name=addition.name)
+            found.append(addition)
+    app.state.additions = tuple(found)
+
+
+class Guarded:
+    """Lets only readers of the console into an addition, and makes it when it is first asked for.
+
+    Args:
+      addition: what is guarded.
+      app: the application with the sessions.
+    """
+
+    def __init__(self, addition: Addition, app: FastAPI) -> None:
+        self.addition, self.app = addition, app
+        self._made: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        cookie = request.cookies.get(cookie_name(request), "")
+        person = await run_in_threadpool(sessions.person_of, self.app.state.services.store, cookie)
+        if person is None:
+            await RedirectResponse(login_address(request.url.path), 303)(scope, receive, send)
+            return
+        if not person.may(frozenset(READERS)):
+            scope["app"] = self.app
+            await answer(request, Problem("API_FORBIDDEN"))(scope, receive, send)
+            return
+        if self._made is None:
+            try:
+                self._made = await run_in_threadpool(self.addition.make)
+            except UserError as error:
+                scope["app"] = self.app
+                problem = Problem("API_REFUSED", error.message, advice=error.advice)
+                await answer(request, problem)(scope, receive, send)
+                return
+        await self._made(scope, receive, send)

@@ -1,0 +1,162 @@
+"""Campaigns: dry runs with their differences, runs with progress, cancel, resume, approval, undo; and who did what."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from energycomm.console import trials
+from energycomm.console.jobs import Job
+from energycomm.console.trials import Ticketed, Trial
+from energycomm.console.view import Consultant, Reader, Shared, page
+from energycomm.correction import campaign
+from energycomm.correction.planning import difference
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import UNRECORDED, RecordedRoute
+
+router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
+
+DIFFERENCES = 20
+"""Messages whose difference a dry run's page shows at once."""
+
+ITEMS = 500
+
+
+@router.get("/trials/{job_id}")
+def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Response:
+    """A dry run: how far it is, and then what it would do, message by message."""
+    job = _job(request, job_id)
+    if isinstance(job.result, Ticketed):
+        return page(request, "ticketed.html", job=job, made=job.result)
+    shown: list[Any] = []
+    found = job.result.preview if isinstance(job.result, Trial) else None
+    if found is not None:
+        ranked = sorted(found.tried, key=lambda one: not one.useful)
+        shown = [(one, difference(one.item)) for one in ranked[:DIFFERENCES]]
+    return page(request, "trial.html", job=job, trial=job.result, found=found, shown=shown)
+
+
+@router.get("/trials/{job_id}/progress", openapi_extra=UNRECORDED)
+def trial_progress(request: Request, job_id: str, person: Reader) -> Response:
+    """How far a dry run is; when it is over, the page is loaded anew."""
+    job = _job(request, job_id)
+    response = page(request, "job.html", job=job, address=f"/trials/{job_id}")
+    if job.over:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
+@router.post("/trials/{job_id}/cancel")
+def trial_cancel(request: Request, job_id: str, person: Consultant) -> Response:
+    """Stop a dry run."""
+    _job(request, job_id).cancel()
+    return RedirectResponse(f"/trials/{job_id}", 303)
+
+
+@router.post("/trials/{job_id}/run")
+def trial_run(
+    request: Request, job_id: str, person: Consultant, why: Annotated[str, Form(max_length=400)] = ""
+) -> Response:
+    """Run what the dry run found useful, as a campaign; a second click finds the first one's."""
+    job = _job(request, job_id)
+    found = job.result
+    if not isinstance(found, Trial) or not found.preview.useful:
+        raise Problem("API_CONFLICT", "There is nothing to run.", advice="Try the script out anew.")
+    number = trials.begin(
+        request.app.state.workbench,
+        found,
+        found.preview.useful,
+        by=person.name,
+        why=why.strip() or "-",
+        key=f"trial {job.id}",
+    )
+    return RedirectResponse(f"/campaigns/{number}", 303)
+
+
+def _job(request: Request, job_id: str) -> Job:
+    job: Job | None = request.app.state.workbench.find(job_id)
+    if job is None:
+        raise not_found("dry run", "id", job_id, "Dry runs are forgotten when the process ends: try it out anew.")
+    return job
+
+
+@router.get("/campaigns")
+def listing(request: Request, person: Reader, shared: Shared) -> HTMLResponse:
+    """The campaigns, the newest first."""
+    return page(request, "campaigns.html", campaigns=campaign.campaigns(shared.store, limit=200))
+
+
+@router.get("/campaigns/{number}")
+def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
+    """One campaign: who, why, how far, and what became of every message."""
+    return page(
+        request,
+        "campaign.html",
+        items=campaign.items_of(shared.store, number, ITEMS),
+        **_facts(request, shared, number),
+    )
+
+
+@router.get("/campaigns/{number}/progress", openapi_extra=UNRECORDED)
+def progress(request: Request, number: int, person: Reader, shared: Shared) -> Response:
+    """How far a campaign is; when it is over, the page is loaded anew."""
+    facts = _facts(request, shared, number)
+    response = page(request, "campaign-progress.html", **facts)
+    if not facts["working"]:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
+def _facts(request: Request, shared: Any, number: int) -> dict[str, Any]:
+    record = _record(shared, number)
+    job: Job | None = request.app.state.workbench.latest(trials.campaign_key(number))
+    total = sum(record.items.values())
+    return {
+        "record": record,
+        "job": job,
+        "working": job is not None and not job.over,
+        "total": total,
+        "done": total - record.items.get("planned", 0) - record.items.get("acted", 0),
+        "four_eyes": shared.config.correction.four_eyes,
+    }
+
+
+def _record(shared: Any, number: int) -> campaign.CampaignRecord:
+    found = campaign.campaigns(shared.store, number)
+    if not found or found[0].id != number:
+        raise not_found("campaign", "id", number)
+    return found[0]
+
+
+@router.post("/campaigns/{number}/cancel")
+def cancel(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+    """Stop a campaign after the access point that it is at."""
+    campaign.cancel(shared.store, _record(shared, number).id)
+    return RedirectResponse(f"/campaigns/{number}", 303)
+
+
+@router.post("/campaigns/{number}/approve")
+def approve(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+    """Agree to what a colleague proposed, and run it."""
+    campaign.approve(shared.store, _record(shared, number).id, person.name)
+    trials.run(request.app.state.workbench, number, person.name)
+    return RedirectResponse(f"/campaigns/{number}", 303)
+
+
+@router.post("/campaigns/{number}/resume")
+def resume(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+    """Go on with a campaign that was cancelled or cut off."""
+    _record(shared, number)
+    trials.run(request.app.state.workbench, number, person.name)
+    return RedirectResponse(f"/campaigns/{number}", 303)
+
+
+@router.post("/campaigns/{number}/undo")
+def undo(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
+    """Take back what a campaign stored."""
+    if _record(shared, number).state == "running":
+        raise Problem("API_CONFLICT", "The campaign is running.", advice="Cancel it first.")
+    trials.undo(request.app.state.workbench, number, person.name)
+    return RedirectResponse(f"/campaigns/{number}", 303)

@@ -1,0 +1,104 @@
+"""One stuck message edited by hand: checked against kernel.xsd and tried out with the rules before it is saved."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from energycomm.console.view import Consultant, Shared, page
+from energycomm.correction.editing import edit, editable, examine
+from energycomm.eis.messages import show_message
+from energycomm.errors import UserError
+from energycomm.webservice.problems import not_found
+from energycomm.webservice.recording import RecordedRoute, about
+
+router = APIRouter(prefix="/messages/{number}/edit", route_class=RecordedRoute, include_in_schema=False)
+
+LONGEST = 2_000_000
+
+
+@router.get("")
+def form(request: Request, number: int, person: Consultant, shared: Shared) -> HTMLResponse:
+    """The message in a form, one attribute a line."""
+    found = show_message(shared.store.engine, number)
+    if found is None:
+        raise not_found("Kernel message", "id", number)
+    about(request, f"message {number} access point {found.summary.access_point or '-'}")
+    return page(
+        request,
+        "edit.html",
+        one=found.summary,
+        findings=[finding for finding in found.findings if finding.current],
+        xml=editable(shared.store, number),
+        key=secrets.token_urlsafe(12),
+        why="",
+        seen=None,
+        trouble="",
+        four_eyes=shared.config.correction.four_eyes,
+    )
+
+
+@router.post("/check")
+def check(
+    request: Request,
+    number: int,
+    person: Consultant,
+    shared: Shared,
+    xml: Annotated[str, Form(max_length=LONGEST)] = "",
+) -> HTMLResponse:
+    """What the edited message would come to; nothing is stored."""
+    with shared.rehearsing() as store:
+        seen = examine(store, shared.gateway.writer, number, plain(xml))
+    return page(request, "examined.html", seen=seen)
+
+
+@router.post("")
+def save(
+    request: Request,
+    number: int,
+    person: Consultant,
+    shared: Shared,
+    xml: Annotated[str, Form(max_length=LONGEST)] = "",
+    why: Annotated[str, Form(max_length=400)] = "",
+    key: Annotated[str, Form(max_length=80)] = "",
+) -> Response:
+    """Store it as a new version and replay it; a form that is sent twice does it once."""
+    found = show_message(shared.store.engine, number)
+    if found is None:
+        raise not_found("Kernel message", "id", number)
+    four_eyes = shared.config.correction.four_eyes
+    try:
+        with shared.rehearsing() as store:
+            record = edit(
+                store,
+                shared.gateway.writer,
+                number,
+                plain(xml),
+                by=person.name,
+                why=why,
+                key=f"edit {number} {key}" if key else None,
+                four_eyes=four_eyes,
+            )
+    except UserError as error:
+        return page(
+            request,
+            "edit.html",
+            status=422,
+            one=found.summary,
+            findings=[finding for finding in found.findings if finding.current],
+            xml=plain(xml),
+            key=key,
+            why=why,
+            seen=None,
+            trouble=str(error),
+            four_eyes=four_eyes,
+        )
+    return RedirectResponse(f"/campaigns/{record.id}", 303)
+
+
+def plain(xml: str) -> str:
+    """The text of a form with the line ends of the store."""
+    return xml.replace("\r\n", "\n").strip()

@@ -1,0 +1,226 @@
+"""Failure groups: what is stuck by what it has in common, what would free it, tried out before anything is touched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from msgspec import Struct
+from sqlalchemy import Connection, func, select
+
+from energycomm.console import trials
+from energycomm.console.front import STUCK
+from energycomm.console.view import Consultant, Reader, Shared, address, page
+from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
+from energycomm.correction.script import load_scripts
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.eis.tallies import Combination, code_frequencies, combinations
+from energycomm.engine.wording import condition_in_words
+from energycomm.kernel.instants import now_micros
+from energycomm.webservice.problems import not_found
+from energycomm.webservice.recording import UNRECORDED, RecordedRoute
+
+router = APIRouter(prefix="/failures", route_class=RecordedRoute, include_in_schema=False)
+
+AT_ONCE = ("code", "type", "kind", "market", "state")
+"""What the tallies group by; the rest is analysed in the background."""
+
+EXAMPLES = 25
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One group of the table. `link` leads to it, `handed` is how many of it lie in open tickets."""
+
+    key: str
+    title: str
+    messages: int
+    occurrences: int | None = None
+    oldest: Any = None
+    handed: int = 0
+    link: str = ""
+    note: str = ""
+
+
+@router.get("", openapi_extra=UNRECORDED)
+def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> HTMLResponse:
+    """The groups by what they have in common."""
+    bench = request.app.state.workbench
+    bench.tidy()
+    dimension = by if by in DIMENSIONS or by in AT_ONCE else "code"
+    lines: list[Line] = []
+    job = None
+    with reading(shared.store.engine) as connection:
+        everything = combinations(connection)
+        if dimension == "code":
+            lines = _by_code(connection, shared.gateway.catalogue)
+        elif dimension in AT_ONCE:
+            lines = _by_column(everything, dimension)
+    if dimension not in AT_ONCE:
+        job = bench.latest(f"analysis {dimension}") or _analyse(request, shared, dimension, person.name)
+        lines = [_line(dimension, group) for group in job.result or ()]
+    return page(
+        request,
+        "failures.html",
+        by=dimension,
+        dimensions=[*AT_ONCE, *(name for name in DIMENSIONS if name not in AT_ONCE)],
+        lines=lines,
+        job=job,
+        stuck=sum(one.messages for one in everything if one.state in STUCK),
+    )
+
+
+@router.post("/analysis")
+def analyse(request: Request, person: Reader, shared: Shared, by: Annotated[str, Form()] = "class") -> Response:
+    """Analyse anew."""
+    if by in DIMENSIONS:
+        _analyse(request, shared, by, person.name)
+    return RedirectResponse(address("/failures", by=by), 303)
+
+
+def _analyse(request: Request, shared: Any, by: Any, name: str) -> Any:
+    def work(_: Any) -> list[Group]:
+        return groups(judged_cases(shared.store.engine), by, now_micros())
+
+    return request.app.state.workbench.start(f"analysis {by}", f"analysis by {by}", name, work)
+
+
+@router.get("/code/{code}")
+def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLResponse:
+    """One group: the rule, the messages, whose fault it seems to be, what could be done."""
+    bench = request.app.state.workbench
+    with reading(shared.store.engine) as connection:
+        line = next((one for one in _by_code(connection, shared.gateway.catalogue) if one.key == code), None)
+    rules = [rule for rule in shared.gateway.catalogue.rules if rule.error_code == code]
+    if line is None and not rules:
+        raise not_found("failure group", "code", code)
+    found = list_messages(shared.store.engine, MessageFilter(code=code), limit=EXAMPLES)
+    scripts = load_scripts(shared.config.scripts_folder)
+    return page(
+        request,
+        "group.html",
+        code=code,
+        line=line,
+        rules=[(rule, condition_in_words(rule)) for rule in rules],
+        messages=found.messages,
+        more=address("/messages", code=code),
+        scripts=[script for script in scripts.values() if _takes(script.declared.selection.codes, code)],
+        job=bench.latest(trials.proposals_key(code)),
+    )
+
+
+def _takes(codes: tuple[str, ...], code: str) -> bool:
+    return not codes or code in codes
+
+
+@router.post("/code/{code}/proposals")
+def propose(request: Request, code: str, person: Consultant, shared: Shared) -> Response:
+    """Try the scripts on some messages of the group, in the background."""
+    trials.propose_for(request.app.state.workbench, code, person.name)
+    return RedirectResponse(f"/failures/code/{code}#actions", 303)
+
+
+@router.get("/code/{code}/proposals")
+def proposals(request: Request, code: str, person: Reader) -> HTMLResponse:
+    """How far the trying is, and what it came to."""
+    job = request.app.state.workbench.latest(trials.proposals_key(code))
+    return page(request, "proposals.html", code=code, job=job)
+
+
+@router.post("/code/{code}/tickets")
+def ticket(
+    request: Request,
+    code: str,
+    person: Consultant,
+    shared: Shared,
+    owner: Annotated[str, Form(max_length=120)] = "",
+    due: Annotated[int, Form(ge=0, le=3650)] = 14,
+) -> Response:
+    """Make tickets for what is left of the group, in the background."""
+    bench = request.app.state.workbench
+    job = trials.ticket_rest(bench, code, person.name, owner.strip() or None, due)
+    return RedirectResponse(f"/trials/{job.id}", 303)
+
+
+@router.post("/scripts/{name}")
+async def try_out(request: Request, name: str, person: Consultant, shared: Shared) -> Response:
+    """Try a script out with the parameters of the form, in the background."""
+    form = await request.form()
+    parameters = {
+        key.removeprefix("p-"): str(value) for key, value in form.items() if key.startswith("p-") and str(value)
+    }
+    code = str(form.get("code", ""))[:20]
+    limit = str(form.get("limit", ""))
+    job = trials.try_script(
+        request.app.state.workbench,
+        name,
+        parameters,
+        person.name,
+        code=code or None,
+        limit=int(limit) if limit.isdigit() else None,
+    )
+    return RedirectResponse(f"/trials/{job.id}", 303)
+
+
+def _by_code(connection: Connection, catalogue: Any) -> list[Line]:
+    titles: dict[str, str] = {}
+    for rule in catalogue.rules:
+        if rule.error_code:
+            titles.setdefault(rule.error_code, rule.title)
+    handed = _handed(connection)
+    return [
+        Line(
+            key=one.name,
+            title=titles.get(one.name, ""),
+            messages=one.messages,
+            occurrences=one.occurrences,
+            oldest=one.oldest,
+            handed=min(handed[one.name], one.messages),
+            link=f"/failures/code/{one.name}",
+        )
+        for one in code_frequencies(connection)
+    ]
+
+
+def _handed(connection: Connection) -> Counter[str]:
+    """Code -> messages in open tickets; a ticket names the codes of its messages."""
+    t, m = tables.ticket, tables.ticket_message
+    query = select(t.c.codes, func.count()).join(m, m.c.ticket_id == t.c.id).where(t.c.state != "closed")
+    found: Counter[str] = Counter()
+    for codes, number in connection.execute(query.group_by(t.c.codes)):
+        for code in set(codes.split()):
+            found[code] += number
+    return found
+
+
+def _by_column(everything: tuple[Combination, ...], dimension: str) -> list[Line]:
+    found: Counter[str] = Counter()
+    for one in everything:
+        if one.state in STUCK:
+            found[getattr(one, dimension)] += one.messages
+    return [
+        Line(key=key, title="", messages=number, link=_browse(dimension, key)) for key, number in found.most_common()
+    ]
+
+
+def _browse(dimension: str, key: str) -> str:
+    """Where a group leads: the browser knows no filter for all that is stuck, so the most frequent state is taken."""
+    if dimension == "state":
+        return address("/messages", state=key)
+    return address("/messages", **{dimension: key, "state": "rejected"})
+
+
+def _line(dimension: str, one: Group) -> Line:
+    links = {"access-point": f"/access-points?identifier={one.key}", "rule": f"/rules/{one.key}"}
+    return Line(
+        key=one.key,
+        title=", ".join(f"{name} {number}" for name, number in one.classes.items()),
+        messages=one.messages,
+        occurrences=one.occurrences,
+        oldest=one.oldest,
+        link=links.get(dimension, f"/messages/{one.examples[0]}" if one.examples else ""),
+        note=one.evidence[0][0] if one.evidence else "",
+    )

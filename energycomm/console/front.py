@@ -1,0 +1,220 @@
+"""The front page: what came in and how it ended, what is stuck, what somebody should look at; sign-in and errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from sqlalchemy import Connection, func, select
+
+from energycomm.console.charts import OUTCOME_OF, OUTCOMES, Bar, bars
+from energycomm.console.view import (
+    COOKIE_LANGUAGE,
+    COOKIE_THEME,
+    THEMES,
+    Anybody,
+    Shared,
+    Words,
+    address,
+    page,
+    words_of,
+)
+from energycomm.console.words import LANGUAGES
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.tallies import Combination, Frequency, Hourly, code_frequencies, combinations, hourly
+from energycomm.kernel.instants import instant, micros
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.recording import UNRECORDED, RecordedRoute
+from energycomm.webservice.signin import local
+
+router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
+
+STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
+SHOWN_CODES = 12
+YEAR = 365 * 86_400
+DAYS = 14
+
+
+@router.get("/", openapi_extra=UNRECORDED)
+def today(
+    request: Request, person: Anybody, shared: Shared, on: Annotated[date | None, Query(alias="day")] = None
+) -> HTMLResponse:
+    """What came in on a day and how it ended."""
+    request.app.state.workbench.tidy()
+    words = words_of(request)
+    chosen = on or datetime.now(words.taste.zone).date()
+    begin, end = _span(words, chosen)
+    with reading(shared.store.engine) as connection:
+        arrived = hourly(connection, begin, end)
+        fortnight = hourly(connection, _span(words, chosen - timedelta(days=DAYS - 1))[0], end)
+        everything = combinations(connection)
+        codes = code_frequencies(connection)
+        facts = _facts(connection, begin, end)
+    return page(
+        request,
+        "today.html",
+        day_shown=chosen,
+        before=address("/", day=chosen - timedelta(days=1)),
+        after=address("/", day=chosen + timedelta(days=1)) if end < datetime.now(UTC) else None,
+        outcomes=_outcomes(arrived),
+        total=sum(one.messages for one in arrived),
+        types=_types(arrived),
+        hours=bars(_by_hour(words, arrived, begin, end), words.t("Arrivals by the hour")),
+        days=bars(_by_day(words, fortnight, chosen), words.t("Arrivals by the day")),
+        stuck=stuck_by_state(everything),
+        codes=_told(shared.gateway.catalogue, codes[:SHOWN_CODES], words),
+        more_codes=max(0, len(codes) - SHOWN_CODES),
+        facts=facts,
+        period={"since": chosen.isoformat(), "until": (chosen + timedelta(days=1)).isoformat()},
+    )
+
+
+def stuck_by_state(everything: Iterable[Combination]) -> dict[str, int]:
+    """How many messages are stuck, by state, in the order of the states."""
+    found: Counter[str] = Counter()
+    for one in everything:
+        if one.state in STUCK:
+            found[one.state] += one.messages
+    return {state: found[state] for state in STUCK if found[state]}
+
+
+def _span(words: Words, day: date) -> tuple[datetime, datetime]:
+    """The instants that a local day begins and ends with."""
+    zone = words.taste.zone
+    return (
+        datetime.combine(day, time(), zone).astimezone(UTC),
+        datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC),
+    )
+
+
+def _outcomes(arrived: Sequence[Hourly]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in arrived:
+        found[OUTCOME_OF.get(one.state, "open")] += one.messages
+    return {name: found[name] for name in OUTCOMES}
+
+
+def _types(arrived: Sequence[Hourly]) -> list[tuple[str, str, int, dict[str, int]]]:
+    """(market, type, messages, by outcome), the most frequent first."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for one in arrived:
+        found.setdefault((one.market, one.type), Counter())[OUTCOME_OF.get(one.state, "open")] += one.messages
+    rows = [(*key, sum(counts.values()), dict(counts)) for key, counts in found.items()]
+    return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
+
+
+def outcome_words(words: Words) -> dict[str, str]:
+    """The parts of a bar in words."""
+    return {
+        "good": words.t("accepted"),
+        "wait": words.t("waiting"),
+        "bad": words.t("rejected"),
+        "open": words.t("in other hands"),
+    }
+
+
+def _parts(words: Words, counts: Counter[str]) -> tuple[tuple[str, str, int], ...]:
+    return tuple((name, told, counts[name]) for name, told in outcome_words(words).items())
+
+
+def _by_hour(words: Words, arrived: Sequence[Hourly], begin: datetime, end: datetime) -> list[Bar]:
+    counts: dict[datetime, Counter[str]] = {}
+    for one in arrived:
+        counts.setdefault(one.hour, Counter())[OUTCOME_OF.get(one.state, "open")] += one.messages
+    made = []
+    hour = begin
+    while hour < end:
+        local = hour.astimezone(words.taste.zone)
+        label = f"{local:%H}" if local.hour % 3 == 0 else ""
+        made.append(Bar(label, f"{local:%H:%M}", _parts(words, counts.get(hour, Counter()))))
+        hour += timedelta(hours=1)
+    return made
+
+
+def _by_day(words: Words, arrived: Sequence[Hourly], last: date) -> list[Bar]:
+    counts: dict[date, Counter[str]] = {}
+    for one in arrived:
+        local = one.hour.astimezone(words.taste.zone).date()
+        counts.setdefault(local, Counter())[OUTCOME_OF.get(one.state, "open")] += one.messages
+    days = [last - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    return [
+        Bar(f"{one:%d.%m}", one.isoformat(), _parts(words, counts.get(one, Counter())), address("/", day=one))
+        for one in days
+    ]
+
+
+def _told(catalogue: Any, codes: Sequence[Frequency], words: Words) -> list[dict[str, Any]]:
+    """Error codes with the title of the rule that gives them."""
+    titles: dict[str, str] = {}
+    for rule in catalogue.rules:
+        if rule.error_code:
+            titles.setdefault(rule.error_code, rule.title)
+    return [
+        {
+            "code": one.name,
+            "title": titles.get(one.name, ""),
+            "messages": one.messages,
+            "occurrences": one.occurrences,
+            "oldest": one.oldest,
+        }
+        for one in codes
+    ]
+
+
+def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, Any]:
+    """What stands beside the charts: envelopes of the day, tickets, requests, campaigns, the oldest that waits."""
+    e, t, o, c, k = (
+        tables.envelope.c,
+        tables.ticket.c,
+        tables.outgoing.c,
+        tables.campaign.c,
+        tables.kernel_message.c,
+    )
+    low, high, now = micros(begin), micros(end), micros(datetime.now(UTC))
+    envelopes = select(e.state, func.count()).where(e.received_at >= low, e.received_at < high).group_by(e.state)
+    tickets = select(func.count()).where(t.state != "closed")
+    overdue_tickets = select(func.count()).where(t.state != "closed", t.due_at < now)
+    waiting = ("sent", "acknowledged", "in-course")
+    requests = select(func.count()).where(o.state.in_(("built", *waiting)))
+    overdue = select(func.count()).where(o.state.in_(waiting), o.answer_by < now)
+    oldest = select(k.received_at).where(k.state == "quarantined").order_by(k.id).limit(1)
+    first = connection.execute(oldest).scalar()
+    return {
+        "envelopes": {row[0]: row[1] for row in connection.execute(envelopes)},
+        "tickets": connection.execute(tickets).scalar_one(),
+        "tickets_overdue": connection.execute(overdue_tickets).scalar_one(),
+        "requests": connection.execute(requests).scalar_one(),
+        "requests_overdue": connection.execute(overdue).scalar_one(),
+        "campaigns": connection.execute(select(func.count()).where(c.state.in_(("planned", "running")))).scalar_one(),
+        "oldest": None if first is None else instant(first),
+    }
+
+
+def error_page(request: Request, problem: Problem) -> Response:
+    """A refusal, as a page; for htmx a line."""
+    name = "error-line.html" if request.headers.get("hx-request") == "true" else "error.html"
+    return page(request, name, status=problem.status, problem=problem)
+
+
+def login_page(request: Request, sign_in: Any) -> Response:
+    """The sign-in page."""
+    return page(request, "login.html", sign_in=sign_in)
+
+
+@router.get("/preferences", openapi_extra=UNRECORDED)
+def prefer(request: Request, person: Anybody, then: str = "/", language: str = "", theme: str = "") -> Response:
+    """Remember what was chosen and go back to the page."""
+    response = RedirectResponse(local(then), 303)
+    secure = request.url.scheme == "https"
+    for name, value, known in (
+        (COOKIE_LANGUAGE, language, LANGUAGES),
+        (COOKIE_THEME, theme, THEMES),
+    ):
+        if value in known:
+            response.set_cookie(name, value, max_age=YEAR, secure=secure, httponly=True, samesite="lax")
+    return response

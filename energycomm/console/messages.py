@@ -1,0 +1,240 @@
+"""Messages: the browser, whose filters are in its address, and one message with everything that is known of it."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from msgspec import Struct, structs
+from sqlalchemy import Connection, select
+
+from energycomm.console.raw import Piece, piece_of
+from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
+from energycomm.correction.planning import spread
+from energycomm.correction.why import why
+from energycomm.eis import tables
+from energycomm.eis.browsing import MessageFilter, number_of
+from energycomm.eis.database import reading
+from energycomm.eis.messages import MessageDetail, list_messages, show_message, summaries
+from energycomm.eis.tallies import code_frequencies, combinations
+from energycomm.kernel.instants import instant
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import RecordedRoute, about
+
+router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
+
+PAGE = 50
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """The filters as the address has them; days are civil days in the legal time of the pages."""
+
+    id: str = ""
+    access_point: str = ""
+    code: str = ""
+    state: str = ""
+    market: str = ""
+    type: str = ""
+    kind: str = ""
+    since: str = ""
+    until: str = ""
+    envelope: str = ""
+
+
+@router.get("/messages")
+def browse(
+    request: Request,
+    person: Reader,
+    shared: Shared,
+    id: str = "",
+    access_point: Annotated[str, Query(max_length=40)] = "",
+    code: Annotated[str, Query(max_length=20)] = "",
+    state: Annotated[str, Query(max_length=12)] = "",
+    market: Annotated[str, Query(max_length=2)] = "",
+    type: Annotated[str, Query(max_length=40)] = "",
+    kind: Annotated[str, Query(max_length=40)] = "",
+    since: str = "",
+    until: str = "",
+    envelope: str = "",
+    cursor: str | None = None,
+) -> Response:
+    """The message browser; with a number the message itself, with what looks like an access point its messages."""
+    wanted = Wanted(
+        id=id.strip(),
+        access_point=access_point.strip(),
+        code=code.strip(),
+        state=state,
+        market=market,
+        type=type,
+        kind=kind,
+        since=since,
+        until=until,
+        envelope=envelope.strip(),
+    )
+    if wanted.id:
+        return _found(request, shared, wanted.id)
+    words = words_of(request)
+    try:
+        found = list_messages(shared.store.engine, filter_of(wanted, words), limit=PAGE, cursor=cursor)
+    except ValueError as error:
+        raise Problem("API_INVALID", str(error), target="cursor", value=cursor, advice="Begin anew.") from None
+    kept = {name: value for name, value in structs.asdict(wanted).items() if value}
+    values: dict[str, Any] = {
+        "messages": found.messages,
+        "more": address("/messages", **kept, cursor=found.next) if found.next else None,
+    }
+    if is_fragment(request) and cursor:
+        return page(request, "message-rows.html", **values)
+    with reading(shared.store.engine) as connection:
+        values |= _choices(connection, words)
+        values["number"] = number_of(connection, filter_of(wanted, words))
+    return page(request, "messages.html", wanted=wanted, kept=kept, **values)
+
+
+def filter_of(wanted: Wanted, words: Words) -> MessageFilter:
+    """What the store is asked for.
+
+    Raises:
+      Problem: a day or a number cannot be read.
+    """
+    return MessageFilter(
+        access_point=wanted.access_point or None,
+        code=wanted.code or None,
+        state=wanted.state or None,
+        market=wanted.market or None,
+        type=wanted.type or None,
+        kind=wanted.kind or None,
+        since=_day(wanted.since, "since", words),
+        until=_day(wanted.until, "until", words),
+        envelope=_number(wanted.envelope, "envelope"),
+    )
+
+
+def _day(text: str, field: str, words: Words) -> datetime | None:
+    if not text:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), words.taste.zone)
+    except ValueError:
+        raise Problem("API_INVALID", "This is no day.", target=field, value=text, advice="2026-03-31") from None
+
+
+def _number(text: str, field: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isdigit() and len(text) < 19):
+        raise Problem("API_INVALID", "This is no number.", target=field, value=text)
+    return int(text)
+
+
+def _found(request: Request, shared: Any, text: str) -> Response:
+    """Whatever somebody typed into the search: a message's number, an access point, an error code, an envelope."""
+    text = text.strip()
+    if text.isdigit() and len(text) < 13:
+        return RedirectResponse(f"/messages/{int(text)}", 303)
+    if text.isdigit():
+        p = tables.access_point.c
+        with reading(shared.store.engine) as connection:
+            known = connection.execute(select(p.market).where(p.identifier == text)).scalars().all()
+        if len(known) == 1:
+            return RedirectResponse(f"/access-points/{known[0]}/{text}", 303)
+        return RedirectResponse(address("/messages", access_point=text), 303)
+    return RedirectResponse(address("/messages", code=text.upper()[:20]), 303)
+
+
+def _choices(connection: Connection, words: Words) -> dict[str, Any]:
+    """What the filters offer: what there is."""
+    there = combinations(connection)
+    today = datetime.now(words.taste.zone).date()
+    return {
+        "states": sorted({one.state for one in there}),
+        "markets": sorted({one.market for one in there}),
+        "types": sorted({one.type for one in there}),
+        "kinds": sorted({one.kind for one in there}),
+        "known_codes": [one.name for one in code_frequencies(connection)],
+        "spans": [
+            (words.t("today"), today, None),
+            (words.t("7 days"), today - timedelta(days=6), None),
+            (words.t("30 days"), today - timedelta(days=29), None),
+        ],
+    }
+
+
+@router.get("/messages/{number}")
+def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
+    """One message: raw and Kernel XML, verdict, history of its states, what caused it and what it caused."""
+    found = show_message(shared.store.engine, number)
+    if found is None:
+        raise not_found("Kernel message", "id", number)
+    about(request, f"message {number} access point {found.summary.access_point or '-'}")
+    with reading(shared.store.engine) as connection:
+        chain = _chain(connection, found)
+    return page(
+        request,
+        "message.html",
+        found=found,
+        one=found.summary,
+        xml=spread(found.xml),
+        verdict=_verdict(found, shared.gateway.catalogue),
+        former=[finding for finding in found.findings if not finding.current],
+        chain=chain,
+        stuck=found.summary.state in ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay"),
+    )
+
+
+@router.get("/messages/{number}/why")
+def explain(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
+    """Each rule of today that has something against the message, with the facts that it read."""
+    gateway = shared.gateway
+    found = why(shared.store, gateway.catalogue, gateway.engine, number)
+    if found is None:
+        raise not_found("Kernel message", "id", number)
+    return page(request, "why.html", found=found)
+
+
+@router.get("/messages/{number}/raw")
+def raw(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
+    """What the market sent, around the place that the message came from."""
+    found = show_message(shared.store.engine, number)
+    if found is None:
+        raise not_found("Kernel message", "id", number)
+    piece: Piece | None = None
+    if found.origin is not None:
+        piece = piece_of(shared.config, shared.store, found.origin.ch_message_id, found.summary.access_point)
+    return page(request, "raw.html", piece=piece, origin=found.origin)
+
+
+def _verdict(found: MessageDetail, catalogue: Any) -> list[dict[str, Any]]:
+    """The findings that hold now, each with the sentence of its rule."""
+    told = []
+    for finding in found.findings:
+        if finding.current:
+            rules = catalogue.find(finding.rule)
+            told.append({"finding": finding, "rule": rules[-1] if rules else None})
+    return told
+
+
+def _chain(connection: Connection, found: MessageDetail) -> dict[str, Any]:
+    """Versions, campaigns, tickets, notes and requests that have to do with a message."""
+    k, i, m = tables.kernel_message.c, tables.campaign_item.c, tables.ticket_message.c
+    n, o = tables.note.c, tables.outgoing.c
+    number = found.summary.id
+    # A version lies at the access point of what it corrects, or was made there: its messages are few.
+    later: list[int] = []
+    if found.summary.access_point is not None:
+        point = select(k.access_point_id).where(k.id == number).scalar_subquery()
+        versions = select(k.id).where(k.access_point_id == point, k.corrects == number)
+        later = list(connection.execute(versions).scalars())
+    campaigns = select(i.campaign_id, i.action, i.state, i.note, i.result_id).where(i.message_id == number)
+    tickets = select(tables.ticket).join(tables.ticket_message, m.ticket_id == tables.ticket.c.id)
+    notes = select(n.at, n.by, n.assignee, n.text).where(n.message_id == number).order_by(n.id)
+    return {
+        "earlier": summaries(connection, [found.corrects]) if found.corrects is not None else (),
+        "later": summaries(connection, later),
+        "campaigns": connection.execute(campaigns).all(),
+        "tickets": connection.execute(tickets.where(m.message_id == number)).mappings().all(),
+        "notes": [(instant(row[0]), row[1], row[2], row[3]) for row in connection.execute(notes)],
+        "requests": connection.execute(select(o.id, o.kind, o.state).where(o.message_id == number)).all(),
+    }

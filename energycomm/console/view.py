@@ -1,0 +1,175 @@
+"""What all pages share: templates, the words of the visitor's language, the theme, how instants and numbers look."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+import jinja2
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup, escape
+from msgspec import Struct
+
+from energycomm.console.words import LANGUAGES, translate
+from energycomm.webservice.identity import require
+from energycomm.webservice.roles import Person, Role, Scope
+from energycomm.webservice.services import Services, services
+
+READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
+"""Who sees the content of messages."""
+
+Anybody = Annotated[Person, Depends(require())]
+Reader = Annotated[Person, Depends(require(*READERS))]
+Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Shared = Annotated[Services, Depends(services)]
+
+THEMES = ("auto", "light", "dark")
+COOKIE_LANGUAGE, COOKIE_THEME = "console-language", "console-theme"
+
+
+class Taste(Struct, frozen=True):
+    """How a visitor wants the pages.
+
+    Attributes:
+      language: en or fr.
+      theme: auto, light or dark.
+      zone: in which instants are shown.
+    """
+
+    language: str
+    theme: str
+    zone: ZoneInfo
+
+
+def taste_of(request: Request) -> Taste:
+    """The visitor's wishes: cookies first, then the browser's language, then the configuration."""
+    config = request.app.state.services.config
+    language = request.cookies.get(COOKIE_LANGUAGE, "")
+    if language not in LANGUAGES:
+        asked = request.headers.get("accept-language", "")[:2].lower()
+        language = asked if asked in LANGUAGES else config.language
+    theme = request.cookies.get(COOKIE_THEME, "")
+    return Taste(language, theme if theme in THEMES else "auto", ZoneInfo(config.web.zone))
+
+
+class Words:
+    """The words of one visitor, for templates and routes: `t("Messages")`, `when(instant)`, `many(1234)`."""
+
+    def __init__(self, taste: Taste) -> None:
+        self.taste = taste
+
+    def t(self, text: str, **values: object) -> str:
+        """A text of ours in the visitor's language."""
+        found = translate(text, self.taste.language)
+        return found.format(**values) if values else found
+
+    def when(self, at: datetime | None) -> str:
+        """An instant to the minute, in local time."""
+        return "" if at is None else f"{at.astimezone(self.taste.zone):%Y-%m-%d %H:%M}"
+
+    def exactly(self, at: datetime | None) -> str:
+        """An instant to the second, with its offset, for the title of a short one."""
+        return "" if at is None else f"{at.astimezone(self.taste.zone):%Y-%m-%d %H:%M:%S %z}"
+
+    def day(self, at: datetime | date | None) -> str:
+        """The civil day of an instant."""
+        if isinstance(at, datetime):
+            at = at.astimezone(self.taste.zone).date()
+        return "" if at is None else at.isoformat()
+
+    def many(self, number: float | None) -> str:
+        """A number with spaces between thousands."""
+        return "" if number is None else f"{number:,.0f}".replace(",", " ")
+
+    def state(self, name: str) -> str:
+        """The words of a state."""
+        return self.t(STATES.get(name, name))
+
+
+STATES = {
+    "received": "received",
+    "accepted": "accepted",
+    "quarantined": "waiting",
+    "rejected": "rejected",
+    "engine_error": "rule broke",
+    "to_replay": "to replay",
+    "treated": "treated",
+    "delegated": "delegated",
+    "ticketed": "in a ticket",
+    "withdrawn": "withdrawn",
+}
+"""State of a Kernel message -> its words."""
+
+
+def marked(text: str) -> Markup:
+    """A sentence with what stands in backquotes as code."""
+    pieces = [escape(piece) for piece in text.split("`")]
+    wrapped = (f"<code>{piece}</code>" if number % 2 else str(piece) for number, piece in enumerate(pieces))
+    return Markup("".join(wrapped))  # noqa: S704 - every piece is escaped
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    made = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    made.filters["path"] = lambda value: quote(str(value), safe="")
+    made.filters["marked"] = marked
+    return made
+
+
+def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """An answer made from a template.
+
+    Args:
+      request: what is answered.
+      name: of the template.
+      status: HTTP status.
+      values: for the template.
+    """
+    words = Words(taste_of(request))
+    person: Person | None = getattr(request.state, "person", None)
+    content = (
+        _environment()
+        .get_template(name)
+        .render(
+            t=words.t,
+            when=words.when,
+            exactly=words.exactly,
+            day=words.day,
+            many=words.many,
+            state_words=words.state,
+            language=words.taste.language,
+            theme=words.taste.theme,
+            person=person,
+            may_read=person is not None and person.may(frozenset(READERS)),
+            may_change=person is not None and person.may(frozenset((Role.CONSULTANT,)), Scope.CORRECT),
+            path=request.url.path,
+            here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            additions=getattr(request.app.state, "additions", ()),
+            **values,
+        )
+    )
+    return HTMLResponse(content, status)
+
+
+def words_of(request: Request) -> Words:
+    """The words of the visitor."""
+    return Words(taste_of(request))
+
+
+def address(path: str, **values: object) -> str:
+    """A path with the parameters that have a value."""
+    chosen = {name: str(value) for name, value in values.items() if value not in (None, "")}
+    return f"{path}?{urlencode(chosen)}" if chosen else path
+
+
+def is_fragment(request: Request) -> bool:
+    """Whether htmx asks for a piece of a page."""
+    return request.headers.get("hx-request") == "true" and request.headers.get("hx-boosted") != "true"

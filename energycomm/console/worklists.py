@@ -1,0 +1,80 @@
+"""Worklists: the quarantine and the requests under way, each with its page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from sqlalchemy import select
+
+from energycomm.console.messages import PAGE
+from energycomm.console.view import Reader, Shared, address, page
+from energycomm.eis import tables
+from energycomm.eis.browsing import number_of
+from energycomm.eis.database import reading
+from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.eis.requests import list_requests, show_request
+from energycomm.kernel.instants import instant
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import RecordedRoute
+
+router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
+
+REQUEST_STATES = ("built", "sent", "acknowledged", "in-course", "done", "refused", "dead")
+UNDER_WAY = ("built", "sent", "acknowledged", "in-course")
+
+
+@router.get("/quarantine")
+def quarantine(request: Request, person: Reader, shared: Shared, cursor: str | None = None) -> HTMLResponse:
+    """What waits for something else, what for, and until when."""
+    wanted = MessageFilter(state="quarantined")
+    try:
+        found = list_messages(shared.store.engine, wanted, limit=PAGE, cursor=cursor)
+    except ValueError as error:
+        raise Problem("API_INVALID", str(error), target="cursor", value=cursor) from None
+    k = tables.kernel_message.c
+    ids = [one.id for one in found.messages]
+    with reading(shared.store.engine) as connection:
+        number = number_of(connection, wanted)
+        rows = connection.execute(select(k.id, k.waits_until).where(k.id.in_(ids)))
+        until = {row[0]: None if row[1] is None else instant(row[1]) for row in rows}
+    more = address("/quarantine", cursor=found.next) if found.next else None
+    return page(
+        request,
+        "quarantine.html",
+        messages=found.messages,
+        until=until,
+        more=more,
+        number=number,
+        now=datetime.now(UTC),
+    )
+
+
+@router.get("/requests")
+def requests(
+    request: Request, person: Reader, shared: Shared, state: str = "", market: str = "", before: int | None = None
+) -> HTMLResponse:
+    """Our requests to the markets: those under way, unless a state is asked for."""
+    states = (state,) if state in REQUEST_STATES else UNDER_WAY if state == "" else REQUEST_STATES
+    found = sorted(
+        (
+            one
+            for name in states
+            for one in list_requests(
+                shared.store.engine, state=name, market=market.upper() or None, before=before, limit=PAGE
+            )
+        ),
+        key=lambda one: -one.id,
+    )[:PAGE]
+    more = address("/requests", state=state, market=market, before=found[-1].id) if len(found) == PAGE else None
+    return page(request, "requests.html", requests=found, state=state, states=REQUEST_STATES, market=market, more=more)
+
+
+@router.get("/requests/{number}")
+def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
+    """One request: what was sent, every step, the answers."""
+    found = show_request(shared.store.engine, number)
+    if found is None:
+        raise not_found("request", "id", number)
+    return page(request, "request.html", found=found, one=found.summary)

@@ -55,9 +55,9 @@ class Delivering(Duty):
         """Hang up."""
         self.channel.close()
 
-    def _answered(self, tx: StoreTransaction, content: bytes, name: str, channel: str) -> None:
+    def _answered(self, tx: StoreTransaction, content: bytes, name: str, channel: str, request: int) -> None:
         """Archive an answer in the transaction that records the sending; a worker processes it."""
-        archived = archive.archive(tx, name, BytesIO(content), channel, now_micros())
+        archived = archive.archive(tx, name, BytesIO(content), channel, now_micros(), request)
         log.info("envelope.archived", envelope=archived.envelope_id, name=name, channel=channel, bytes=len(content))
         self.desk.arrived.set()
 

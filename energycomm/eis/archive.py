@@ -42,11 +42,12 @@ class Archived(NamedTuple):
     first_state: str | None = None
 
 
-def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int) -> Archived:
+def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, answers: int | None = None) -> Archived:
     """Keep an envelope's bytes and make its row, in state `archived`.
 
     The same bytes again make a row in state `duplicate` that is linked to the first. The exception: the first has the
     same name and was never finished (the process died): then it is taken up again, as if it had arrived only now.
+    Answers are compared among those to one request: two requests may be answered by the same words.
 
     Args:
       tx: the transaction.
@@ -54,6 +55,7 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int) 
       content: its bytes, seekable; read twice, from the start.
       channel: how it came: directory, sftp, web.
       now: when it came, microseconds since the epoch.
+      answers: the request on whose call it was received.
     """
     name = name[-400:]
     sha256, size = _digest(content)
@@ -64,7 +66,7 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int) 
         for number, piece in enumerate(_pieces(content)):
             tx.driver.run('INSERT INTO raw_chunk (sha256, "number", bytes) VALUES (?, ?, ?)', (sha256, number, piece))
     else:
-        rows = tx.driver.rows(_FIRST, (sha256,))
+        rows = tx.driver.rows(_FIRST, (sha256, answers or 0))
         if rows:
             first_id, first_name, first_state = rows[0]
             if first_name == name and first_state in ("archived", "processing"):
@@ -73,7 +75,7 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int) 
     (envelope_id,) = tx.reserve(tables.envelope, 1)
     duplicate_of, first_state = first or (None, None)
     state = "archived" if first is None else "duplicate"
-    tx.driver.run(_ENVELOPE, (envelope_id, name, sha256, now, channel, state, duplicate_of))
+    tx.driver.run(_ENVELOPE, (envelope_id, name, sha256, now, channel, state, duplicate_of, answers))
     return Archived(envelope_id, sha256, size, duplicate_of, False, first_state)
 
 
@@ -164,12 +166,16 @@ def _pieces(content: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-_FIRST = "SELECT id, name, state FROM envelope WHERE sha256 = ? AND duplicate_of IS NULL ORDER BY id LIMIT 1"
+_FIRST = (
+    "SELECT id, name, state FROM envelope WHERE sha256 = ? AND coalesce(answers, 0) = ? AND duplicate_of IS NULL "
+    "ORDER BY id LIMIT 1"
+)
 _CONTENT = (
     "SELECT r.size, c.bytes FROM raw r "
     'LEFT JOIN raw_chunk c ON c.sha256 = r.sha256 AND c."number" = 0 WHERE r.sha256 = ?'
 )
 _PIECE = 'SELECT bytes FROM raw_chunk WHERE sha256 = ? AND "number" = ?'
 _ENVELOPE = (
-    "INSERT INTO envelope (id, name, sha256, received_at, channel, state, duplicate_of) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO envelope (id, name, sha256, received_at, channel, state, duplicate_of, answers) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )

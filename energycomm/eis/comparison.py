@@ -28,7 +28,7 @@ def canonical(engine: Engine) -> Meaning:
       `access_points`: market/identifier -> table -> rows in a fixed order, each by column, with its cause;
       `messages`: key of a Kernel message -> its kind, instant, state, error codes, what it waits for;
       `notifications`: key of a message and event of each that is pending;
-      `invoices`: the rows of `grid_invoice`;
+      `invoices`, `calorific_values`: the rows of `grid_invoice` and `calorific_value`;
       `ch_messages`: identity -> outcome, type, reference;
       `refusals`: identity of a CH message or path in its envelope, and the code of each incident that is an error.
 
@@ -43,6 +43,7 @@ def canonical(engine: Engine) -> Meaning:
             "messages": _messages(connection, keys),
             "notifications": _notifications(connection, keys),
             "invoices": _ordered(_plain(row, keys) for row in _rows(connection, tables.grid_invoice)),
+            "calorific_values": _ordered(_plain(row, keys) for row in _rows(connection, tables.calorific_value)),
             "ch_messages": {
                 row["identity"].hex(): [row["outcome"], row["type"], row["reference"]]
                 for row in _rows(connection, tables.ch_message)

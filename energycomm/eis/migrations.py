@@ -18,7 +18,7 @@ from energycomm.errors import UserError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0010"
+HEAD = "0011"
 """The revision that this program works with; a test keeps it equal to that of the scripts."""
 
 _LOCK = 0x656E657267790001

@@ -115,9 +115,9 @@ class StoreTransaction:
 
     # --- what arrived ---
 
-    def archive(self, name: str, content: IO[bytes], channel: str, now: int) -> Archived:
+    def archive(self, name: str, content: IO[bytes], channel: str, now: int, answers: int | None = None) -> Archived:
         """Keep an envelope's bytes; see `energycomm.eis.archive.archive`."""
-        return archive(self, name, content, channel, now)
+        return archive(self, name, content, channel, now, answers)
 
     def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, int]:
         """Which identities of CH messages are stored already, with the ids of these."""

@@ -106,6 +106,7 @@ envelope = Table(
     Column("series_stamp", String(20)),
     Column("finished_at", BigInteger),
     Column("attempts", SmallInteger, comment="How often a worker began and did not come to an end."),
+    Column("answers", BigInteger, comment="The request (outgoing) on whose call it was received."),
     Index(None, "sha256"),
     Index(None, "series_key", "received_at"),
     Index(None, "state"),
@@ -705,6 +706,20 @@ grid_invoice = Table(
     Column("total", String(24)),
     Column("charges", Integer),
     Index(None, "invoice"),
+)
+
+calorific_value = Table(
+    "calorific_value",
+    metadata,
+    _id(),
+    Column("market", String(2), nullable=False),
+    Column("at", BigInteger, nullable=False, comment="Start of the month."),
+    _to("kernel_message", "message_id"),
+    Column("station", String(64), nullable=False, comment="EAN-GSRN of the receiving station."),
+    Column("name", String(400)),
+    Column("month", String(7), nullable=False, comment="YYYY-MM"),
+    Column("value", String(24), comment="kWh/m3(n); nothing where none is published."),
+    Index(None, "station", "month"),
 )
 
 # --- what models say beside the rules --------------------------------------------------------------------------------

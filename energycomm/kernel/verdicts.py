@@ -76,6 +76,7 @@ VERBS: tuple[str, ...] = (
     "store-series",
     "store-charge",
     "store-invoice",
+    "store-calorific-value",
     "follow-request",
     "notify",
     "wait",

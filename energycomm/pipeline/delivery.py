@@ -51,8 +51,8 @@ class Parcel(NamedTuple):
     attempts: int
 
 
-Answered = Callable[[StoreTransaction, bytes, str, str], object]
-"""Takes in an answer: (transaction, bytes, name, channel)."""
+Answered = Callable[[StoreTransaction, bytes, str, str, int], object]
+"""Takes in an answer: (transaction, bytes, name, channel, request that it answers)."""
 
 
 Takes = Callable[[str, str], bool]
@@ -101,7 +101,7 @@ def deliver(
     Args:
       store: the EIS.
       channels: market -> channel that sends there.
-      answered: takes in an answer that came at once: (transaction, bytes, name, channel).
+      answered: takes in an answer that came at once: (transaction, bytes, name, channel, request).
       limit: requests a market at most.
       takes: which requests go through these channels; all of them by default.
       watch: told of each attempt; answers False to stop.
@@ -137,7 +137,7 @@ def settle(
     with store.transaction() as tx:
         if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
-            answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel)
+            answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
         if isinstance(outcome, Sent):
             sql = (
                 "UPDATE outgoing SET state = 'sent', sent_at = ?, attempts = ?, channel = ?, receipt = ?, "

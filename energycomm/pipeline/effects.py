@@ -312,6 +312,23 @@ def store_invoice(step: Step) -> None:
     )
 
 
+def store_calorific_value(step: Step) -> None:
+    """The calorific value of a month at a receiving station; it belongs to no access point."""
+    m = step.message
+    value: Decimal | None = m.value
+    step.rows.setdefault(tables.calorific_value, []).append(
+        (
+            m.market,
+            step.at,
+            step.message_id,
+            m.station,
+            m.station_name,
+            m.month,
+            None if value is None else format(value, "f"),
+        )
+    )
+
+
 def follow_request(step: Step) -> None:
     """A milestone of a request."""
     m, requests = step.message, step.state.requests
@@ -336,6 +353,7 @@ VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
     "store-series": store_series,
     "store-charge": store_charge,
     "store-invoice": store_invoice,
+    "store-calorific-value": store_calorific_value,
     "follow-request": follow_request,
 }
 """Verb of a qualification rule -> what it does. `notify` and `wait` are the pipeline's own."""

@@ -131,13 +131,20 @@ def report_gaps(store: Store, tally: Tally, keys: set[str]) -> list[Refusal]:
 
 
 def find_member(store: Store, envelope_id: int, path: str, sha256: bytes) -> tuple[MemberRecord | None, int | None]:
-    """What an interrupted run left of a member, and the member that brought the same bytes first and was digested."""
+    """What an interrupted run left of a member, and the member that brought the same bytes first and was digested.
+
+    What came as the answer to a request is compared with the answers to that request alone.
+    """
     own = "SELECT id, sha256, size, committed, state FROM member WHERE envelope_id = ? AND path = ?"
-    same = "SELECT id FROM member WHERE sha256 = ? AND state = 'done' ORDER BY id LIMIT 1"
+    same = (
+        "SELECT m.id FROM member m JOIN envelope e ON e.id = m.envelope_id JOIN envelope o ON o.id = ? "
+        "WHERE m.sha256 = ? AND m.state = 'done' AND coalesce(e.answers, 0) = coalesce(o.answers, 0) "
+        "ORDER BY m.id LIMIT 1"
+    )
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         rows = driver.rows(own, (envelope_id, path))
-        first = None if rows or not sha256 else driver.rows(same, (sha256,))
+        first = None if rows or not sha256 else driver.rows(same, (envelope_id, sha256))
     if not rows:
         return None, first[0][0] if first else None
     number, sha256, size, committed, state = rows[0]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 RoleName = Literal["back_office", "consultant", "operator", "administrator"]
 
@@ -95,8 +98,9 @@ class OidcSettings(BaseModel):
     def _whole(self) -> OidcSettings:
         if self.issuer is None:
             return self
-        if not self.issuer.startswith(("http://", "https://")):
-            raise ValueError("issuer: expected http://... or https://...")
+        plain = urlsplit(self.issuer)
+        if plain.scheme != "https" and not (plain.scheme == "http" and plain.hostname in LOOPBACK):
+            raise ValueError("issuer: expected https://...; http only on this machine")
         if self.client_id is None:
             raise ValueError("client_id is needed with issuer")
         if (self.secret_file is None) == (self.secret_env is None):

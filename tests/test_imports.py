@@ -40,6 +40,7 @@ SHARED = {"adapters.contract", "adapters.common"}
 """What every adapter may import of the others' folder: the contract, and what several markets share."""
 
 TOP = {
+    "energycomm.client",
     "energycomm.cli",
     "energycomm.commands",
     "energycomm.console",

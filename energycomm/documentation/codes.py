@@ -74,6 +74,9 @@ GATEWAY: tuple[Code, ...] = (
     Code("OUT_KIND", "The message is of a kind that the market sends, not we.", "Inject it, or send another kind."),
     Code("OUT_MARKET", "No adapter of the message's market is installed.", "Install it, or correct the market."),
     Code("OUT_NOT_BUILT", "The market has no form for messages of this kind.", "Ask in another way."),
+    Code("INJECT_KIND", "A message of a kind that we send, not the market.", "Submit it as a request."),
+    Code("INJECT_MARKET", "Its market is not installed, or another than the first message's.", "Inject it apart."),
+    Code("INJECT_NUMBER", "No message at all, or more than one injection may hold.", "Send several injections."),
     Code(
         "FAULT_UNKNOWN", "`simulate --fault` names no known kind of fault.", "`energycomm simulate --help` lists them."
     ),

@@ -24,8 +24,7 @@ from energycomm.webservice.routes import (
 
 PREFIX = "/api/v1"
 
-router = APIRouter(prefix=PREFIX, dependencies=[Depends(identify)])
-for _subject in (
+SUBJECTS = (
     messages,
     access_points,
     injections,
@@ -37,5 +36,9 @@ for _subject in (
     rules,
     operation,
     administration,
-):
+)
+"""Modules of routes, in the order of the documentation."""
+
+router = APIRouter(prefix=PREFIX, dependencies=[Depends(identify)])
+for _subject in SUBJECTS:
     router.include_router(_subject.router)

@@ -17,6 +17,7 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.outbound import Outbound
 from energycomm.webservice.limits import RateLimit
+from energycomm.webservice.provider import Provider
 
 BACKGROUND = 2
 """Threads for what takes longer than a request."""
@@ -51,6 +52,7 @@ class Services:
         self.failures = RateLimit(config.web.failures_per_minute)
         self._lock = threading.Lock()
         self._gateway: Gateway | None = None
+        self._provider: Provider | None = None
         self._own = threading.local()
         self._background: ThreadPoolExecutor | None = None
 
@@ -65,6 +67,16 @@ class Services:
             if self._gateway is None:
                 self._gateway = Gateway(self.config, self.store)
             return self._gateway
+
+    @property
+    def provider(self) -> Provider | None:
+        """The identity provider that people sign in with; None where there is none."""
+        if self.config.oidc.issuer is None:
+            return None
+        with self._lock:
+            if self._provider is None:
+                self._provider = Provider(self.config.oidc, self.config.folder)
+            return self._provider
 
     def writer(self) -> BatchWriter:
         """The Kernel for the thread that asks: the checker of Kernel XML belongs to one thread."""

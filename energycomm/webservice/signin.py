@@ -5,6 +5,7 @@ The console may put its own page in the place of the plain one: `app.state.login
 
 from __future__ import annotations
 
+import hmac
 from html import escape
 from typing import Annotated, Any
 
@@ -22,10 +23,15 @@ from energycomm.webservice.identity import (
     identify,
     set_cookie,
 )
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.provider import SignInRefused
 from energycomm.webservice.roles import Person
 from energycomm.webservice.services import Services, services
 
 router = APIRouter(include_in_schema=False)
+
+LOGIN = "login"
+"""Purpose of the cookie while somebody is on their way through the provider."""
 
 
 class SignIn(Struct, frozen=True):
@@ -63,6 +69,60 @@ def show(request: Request, shared: Services, then: str, trouble: str = "", statu
     response: Response = made(request, content) if made is not None else HTMLResponse(_plain(content))
     response.status_code = status
     return response
+
+
+@router.get("/login/provider")
+def with_provider(request: Request, shared: Annotated[Services, Depends(services)], then: str = "/") -> Response:
+    """Send the browser to the identity provider."""
+    provider = shared.provider
+    if provider is None:
+        raise Problem("API_NOT_FOUND", "No identity provider is set up.", advice="Sign in with a token.")
+    try:
+        address, content = provider.begin(_callback(request, shared), local(then))
+    except SignInRefused as refused:
+        return show(request, shared, local(then), str(refused), 503)
+    cookie = sessions.remember_login(shared.store, content)
+    if cookie is None:
+        return show(request, shared, local(then), "Too many sign-ins are under way: try again in some minutes.", 503)
+    response = RedirectResponse(address, 303)
+    set_cookie(request, response, cookie, sessions.LOGIN_MINUTES * 60, LOGIN)
+    return response
+
+
+@router.get("/login/callback")
+def from_provider(
+    request: Request,
+    shared: Annotated[Services, Depends(services)],
+    code: str = "",
+    state: str = "",
+    error: str = "",
+) -> Response:
+    """The browser comes back from the identity provider."""
+    provider, cookie = shared.provider, request.cookies.get(cookie_name(request, LOGIN))
+    if provider is None:
+        raise Problem("API_NOT_FOUND", "No identity provider is set up.", advice="Sign in with a token.")
+    check_rate(shared.failures, address_of(request), spend=False)
+    content = sessions.take_login(shared.store, cookie) if cookie else None
+    then = content.then if content is not None else "/"
+    try:
+        if content is None or not hmac.compare_digest(content.state.encode(), state.encode()):
+            raise SignInRefused("This sign-in was not begun here, or took too long: begin it again.")
+        if error or not code:
+            raise SignInRefused("The identity provider did not let you in.")
+        person = provider.finish(_callback(request, shared), content, code)
+    except SignInRefused as refused:
+        shared.failures.spend(address_of(request))
+        response = show(request, shared, then, str(refused), 401)
+    else:
+        response = welcome(request, shared, person, then)
+    response.delete_cookie(cookie_name(request, LOGIN), path="/")
+    return response
+
+
+def _callback(request: Request, shared: Services) -> str:
+    """Our address that the provider sends the browser back to: as the outside sees us."""
+    base = shared.config.web.public_url or str(request.base_url)
+    return f"{base.rstrip('/')}/login/callback"
 
 
 @router.post("/login")

@@ -17,15 +17,10 @@ from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
 from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, reading, start
+from tests.postgres import PostgresServer
 
-
-@pytest.fixture
-def url(database_url: str) -> str:
-    """A store of this version, once on each database."""
-    desk = Desk(database_url)
-    desk.database.dispose()
-    Desk.open.remove(desk)
-    return database_url
+PRM = "99000000000017"
 
 
 def configured(url: str, **settings: Any) -> Config:
@@ -33,11 +28,29 @@ def configured(url: str, **settings: Any) -> Config:
     return Config(**{"database": SecretStr(url), **settings})
 
 
+def ready(url: str) -> str:
+    """An empty store of this version."""
+    desk = Desk(url)
+    desk.database.dispose()
+    Desk.open.remove(desk)
+    return url
+
+
+def told(url: str) -> str:
+    """A store with a start of supply, a reading, and one whose index went back."""
+    desk = Desk(url)
+    desk.deliver([start(PRM, day(0)), reading(PRM, day(30), 1000), reading(PRM, day(60), 500)])
+    desk.database.dispose()
+    Desk.open.remove(desk)
+    return url
+
+
 class Site:
     """The web services and callers of them.
 
     Args:
       url: the store.
+      config: another configuration of it.
     """
 
     def __init__(self, url: str, config: Config | None = None) -> None:
@@ -52,28 +65,49 @@ class Site:
 
     def caller(self, *roles: Role, scopes: frozenset[Scope] = frozenset(Scope), person: str = "anna") -> TestClient:
         """A program with a token of these roles; nobody at all without any."""
-        client = TestClient(self.app, base_url="http://gateway.test", follow_redirects=False)
+        client = TestClient(
+            self.app, base_url="http://gateway.test", follow_redirects=False, raise_server_exceptions=False
+        )
         if roles:
             client.headers["Authorization"] = f"Bearer {self.token(*roles, scopes=scopes, person=person)}"
         return client
 
+    def close(self) -> None:
+        """Close the connections."""
+        if (workbench := getattr(self.app.state, "workbench", None)) is not None:
+            workbench.close()
+        self.app.state.services.close()
+
 
 @pytest.fixture
-def site(url: str) -> Iterator[Site]:
-    """The web services on a fresh store."""
-    made = Site(url)
+def site(database_url: str) -> Iterator[Site]:
+    """The web services on a fresh store, once on each database."""
+    made = Site(ready(database_url))
     yield made
-    made.app.state.services.close()
+    made.close()
 
 
 @pytest.fixture
 def small_site(tmp_path: Path) -> Iterator[Site]:
     """The web services on SQLite with little patience."""
-    url = f"sqlite:///{tmp_path / 'small.db'}"
-    desk = Desk(url)
-    desk.database.dispose()
-    Desk.open.remove(desk)
+    url = ready(f"sqlite:///{tmp_path / 'small.db'}")
     web = WebSettings(requests_per_minute=5, failures_per_minute=3, body_bytes=1000)
     made = Site(url, configured(url, web=web))
     yield made
-    made.app.state.services.close()
+    made.close()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def story_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The web services on a store with a story, for all tests of a file that change little; on each database."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('story') / 'eis.db'}"
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        name = server.create_database()
+        url = server.url(name)
+    made = Site(told(url))
+    yield made
+    made.close()
+    if request.param == "postgresql":
+        server.drop_database(name)

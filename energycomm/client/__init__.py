@@ -1,0 +1,13 @@
+"""A typed client of the API: what the server answers with is what the client gives.
+
+from energycomm.client import Client
+
+with Client("https://energycomm.example.org", token=token) as gateway:
+    for message in gateway.messages(state="rejected"):
+        ...
+"""
+
+from energycomm.client.client import Client
+from energycomm.client.connection import Refused, Unreachable
+
+__all__ = ["Client", "Refused", "Unreachable"]

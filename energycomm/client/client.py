@@ -1,0 +1,215 @@
+"""The client: one method a route, with the types of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from energycomm.client.connection import Connection
+from energycomm.correction.analysis import Dimension, Group
+from energycomm.correction.campaign import CampaignRecord
+from energycomm.correction.editing import Examined
+from energycomm.correction.proposals import Proposal
+from energycomm.correction.tickets import Ticket
+from energycomm.correction.why import Why
+from energycomm.eis.message_parts import Effect
+from energycomm.eis.messages import MessageDetail, MessagePage, MessageSummary
+from energycomm.eis.requests import RequestDetail, RequestSummary
+from energycomm.eis.timeline import Timeline
+from energycomm.kernel.codec import decode_json, encode_json
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.injection import Injection
+from energycomm.pipeline.outbound import Submission
+from energycomm.webservice.domain import AccessPointView
+from energycomm.webservice.kinship import Kinship
+from energycomm.webservice.pages import Counted, Page
+from energycomm.webservice.routes.administration import Identity
+from energycomm.webservice.routes.campaigns import CampaignDetail
+from energycomm.webservice.routes.corrections import PreviewResult, ScriptDescription
+from energycomm.webservice.routes.notifications import Pulled
+from energycomm.webservice.routes.rules import RuleBook
+
+
+class Client(Connection):
+    """The API of one gateway; see `Connection` for its arguments, docs/api.md for the routes."""
+
+    def me(self) -> Identity:
+        """Who the token stands for."""
+        return self.ask(Identity, "GET", "/me")
+
+    # --- messages ---
+
+    def messages(
+        self,
+        *,
+        access_point: str | None = None,
+        code: str | None = None,
+        state: str | None = None,
+        kind: str | None = None,
+        type: str | None = None,
+        market: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        page: int = 200,
+    ) -> Iterator[MessageSummary]:
+        """Messages, the newest first, page by page as they are taken."""
+        query: dict[str, Any] = {
+            "access_point": access_point,
+            "code": code,
+            "state": state,
+            "kind": kind,
+            "type": type,
+            "market": market,
+            "since": since,
+            "until": until,
+            "limit": page,
+        }
+        while True:
+            found = self.ask(MessagePage, "GET", "/messages", query=query)
+            yield from found.messages
+            if found.next is None:
+                return
+            query["cursor"] = found.next
+
+    def message(self, number: int) -> MessageDetail:
+        """One message with all that is known of it."""
+        return self.ask(MessageDetail, "GET", f"/messages/{number}")
+
+    def kernel(self, number: int) -> KernelMessage:
+        """The content of a message.
+
+        Raises:
+          ValueError: it is of a kind that this client does not know.
+        """
+        found = decode_json(self.raw("GET", f"/messages/{number}/kernel"))
+        if isinstance(found, Refusal):
+            raise ValueError(str(found))
+        return found
+
+    def why(self, number: int) -> Why:
+        """Why a message was judged as it was."""
+        return self.ask(Why, "GET", f"/messages/{number}/why")
+
+    def causes(self, number: int) -> Kinship:
+        """What caused a message, and what it caused."""
+        return self.ask(Kinship, "GET", f"/messages/{number}/causes")
+
+    # --- access points ---
+
+    def access_point(self, identifier: str, market: str | None = None) -> list[AccessPointView]:
+        """How an access point stands, one entry a market."""
+        return self.ask(list[AccessPointView], "GET", f"/access-points/{identifier}", query={"market": market})
+
+    def timeline(self, identifier: str, *, since: datetime | None = None) -> list[Timeline]:
+        """What happened at an access point."""
+        return self.ask(list[Timeline], "GET", f"/access-points/{identifier}/timeline", query={"since": since})
+
+    def rows(self, identifier: str, subject: str, *, page: int = 200) -> Iterator[Effect]:
+        """Contracts, readings, charges, ... of an access point, the latest first."""
+        query: dict[str, Any] = {"limit": page}
+        while True:
+            found = self.ask(Page[Effect], "GET", f"/access-points/{identifier}/{subject}", query=query)
+            yield from found.items
+            if found.next is None:
+                return
+            query["cursor"] = found.next
+
+    # --- handing in ---
+
+    def inject(self, messages: Iterable[KernelMessage], *, key: str | None = None) -> Injection:
+        """Hand messages straight to the Kernel."""
+        body = b"[" + b",".join(encode_json(message) for message in messages) + b"]"
+        return self.ask(Injection, "POST", "/injections", body=body, key=key)
+
+    def submit(self, message: KernelMessage, *, key: str | None = None) -> Submission:
+        """Ask something of the market."""
+        return self.ask(Submission, "POST", "/requests", body=encode_json(message), key=key)
+
+    def request(self, number: int) -> RequestDetail:
+        """A request, step by step."""
+        return self.ask(RequestDetail, "GET", f"/requests/{number}")
+
+    def requests(self, *, state: str | None = None, limit: int = 50) -> tuple[RequestSummary, ...]:
+        """The newest requests."""
+        return self.ask(Page[RequestSummary], "GET", "/requests", query={"state": state, "limit": limit}).items
+
+    # --- notifications ---
+
+    def pull(self, limit: int = 50) -> Pulled:
+        """Notifications that are due; acknowledge them once they are taken in."""
+        return self.ask(Pulled, "POST", "/notifications/pull", query={"limit": limit})
+
+    def acknowledge(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Confirm notifications; those that were not confirmed before."""
+        return self.ask(Counted, "POST", "/notifications/acknowledge", body={"ids": list(ids)}).done
+
+    # --- corrections ---
+
+    def groups(self, by: Dimension = "code") -> list[Group]:
+        """Stuck messages in groups, the largest first."""
+        return self.ask(list[Group], "GET", "/corrections/groups", query={"by": by})
+
+    def proposals(self, by: Dimension = "code", group: str | None = None) -> list[Proposal]:
+        """What is proposed about the groups, tried out."""
+        return self.ask(list[Proposal], "GET", "/corrections/proposals", query={"by": by, "group": group})
+
+    def scripts(self) -> list[ScriptDescription]:
+        """The correction scripts."""
+        return self.ask(list[ScriptDescription], "GET", "/corrections/scripts")
+
+    def preview(
+        self, script: str, *, parameters: Mapping[str, str] | None = None, messages: Sequence[int] | None = None
+    ) -> PreviewResult:
+        """Try a script out; nothing is stored."""
+        body = {"parameters": dict(parameters or {}), "messages": None if messages is None else list(messages)}
+        return self.ask(PreviewResult, "POST", f"/corrections/scripts/{script}/preview", body=body)
+
+    def run(
+        self,
+        script: str,
+        why: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        messages: Sequence[int] | None = None,
+        propose: bool = False,
+        key: str | None = None,
+    ) -> CampaignRecord:
+        """Run a script over messages, in the background: look at `campaign` until it is done."""
+        body = {
+            "script": script,
+            "why": why,
+            "parameters": dict(parameters or {}),
+            "messages": None if messages is None else list(messages),
+            "propose": propose,
+        }
+        return self.ask(CampaignRecord, "POST", "/corrections/campaigns", body=body, key=key)
+
+    def campaign(self, number: int) -> CampaignDetail:
+        """How far a campaign is."""
+        return self.ask(CampaignDetail, "GET", f"/corrections/campaigns/{number}")
+
+    def undo(self, number: int) -> CampaignRecord:
+        """Take a campaign back."""
+        return self.ask(CampaignRecord, "POST", f"/corrections/campaigns/{number}/undo")
+
+    def examine(self, number: int, xml: str) -> Examined:
+        """What an edit of a message would come to; nothing is stored."""
+        body = {"xml": xml, "why": "dry run", "dry_run": True}
+        return self.ask(Examined, "POST", f"/corrections/edits/{number}", body=body)
+
+    def edit(self, number: int, xml: str, why: str, *, key: str | None = None) -> CampaignRecord:
+        """Store an edited message as a new version and judge it."""
+        body = {"xml": xml, "why": why}
+        return self.ask(CampaignRecord, "POST", f"/corrections/edits/{number}", body=body, key=key)
+
+    def tickets(self, state: str | None = None) -> list[Ticket]:
+        """Tickets, the newest first."""
+        return self.ask(list[Ticket], "GET", "/corrections/tickets", query={"state": state})
+
+    # --- rules ---
+
+    def rules(self, *, market: str | None = None, kind: str | None = None) -> RuleBook:
+        """The rules that messages are judged by."""
+        return self.ask(RuleBook, "GET", "/rules", query={"market": market, "kind": kind})

@@ -1,0 +1,89 @@
+"""`energycomm serve`: the web services of the back office, and the console, until they are told to stop."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Annotated, Any
+
+import structlog
+import typer
+
+from energycomm import logs
+from energycomm.config import Config, load
+from energycomm.errors import ExitCode, UserError
+
+log = structlog.get_logger()
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; that of [web] by default.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes a free one.")] = None,
+) -> None:
+    """Serve the API, the sign-in and the console; until SIGTERM.
+
+    Settings are in [web] and [oidc] of the configuration. The API is described at /api/v1/openapi.json, health at
+    /health. Exit code 3: the address is taken, or the certificate cannot be read.
+
+    Example: energycomm serve --port 8080
+    """
+    import uvicorn  # everything else would pay for the import
+
+    from energycomm.webservice.app import make_app
+
+    config = load()
+    logs.configure(config.log_format, config.log_level)
+    app = make_app(config)
+    app.state.services.gateway  # noqa: B018 - broken rules are told now, not to the first caller
+    server = uvicorn.Server(uvicorn.Config(app, **options(config, host, port)))
+    typer.echo(f"serving on {_address(config, host, port)}; stop with Ctrl-C", err=True)
+    try:
+        server.run()
+    except SystemExit:
+        raise UserError(
+            f"The web services cannot listen on {_address(config, host, port)}.",
+            "Is something else listening there? Choose another --port or --host.",
+        ) from None
+    raise typer.Exit(ExitCode.OK)
+
+
+def options(config: Config, host: str | None, port: int | None) -> dict[str, Any]:
+    """What uvicorn is told.
+
+    Args:
+      config: the configuration.
+      host, port: of the command line, instead of those of [web].
+
+    Raises:
+      UserError: the certificate cannot be read.
+    """
+    web = config.web
+    found: dict[str, Any] = {
+        "host": host or web.host,
+        "port": web.port if port is None else port,
+        # Ours says who asked for what (the audit); theirs would write personal data of addresses into the log.
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "date_header": True,
+        "proxy_headers": bool(web.proxies),
+        "forwarded_allow_ips": ",".join(web.proxies) or None,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": 30,
+        "limit_concurrency": 200,
+    }
+    if web.certificate_file is not None and web.key_file is not None:
+        certificate, key = config.folder / web.certificate_file, config.folder / web.key_file
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+        except (OSError, ssl.SSLError) as error:
+            raise UserError(
+                f"The certificate {certificate} with the key {key} cannot be used: {error.strerror or error}.",
+                "Correct `certificate_file` and `key_file` of [web].",
+            ) from None
+        found |= {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
+    return found
+
+
+def _address(config: Config, host: str | None, port: int | None) -> str:
+    scheme = "https" if config.web.certificate_file else "http"
+    return f"{scheme}://{host or config.web.host}:{config.web.port if port is None else port}"

@@ -1,0 +1,92 @@
+"""`energycomm token`: what programs sign in with; made, listed, taken back."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_store
+from energycomm.webservice import audit, tokens
+from energycomm.webservice.roles import Person, Role, Scope
+
+app = typer.Typer(no_args_is_help=True, help="API tokens of the web services.")
+
+
+@app.callback()
+def token() -> None:
+    """API tokens of the web services."""
+
+
+@app.command()
+def create(
+    person: Annotated[str, typer.Argument(help="In whose name it acts: a person or a program.")],
+    role: Annotated[
+        list[Role], typer.Option("--role", help="back_office, consultant, operator or administrator; may be repeated.")
+    ],
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option("--scope", help="What it may be used for, everything by default: read, request, inject, ..."),
+    ] = None,
+    days: Annotated[int, typer.Option(min=1, max=tokens.LONGEST_DAYS, help="How long it holds.")] = 90,
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    json: Json = False,
+) -> None:
+    """Make a token and print it: it is shown this once and kept nowhere.
+
+    Example: energycomm token create billing --role back_office --scope read --scope notify --days 30
+    """
+    by = getpass.getuser()
+    scopes = frozenset(scope or Scope)
+    with open_store(load()) as store:
+        number, secret = tokens.create(
+            store, person, frozenset(role), scopes=scopes, days=days, label=label or person, by=by
+        )
+        subject = f"token {number} of {person}: {' '.join(sorted(role))}; {' '.join(sorted(scopes))}"
+        audit.record(store, _operator(by), "change", "energycomm token create", subject=subject)
+    if json:
+        print_json({"id": number, "token": secret})
+    else:
+        typer.echo(secret)
+        typer.echo(f"token {number} of {person}; keep it, it is not shown again", err=True)
+
+
+@app.command("list")
+def list_(
+    everything: Annotated[bool, typer.Option("--all", help="Expired and revoked ones too.")] = False,
+    json: Json = False,
+) -> None:
+    """List tokens, without the tokens themselves.
+
+    Example: energycomm token list --all
+    """
+    with open_store(load()) as store:
+        found = tokens.list_tokens(store, everything=everything)
+    if json:
+        print_json(found)
+        return
+    head = ("id", "person", "state", "roles", "scopes", "expires", "used", "for")
+    print_rows(head, [(t.id, t.person, t.state, t.roles, t.scopes, t.expires_at, t.used_at, t.label) for t in found])
+
+
+@app.command()
+def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers of tokens.")]) -> None:
+    """Take tokens back: they let nobody in from now on.
+
+    Example: energycomm token revoke 3
+    """
+    by = getpass.getuser()
+    with open_store(load()) as store:
+        for number in ids:
+            if not tokens.revoke(store, number, by):
+                raise UserError(f"There is no token {number} that holds.", "`energycomm token list --all` lists them.")
+            audit.record(store, _operator(by), "change", "energycomm token revoke", subject=f"token {number}")
+    typer.echo(f"{len(ids)} token(s) taken back")
+
+
+def _operator(by: str) -> Person:
+    return Person(by, frozenset({Role.ADMINISTRATOR}), "command")

@@ -1,0 +1,62 @@
+"""`energycomm user`: who uses the web services, and signing somebody out."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.pipeline.gateway import open_store
+from energycomm.webservice import audit, sessions, tokens
+from energycomm.webservice.people import known_people
+from energycomm.webservice.roles import Person, Role
+
+app = typer.Typer(no_args_is_help=True, help="People and programs that use the web services.")
+
+
+@app.callback()
+def user() -> None:
+    """People and programs that use the web services."""
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List who holds a token or is signed in, with their roles.
+
+    Example: energycomm user list
+    """
+    with open_store(load()) as store:
+        found = known_people(store)
+    if json:
+        print_json(found)
+        return
+    print_rows(
+        ("person", "roles", "tokens", "sessions", "last seen"),
+        [(one.name, one.roles, one.tokens, one.sessions, one.seen_at) for one in found],
+    )
+
+
+@app.command("sign-out")
+def sign_out(
+    person: Annotated[str, typer.Argument(help="Their name, as the list shows it.")],
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take their tokens back too.")] = False,
+) -> None:
+    """End all sessions of a person, wherever they are signed in.
+
+    Example: energycomm user sign-out anna --revoke
+    """
+    by = getpass.getuser()
+    with open_store(load()) as store:
+        ended = sessions.end_all(store, person)
+        taken = [one.id for one in tokens.list_tokens(store) if one.person == person] if revoke else []
+        if not ended and not taken:
+            raise UserError(f"{person} is not signed in.", "`energycomm user list` lists who is.")
+        for number in taken:
+            tokens.revoke(store, number, by)
+        who = Person(by, frozenset({Role.ADMINISTRATOR}), "command")
+        audit.record(store, who, "change", "energycomm user sign-out", subject=person)
+    typer.echo(f"{ended} session(s) ended, {len(taken)} token(s) taken back")

@@ -1,0 +1,64 @@
+"""Who uses the web services: everybody who holds a token or is signed in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import func, select
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.kernel.instants import instant, now_micros
+from energycomm.webservice.sessions import SessionContent
+
+
+class KnownPerson(Struct, frozen=True, kw_only=True):
+    """Somebody who can get in.
+
+    Attributes:
+      name: as the audit names them.
+      roles: of their tokens and sessions together.
+      tokens: how many of their tokens hold.
+      sessions: how often they are signed in.
+      seen_at: their last line in the audit; None before the first.
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    tokens: int
+    sessions: int
+    seen_at: datetime | None
+
+
+def known_people(store: Store) -> list[KnownPerson]:
+    """Everybody who holds a token or is signed in, by name."""
+    now, token, session = now_micros(), tables.api_token, tables.web_session
+    holding = select(token.c.person, token.c.roles).where(token.c.revoked_at.is_(None), token.c.expires_at > now)
+    signed_in = select(session.c.person, session.c.content).where(
+        session.c.purpose == "session", session.c.expires_at > now
+    )
+    with reading(store.engine) as connection:
+        tokens = connection.execute(holding).all()
+        sessions = connection.execute(signed_in).all()
+        names = sorted({row[0] for row in (*tokens, *sessions)})
+        audit = tables.audit
+        last = select(audit.c.person, func.max(audit.c.at)).where(audit.c.person.in_(names)).group_by(audit.c.person)
+        seen = {row[0]: row[1] for row in connection.execute(last)}
+    roles: dict[str, set[str]] = {name: set() for name in names}
+    for name, words in tokens:
+        roles[name].update(words.split())
+    for name, content in sessions:
+        roles[name].update(msgspec.json.decode(content, type=SessionContent).roles.split())
+    return [
+        KnownPerson(
+            name=name,
+            roles=tuple(sorted(roles[name])),
+            tokens=sum(row[0] == name for row in tokens),
+            sessions=sum(row[0] == name for row in sessions),
+            seen_at=instant(seen[name]) if name in seen else None,
+        )
+        for name in names
+    ]

@@ -1,0 +1,217 @@
+"""Sign-in with OpenID Connect: authorization code flow with PKCE, by Authlib; ID tokens are checked by joserfc.
+
+Who signs in is named by a claim, and has the roles that the configuration gives to the groups in another claim. Whoever
+is in none of these groups is turned away.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.httpx_client import OAuth2Client
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from energycomm.transport.credentials import Secret, SecretUnreadableError
+from energycomm.web_settings import OidcSettings
+from energycomm.webservice.roles import Person, Role
+from energycomm.webservice.sessions import LoginContent
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures of ID tokens that are believed: none that our own secret could make, and none without a key."""
+
+FRESH = 3600.0
+"""Seconds for which the provider's description and keys are kept."""
+LEEWAY = 60
+"""Seconds that the provider's clock and ours may differ."""
+
+
+class SignInRefused(Exception):
+    """Somebody cannot sign in; the words are for them, without secrets."""
+
+
+class Provider:
+    """An identity provider.
+
+    Args:
+      settings: how it is reached; `issuer` is set.
+      folder: where relative paths of files start.
+      clock: seconds since the epoch.
+    """
+
+    def __init__(self, settings: OidcSettings, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self.settings, self._clock = settings, clock
+        file = folder / settings.secret_file if settings.secret_file else None
+        self._secret = Secret("secret at the identity provider", file, settings.secret_env)
+        ca_file = folder / settings.ca_file if settings.ca_file else None
+        self._verify = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+        self._lock = threading.Lock()
+        self._described: tuple[float, dict[str, Any]] | None = None
+        self._keys: tuple[float, KeySet] | None = None
+
+    def begin(self, redirect_uri: str, then: str) -> tuple[str, LoginContent]:
+        """The provider's address that the browser is sent to, and what is to be remembered meanwhile.
+
+        Args:
+          redirect_uri: our address that the provider sends the browser back to.
+          then: path of the page to show afterwards.
+
+        Raises:
+          SignInRefused: the provider cannot be reached.
+        """
+        content = LoginContent(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), then)
+        with self._client(redirect_uri) as client:
+            address, _ = client.create_authorization_url(
+                self._described_at("authorization_endpoint"),
+                state=content.state,
+                nonce=content.nonce,
+                code_verifier=content.verifier,
+            )
+        return str(address), content
+
+    def finish(self, redirect_uri: str, content: LoginContent, code: str) -> Person:
+        """Who signed in.
+
+        Args:
+          redirect_uri: the same as at the beginning.
+          content: what was remembered.
+          code: what the provider sent along with the browser.
+
+        Raises:
+          SignInRefused: the provider refuses the code, what it says cannot be believed, or the person has no role.
+        """
+        with self._client(redirect_uri) as client:
+            try:
+                token = client.fetch_token(
+                    self._described_at("token_endpoint"),
+                    grant_type="authorization_code",
+                    code=code,
+                    code_verifier=content.verifier,
+                )
+            except (AuthlibBaseError, httpx.HTTPError, ValueError) as error:
+                raise SignInRefused(f"The identity provider refused the sign-in: {type(error).__name__}.") from None
+            claims = self._believed(str(token.get("id_token", "")), content.nonce)
+            if _claim(claims, self.settings.roles_claim) is None:
+                claims = self._asked(client) | claims
+        return self._person(claims)
+
+    def _client(self, redirect_uri: str) -> Any:
+        try:
+            secret = self._secret.read()
+        except SecretUnreadableError as error:
+            raise SignInRefused(f"The gateway is not set up for sign-ins: {error}.") from None
+        return OAuth2Client(
+            self.settings.client_id,
+            secret,
+            scope=self.settings.scopes,
+            redirect_uri=redirect_uri,
+            code_challenge_method="S256",
+            timeout=self.settings.timeout,
+            verify=self._verify,
+        )
+
+    def _described_at(self, name: str) -> str:
+        """An address of the provider's own description (OpenID Connect Discovery)."""
+        with self._lock:
+            if self._described is None or self._described[0] < self._clock() - FRESH:
+                issuer = str(self.settings.issuer).rstrip("/")
+                found = self._fetched(f"{issuer}/.well-known/openid-configuration")
+                if str(found.get("issuer", "")).rstrip("/") != issuer:
+                    raise SignInRefused("The identity provider says that it is another one.")
+                self._described = self._clock(), found
+            address = str(self._described[1].get(name, ""))
+        wanted = urlsplit(str(self.settings.issuer)).scheme
+        if urlsplit(address).scheme not in {"https", wanted}:
+            raise SignInRefused(f"The identity provider has no safe {name}.")
+        return address
+
+    def _fetched(self, address: str) -> dict[str, Any]:
+        try:
+            answer = httpx.get(address, timeout=self.settings.timeout, verify=self._verify)
+            answer.raise_for_status()
+            content = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise SignInRefused(f"The identity provider cannot be reached: {type(error).__name__}.") from None
+        if not isinstance(content, dict):
+            raise SignInRefused("The identity provider answers nothing that is understood.")
+        return content
+
+    def _key_set(self, *, anew: bool = False) -> KeySet:
+        address = self._described_at("jwks_uri")
+        with self._lock:
+            if anew or self._keys is None or self._keys[0] < self._clock() - FRESH:
+                try:
+                    self._keys = self._clock(), KeySet.import_key_set(self._fetched(address))  # type: ignore[arg-type]
+                except (JoseError, ValueError, KeyError):
+                    raise SignInRefused("The keys of the identity provider cannot be read.") from None
+            return self._keys[1]
+
+    def _believed(self, id_token: str, nonce: str) -> dict[str, Any]:
+        """The claims of an ID token whose signature, issuer, audience, time and nonce are right."""
+        try:
+            try:
+                decoded = jwt.decode(id_token, self._key_set(), algorithms=list(ALGORITHMS))
+            except (JoseError, ValueError):
+                # The provider may have changed its keys since.
+                decoded = jwt.decode(id_token, self._key_set(anew=True), algorithms=list(ALGORITHMS))
+            claims = decoded.claims
+            jwt.JWTClaimsRegistry(
+                now=int(self._clock()),
+                leeway=LEEWAY,
+                iss={"essential": True, "value": str(self.settings.issuer)},
+                aud={"essential": True, "value": str(self.settings.client_id)},
+                exp={"essential": True},
+                iat={"essential": True},
+                sub={"essential": True},
+                nonce={"essential": True, "value": nonce},
+            ).validate(claims)
+        except (JoseError, ValueError) as error:
+            raise SignInRefused(
+                f"What the identity provider says cannot be believed: {type(error).__name__}."
+            ) from None
+        audience = claims["aud"]
+        if isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != self.settings.client_id:
+            raise SignInRefused("What the identity provider says is meant for another program.")
+        return dict(claims)
+
+    def _asked(self, client: Any) -> dict[str, Any]:
+        """The claims of the userinfo endpoint, where the ID token tells no groups."""
+        if self._described is None or "userinfo_endpoint" not in self._described[1]:
+            return {}
+        try:
+            answer = client.get(self._described_at("userinfo_endpoint"))
+            answer.raise_for_status()
+            found = answer.json()
+        except (AuthlibBaseError, httpx.HTTPError, ValueError) as error:
+            raise SignInRefused(f"The identity provider does not tell who it is: {type(error).__name__}.") from None
+        return found if isinstance(found, dict) else {}
+
+    def _person(self, claims: dict[str, Any]) -> Person:
+        named = [_claim(claims, name) for name in (self.settings.name_claim, "email", "sub")]
+        name = next(str(value) for value in named if value)
+        groups = _claim(claims, self.settings.roles_claim)
+        mine = {str(group) for group in (groups if isinstance(groups, list) else [groups])}
+        roles = frozenset(Role(role) for group, role in self.settings.roles.items() if group in mine)
+        if not roles:
+            raise SignInRefused("You are in no group that may use EnergyComm: ask an administrator.")
+        return Person(name[:120], roles, "session by provider")
+
+
+def _claim(claims: dict[str, Any], path: str) -> Any:
+    """A claim by its name, or by dots through nested ones; None where there is none."""
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for step in path.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found

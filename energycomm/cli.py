@@ -29,6 +29,10 @@ COMMANDS: dict[str, Place] = {
         "daemon",
         "Watch all channels, process what arrives, send what is due, tell the back office; until SIGTERM.",
     ),
+    "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
+    "inject": Place(
+        "inject", "inject", "Hand Kernel messages straight to the Kernel: what came by e-mail or from the TSO."
+    ),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),
     "envelope": Place("envelope", "app", "Envelopes: what arrived."),
@@ -49,6 +53,9 @@ COMMANDS: dict[str, Place] = {
         "simulate_answers",
         "Write what the markets would answer to the requests of the EIS that are built or sent.",
     ),
+    "token": Place("token", "app", "API tokens of the web services."),
+    "user": Place("user", "app", "People and programs that use the web services."),
+    "audit": Place("audit", "app", "The audit of the web services."),
     "config": Place("config", "app", "What EnergyComm is set to."),
 }
 """Every command of the gateway, in the order of the help. A command that is not asked for is not imported."""

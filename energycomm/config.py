@@ -21,6 +21,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from energycomm.errors import UserError
+from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.limits import Limits
 from energycomm.transport.settings import AnyChannel, EndpointSettings, variables
 from energycomm.web_settings import OidcSettings, WebSettings
@@ -200,6 +201,9 @@ class Config(BaseSettings):
     push: EndpointSettings = Field(
         default=EndpointSettings(), description="Where the daemon takes what is pushed to channels of kind push."
     )
+    trackers: tuple[TrackerSetting, ...] = Field(
+        default=(), description="Trackers that tickets are exported to; in the environment as JSON."
+    )
     spool: Path = Field(
         default=Path("spool"), description="Folder in which what comes from afar lies until the store has it."
     )
@@ -245,6 +249,15 @@ class Config(BaseSettings):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"{name!r} is the name of two channels")
+        return value
+
+    @field_validator("trackers")
+    @classmethod
+    def _one_tracker_each(cls, value: tuple[TrackerSetting, ...]) -> tuple[TrackerSetting, ...]:
+        names = [tracker.name for tracker in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name!r} is the name of two trackers")
         return value
 
     @field_validator("database")
@@ -344,6 +357,7 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
     places = {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
     places |= {place for place in (config.notify.secret_env, config.oidc.secret_env) if place}
     places |= {place for channel in config.channels for place in variables(channel)}
+    places |= {tracker.token_env for tracker in config.trackers if tracker.token_env}
     unknown = sorted(
         n for n in named - places if n.removeprefix(PREFIX).split("__")[0].lower() not in Config.model_fields
     )

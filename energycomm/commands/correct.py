@@ -11,20 +11,18 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from energycomm.commands.correct_analyse import analyse, end_of
+from energycomm.commands.correct_analyse import analyse
 from energycomm.commands.correct_edit import edit_
 from energycomm.commands.correct_script import app as script_app
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.correct_tickets import delegate_, export_, tickets_
+from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.config import load
 from energycomm.correction import campaign
-from energycomm.correction.acting import judge_again
-from energycomm.correction.cases import read_cases, stuck_ids
 from energycomm.correction.loop import loop as run_loop
+from energycomm.correction.replaying import TODAY, replay_messages
 from energycomm.correction.script import load_scripts
-from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.replay import mark
+from energycomm.pipeline.gateway import Gateway, open_engine, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, corrected, replayed.")
 app.add_typer(script_app, name="script")
@@ -40,6 +38,9 @@ def correct() -> None:
 
 app.command()(analyse)
 app.command("edit")(edit_)
+app.command("tickets")(tickets_)
+app.command("delegate")(delegate_)
+app.command("export")(export_)
 
 
 @app.command()
@@ -47,34 +48,41 @@ def replay(
     ids: Annotated[
         list[int] | None, typer.Argument(metavar="[ID]...", help="Messages; all that are marked if none.")
     ] = None,
+    rules: Annotated[
+        str, typer.Option(help="today, then (those that judged a message first), or a version's first digits.")
+    ] = TODAY,
     by: By = None,
     why: Why = "replay",
     json: Json = False,
 ) -> None:
-    """Send messages through the Kernel again with the rules of today, in business order per access point.
+    """Send messages through the Kernel again, in business order per access point.
 
-    Example: energycomm correct replay 17 18 --why "calendar was added"
+    Example: energycomm correct replay 17 18 --rules then --why "calendar was added"
     """
     config = load()
     with open_store(config) as store:
-        if ids:
-            with store.transaction() as tx:
-                marked = mark(tx, ids, user(by), why)
-        else:
-            marked = stuck_ids(store.engine, ("to_replay",))
         gateway = Gateway(config, store)
-        places = {(case.message.market, case.identifier) for case in read_cases(store.engine, marked)}
-        for market, identifier in sorted(places, key=lambda place: (place[0], place[1] or "")):
-            judge_again(store, gateway.writer, market, identifier)
-        with store.transaction() as tx:
-            rows = tx.driver.matching("SELECT id, state FROM kernel_message WHERE true", marked, "id", "ORDER BY id")
-    states = {str(number): state for number, state in rows}
+        done = replay_messages(
+            store,
+            gateway.writer,
+            ids or None,
+            by=user(by),
+            why=why,
+            rules=rules,
+            engine_of=lambda catalogue: open_engine(catalogue, config.engine),
+        )
+    states = {str(number): state for number, state in done.states.items()}
     if json:
-        print_json({"marked": len(marked), "states": states})
+        print_json(
+            {
+                "marked": len(done.marked),
+                "states": states,
+                "rules": {str(number): digest for number, digest in done.rules.items()},
+            }
+        )
         return
     print_rows(("message", "state"), list(states.items()))
-    passed = sum(state in ("accepted", "treated") for state in states.values())
-    typer.echo(f"{passed} of {len(marked)} messages are accepted now", err=True)
+    typer.echo(f"{done.accepted} of {len(done.marked)} messages are accepted now", err=True)
 
 
 @app.command()
@@ -120,55 +128,6 @@ def loop(
             ("tickets closed", len(report.closed)),
         ]
     )
-
-
-@app.command("tickets")
-def tickets_(
-    number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One ticket, with its evidence.")] = None,
-    state: Annotated[str | None, typer.Option(help="Only in this state: open, waiting, closed.")] = None,
-    set_state: Annotated[str | None, typer.Option("--set", help="Put the ticket in this state.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Give the ticket to this person.")] = None,
-    due: Annotated[str | None, typer.Option(help="Day it is due, YYYY-MM-DD.")] = None,
-    link: Annotated[str | None, typer.Option(help="Address of it in another tracker.")] = None,
-    json: Json = False,
-) -> None:
-    """List tickets, or show and change one.
-
-    Example: energycomm correct tickets 3 --owner anna --set waiting
-    """
-    with open_store(load()) as store:
-        if number is not None:
-            found = [change_ticket(store, number, state=set_state, owner=owner, due=end_of(due), link=link)]
-        elif set_state or owner or due or link:
-            raise UserError("Which ticket is to be changed?", "Name its number.")
-        else:
-            found = tickets(store, state=state)
-    if json:
-        print_json(found if number is None else found[0])
-    elif number is not None:
-        _print_ticket(found[0])
-    else:
-        head = ("id", "state", "class", "title", "operator", "messages", "owner", "due")
-        rows = [
-            (t.id, t.state, t.error_class, t.title, t.grid_operator, len(t.messages), t.owner, t.due) for t in found
-        ]
-        print_rows(head, rows)
-
-
-@app.command("delegate")
-def delegate_(
-    ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Messages.")],
-    to: Annotated[str, typer.Option("--to", help="The colleague.")],
-    note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
-    by: By = None,
-) -> None:
-    """Give refused messages to a colleague, with a note.
-
-    Example: energycomm correct delegate 17 18 --to ben --note "call the grid operator"
-    """
-    with open_store(load()) as store:
-        given = delegate(store, ids, to, user(by), note)
-    typer.echo(f"{len(given)} of {len(ids)} messages are {to}'s now")
 
 
 @app.command()
@@ -287,21 +246,3 @@ def _tell(record: campaign.CampaignRecord, *, json: bool) -> None:
         print_json(record)
     else:
         print_campaign(record)
-
-
-def _print_ticket(ticket: Ticket) -> None:
-    print_facts(
-        [
-            ("ticket", f"{ticket.id} {ticket.title}"),
-            ("state", ticket.state),
-            ("class", ticket.error_class),
-            ("grid operator", ticket.grid_operator),
-            ("owner", ticket.owner),
-            ("due", ticket.due),
-            ("link", ticket.link),
-            ("messages", ticket.messages[:50]),
-        ]
-    )
-    print_heading("Evidence")
-    rows = [(one["class"], one["messages"], one["found"]) for one in ticket.evidence["evidence"]]
-    print_rows(("class", "messages", "found"), rows)

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.config import load
-from energycomm.correction.impact import catalogue_named, differences, impact
+from energycomm.correction.difference import differences
+from energycomm.correction.impact import catalogue_named, impact
 from energycomm.engine.catalogue import Catalogue, read_catalogue
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.problems import Problem

@@ -16,6 +16,9 @@ WIDESPREAD = 5
 """A rule that refuses one and the same value at so many access points may itself be wrong."""
 
 
+EXPLAINS: Mapping[str, tuple[str, ...]] = {"CO-R07": ("CO-R05",)}
+"""Error code -> codes that follow from it: an index in the wrong unit is below the one before, too."""
+
 _PRECEDENCE: tuple[ErrorClass, ...] = ("dno", "missing", "ordering", "product")
 
 
@@ -95,8 +98,10 @@ def _declared(case: Case) -> list[Evidence]:
     """What the rules that refuse it say. A message with a mistake of the grid operator's is his to send again,
     whatever else is found in it; that our rules are wrong is the last thing to think."""
     codes: dict[str, list[str]] = {}
-    for one in case.findings:
-        if one.severity == "error":
+    errors = [one for one in case.findings if one.severity == "error"]
+    explained = {known for one in errors for known in EXPLAINS.get(one.code, ())}
+    for one in errors:
+        if one.code not in explained:
             codes.setdefault(one.error_class, []).append(one.code)
     return [
         Evidence(name, "refused by " + " ".join(dict.fromkeys(codes[name]))) for name in _PRECEDENCE if name in codes

@@ -1,4 +1,4 @@
-"""What changed rules would change: verdicts over stored messages, before the rules go live; and rules in words."""
+"""What changed rules would change: verdicts over stored messages, before the rules go live."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue, read_catalogue
 from energycomm.engine.problems import BrokenCatalogue
-from energycomm.engine.rule import Rule
-from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError
 from energycomm.pipeline.fold import Entry, Judge
 from energycomm.pipeline.rows import error_codes
@@ -156,49 +154,3 @@ def _read(folder: Path, name: str) -> Catalogue:
     if problems:
         raise UserError(f"The rules {name} are broken.\n{BrokenCatalogue(problems)}")
     return catalogue
-
-
-def differences(old: Catalogue, new: Catalogue) -> list[tuple[str, str, str]]:
-    """What differs between two catalogues, in words: (added | removed | changed, what, how)."""
-    found = list(_rules(old, new))
-    entries = {(e.market, e.list, e.code, e.since, e.until): e for e in old.codes.entries}
-    others = {(e.market, e.list, e.code, e.since, e.until): e for e in new.codes.entries}
-    for sign, keys in (("added", others.keys() - entries.keys()), ("removed", entries.keys() - others.keys())):
-        for market, name, code, since, until in sorted(keys, key=str):
-            days = f" from {since or 'ever'} to {until or 'ever'}" if since or until else ""
-            found.append((sign, f"code {market} {name}", f"{code}{days}"))
-    return found
-
-
-def _rules(old: Catalogue, new: Catalogue) -> Iterator[tuple[str, str, str]]:
-    before = {(rule.code, rule.since): rule for rule in old.rules}
-    after = {(rule.code, rule.since): rule for rule in new.rules}
-    for key in sorted(before.keys() | after.keys(), key=str):
-        one, other = before.get(key), after.get(key)
-        if one is None and other is not None:
-            yield "added", _name(other), f"{other.sentence} {condition_in_words(other)}"
-        elif other is None and one is not None:
-            yield "removed", _name(one), one.sentence
-        elif one is not None and other is not None:
-            told, tells = _facts(one), _facts(other)
-            for name in told:
-                if told[name] != tells[name]:
-                    yield "changed", _name(other), f"{name}: {told[name]} -> {tells[name]}"
-
-
-def _name(rule: Rule) -> str:
-    return f"{rule.error_code} {rule.code}".strip()
-
-
-def _facts(rule: Rule) -> dict[str, str]:
-    return {
-        "error code": rule.error_code,
-        "demands": condition_in_words(rule),
-        "applies to": " ".join(rule.applies_to),
-        "markets": " ".join(rule.markets) or "all",
-        "severity": rule.severity,
-        "class": rule.error_class,
-        "until": str(rule.until or "open"),
-        "does": " ".join((*rule.do, rule.notify or "", rule.wait or "")).strip(),
-        "sentence": rule.sentence,
-    }

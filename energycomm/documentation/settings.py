@@ -18,10 +18,23 @@ from energycomm.config import (
     NotifySettings,
     RetentionSettings,
 )
+from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.settings import KINDS, ChannelSetting, EndpointSettings
 from energycomm.web_settings import OidcSettings, WebSettings
 
-SECTIONS = ("limits", "keys", "channels", "push", "daemon", "notify", "retention", "correction", "web", "oidc")
+SECTIONS = (
+    "limits",
+    "keys",
+    "channels",
+    "push",
+    "daemon",
+    "notify",
+    "retention",
+    "correction",
+    "trackers",
+    "web",
+    "oidc",
+)
 """Settings that have tables of their own."""
 
 _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
@@ -46,6 +59,7 @@ def reference() -> str:
     for name, model in _TABLES:
         lines += ["", f"`[{name}]` (environment: `{PREFIX}{name.upper()}__...`):", "", *_table(model)]
     lines += ["", "`[[keys]]`, one entry a key:", "", *_table(KeySetting)]
+    lines += ["", "`[[trackers]]`, one entry a tracker of tickets:", "", *_table(TrackerSetting)]
     lines += ["", "`[[channels]]`, one entry a channel; every kind has these:", "", *_table(ChannelSetting)]
     for kind_model in KINDS:
         kind = get_args(kind_model.model_fields["kind"].annotation)[0]

@@ -8,8 +8,8 @@ import importlib.util
 import inspect
 import sys
 import typing
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,6 +45,7 @@ class Predicate:
       description: the docstring.
       line: line of its definition.
       source: text of its definition, part of the rules' content version.
+      helpers: name -> text of the functions and constants of its file that it uses, and those that they use.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Predicate:
     description: str
     line: int
     source: str
+    helpers: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def signature(self) -> str:
@@ -85,13 +87,45 @@ def load_predicates(folder: Path, *, run_examples: bool = True) -> tuple[dict[st
         return {}, [Problem(FILE, 1, "", reason, "Correct the module so that `python predicates.py` runs.")]
     found: dict[str, Predicate] = {}
     problems: list[Problem] = _imports(path)
+    definitions = _definitions(path.read_text("utf-8"))
     for name, value in vars(module).items():
         mark = getattr(value, MARK, None)
         if isinstance(mark, PredicateMark) and inspect.isfunction(value) and value.__module__ == module.__name__:
             _read(name, value, mark, found, problems)
+    found = {name: replace(one, helpers=helpers_of(name, definitions)) for name, one in found.items()}
     if run_examples:
         problems += _run_doctests(module)
     return found, problems
+
+
+def _definitions(text: str) -> dict[str, tuple[str, set[str]]]:
+    """Name at the top of a file -> the text of its definition, and the names that it uses."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for node in ast.parse(text).body:
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [node.name]
+        used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        for name in names:
+            found[name] = (ast.get_source_segment(text, node) or "", used - {name})
+    return found
+
+
+def helpers_of(name: str, definitions: Mapping[str, tuple[str, set[str]]]) -> dict[str, str]:
+    """What a definition uses of its file, directly or not: name -> text."""
+    found: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        for used in sorted(definitions[waiting.pop()][1]):
+            if used in definitions and used != name and used not in found:
+                found[used] = definitions[used][0]
+                waiting.append(used)
+    return dict(sorted(found.items()))
 
 
 def _import(path: Path) -> ModuleType:

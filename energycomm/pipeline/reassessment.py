@@ -8,6 +8,7 @@ gets a new row of `state_change`, and the back office is told.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -246,9 +247,10 @@ class Reassessment:
         tx.retire_findings([number])
         change_id = tx.reserve(tables.state_change, 1)[0]
         why = verdict_why(verdict) or _WHY
+        version = rules_version_of(self.engine, entry.message, self.rules_version_id)
         tx.insert(
             tables.state_change,
-            [verdict_change(change_id, number, before, after, now, self.rules_version_id, why)],
+            [verdict_change(change_id, number, before, after, now, version, why)],
         )
         findings = [finding_row(found, number, change_id) for found in verdict.findings]
         notifications = notification_rows(verdict, number, now)
@@ -258,6 +260,12 @@ class Reassessment:
             notifications.append((number, WITHDRAWN_EVENT, now, "pending", 0, None, None))
         for table, rows in ((tables.finding, findings), (tables.outbox, notifications)):
             tx.insert(table, [(n, *row) for n, row in zip(tx.reserve(table, len(rows)), rows, strict=True)])
+
+
+def rules_version_of(engine: Judge, message: KernelMessage, usual: int | None) -> int | None:
+    """Row of the rules that judged a message: an engine that judges by several says which."""
+    asked: Callable[[KernelMessage], int] | None = getattr(engine, "rules_version_of", None)
+    return usual if asked is None else asked(message)
 
 
 def state_after(verdict: Verdict, before: str) -> str:

@@ -20,7 +20,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import Fold
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Change, Reassessment
+from energycomm.pipeline.reassessment import Change, Reassessment, rules_version_of
 from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_why
 from energycomm.pipeline.state import dump_state
 
@@ -204,7 +204,8 @@ def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
             tx.set_states([(number, after, verdict.waits_for, None)])
             tx.retire_findings([number])
             (change_id,) = tx.reserve(tables.state_change, 1)
-            row = (change_id, number, "to_replay", after, now, "kernel", writer.rules_version_id, verdict_why(verdict))
+            version = rules_version_of(writer.engine, message, writer.rules_version_id)
+            row = (change_id, number, "to_replay", after, now, "kernel", version, verdict_why(verdict))
             tx.insert(tables.state_change, [row])
             insert_numbered(tx, tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
             insert_numbered(tx, tables.outbox, notification_rows(verdict, number, now))

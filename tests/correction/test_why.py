@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from energycomm import cli
-from energycomm.correction.impact import catalogue_named, differences, impact
+from energycomm.correction.difference import differences
+from energycomm.correction.impact import catalogue_named, impact
 from energycomm.correction.refold import history_before
 from energycomm.correction.why import why
 from energycomm.engine.catalogue import load_catalogue
@@ -137,3 +138,30 @@ def test_the_commands_say_it_too(
     assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", str(lenient), "--json"]) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
     assert cli.main(["message", "why", "99"]) == ExitCode.USAGE
+
+
+def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, project_root: Path) -> None:
+    """Its code, a constant that it uses; a rewritten comment or docstring of more than its first line is no change."""
+    changed = tmp_path / "rules"
+    shutil.copytree(project_root / "rules", changed, ignore=shutil.ignore_patterns("__pycache__"))
+    file = changed / "predicates.py"
+    text = file.read_text("utf-8")
+    for old, new in (
+        ("large > 100_000 and small > 0", "large > 200_000 and small > 0"),
+        ('"m3": 1_000}', '"m3": 1_001}'),
+        ("    return len(text) == 18 and gs1_ok(text)", "    # the same\n    return len(text) == 18 and gs1_ok(text)"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text, "utf-8")
+    found = differences(shipped_rules(), load_catalogue(changed, check_examples=False))
+    told = {what: how for change, what, how in found if change == "changed"}
+    assert "gsrn_ok" not in str(told)
+    assert "100000" in told["predicate thousandfold"]
+    assert "called by CO-R07" in told["predicate thousandfold"]
+    assert "WH_OF_UNIT, which it uses" in told["predicate wh"]
+    assert all(change == "changed" and what.startswith("predicate ") for change, what, _ in found)
+    (changed / "predicates.py").write_text(text + "\n\nALONE = 1\n", "utf-8")
+    assert (
+        differences(load_catalogue(changed, check_examples=False), load_catalogue(changed, check_examples=False)) == []
+    )

@@ -1,0 +1,126 @@
+"""`energycomm correct tickets`, `delegate` and `export`: what no correction frees, and who takes it up."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.correct_analyse import end_of
+from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.config import load
+from energycomm.correction.export import export
+from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
+from energycomm.correction.trackers import TrackerTrouble, open_tracker
+from energycomm.errors import ExitCode, UserError
+from energycomm.pipeline.gateway import open_store
+
+
+def tickets_(
+    number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One ticket, with its evidence.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only in this state: open, waiting, closed.")] = None,
+    set_state: Annotated[str | None, typer.Option("--set", help="Put the ticket in this state.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Give the ticket to this person.")] = None,
+    due: Annotated[str | None, typer.Option(help="Day it is due, YYYY-MM-DD.")] = None,
+    link: Annotated[str | None, typer.Option(help="Address of it in another tracker.")] = None,
+    json: Json = False,
+) -> None:
+    """List tickets, or show and change one.
+
+    Example: energycomm correct tickets 3 --owner anna --set waiting
+    """
+    with open_store(load()) as store:
+        if number is not None:
+            found = [change_ticket(store, number, state=set_state, owner=owner, due=end_of(due), link=link)]
+        elif set_state or owner or due or link:
+            raise UserError("Which ticket is to be changed?", "Name its number.")
+        else:
+            found = tickets(store, state=state)
+    if json:
+        print_json(found if number is None else found[0])
+    elif number is not None:
+        _print_ticket(found[0])
+    else:
+        head = ("id", "state", "class", "title", "operator", "messages", "owner", "due")
+        rows = [
+            (t.id, t.state, t.error_class, t.title, t.grid_operator, len(t.messages), t.owner, t.due) for t in found
+        ]
+        print_rows(head, rows)
+
+
+def delegate_(
+    ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Messages.")],
+    to: Annotated[str, typer.Option("--to", help="The colleague.")],
+    note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
+    by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
+) -> None:
+    """Give refused messages to a colleague, with a note.
+
+    Example: energycomm correct delegate 17 18 --to ben --note "call the grid operator"
+    """
+    with open_store(load()) as store:
+        given = delegate(store, ids, to, by or getpass.getuser(), note)
+    typer.echo(f"{len(given)} of {len(ids)} messages are {to}'s now")
+
+
+def export_(
+    numbers: Annotated[
+        list[int] | None, typer.Argument(metavar="[ID]...", help="Tickets; all that are open or were exported if none.")
+    ] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Name of the tracker; the only one if there is one.")] = None,
+    json: Json = False,
+) -> None:
+    """Export tickets to Jira, GitLab or a webhook; what is there already is changed, never made twice.
+
+    Example: energycomm correct export 3 4 --to jira
+    """
+    config = load()
+    names = [tracker.name for tracker in config.trackers]
+    if not names:
+        raise UserError("No tracker is configured.", "Add [[trackers]] to energycomm.toml.")
+    if to is None and len(names) > 1:
+        raise UserError("There are several trackers.", f"Name one with --to: {', '.join(names)}.")
+    setting = next((tracker for tracker in config.trackers if to in (None, tracker.name)), None)
+    if setting is None:
+        raise UserError(f"There is no tracker {to!r}.", f"Trackers: {', '.join(names)}.")
+    try:
+        tracker = open_tracker(setting, config.folder)
+    except TrackerTrouble as trouble:
+        raise UserError(f"The tracker {setting.name} cannot be used: {trouble}.") from None
+    with open_store(config) as store:
+        known = {ticket.id: ticket for ticket in tickets(store)}
+        for number in numbers or ():
+            if number not in known:
+                raise UserError(f"There is no ticket {number}.", "`energycomm correct tickets` lists them.")
+        chosen = [known[number] for number in numbers or sorted(known)]
+        if not numbers:
+            chosen = [ticket for ticket in chosen if ticket.state != "closed" or ticket.link]
+        done = export(store, tracker, setting.name, chosen, public_url=config.web.public_url)
+    if json:
+        print_json(done)
+    else:
+        print_rows(
+            ("ticket", "what", "there", "address or reason"),
+            [(one.ticket, one.what, one.remote, one.words or one.url) for one in done],
+        )
+    if any(one.what == "failed" for one in done):
+        raise typer.Exit(ExitCode.UNREADABLE)
+
+
+def _print_ticket(ticket: Ticket) -> None:
+    print_facts(
+        [
+            ("ticket", f"{ticket.id} {ticket.title}"),
+            ("state", ticket.state),
+            ("class", ticket.error_class),
+            ("grid operator", ticket.grid_operator),
+            ("owner", ticket.owner),
+            ("due", ticket.due),
+            ("link", ticket.link),
+            ("messages", ticket.messages[:50]),
+        ]
+    )
+    print_heading("Evidence")
+    rows = [(one["class"], one["messages"], one["found"]) for one in ticket.evidence["evidence"]]
+    print_rows(("class", "messages", "found"), rows)

@@ -1,0 +1,147 @@
+"""Tickets exported to other trackers: made once, changed afterwards, closed when they are settled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from energycomm.correction.tickets import Ticket, change_ticket
+from energycomm.correction.trackers import Issue, Place, Tracker, TrackerTrouble
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.kernel.instants import now_micros
+
+SHOWN = 50
+"""Messages and access points that the words of an issue list; the ticket holds all."""
+
+What = Literal["created", "changed", "unchanged", "failed"]
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    """What became of one ticket.
+
+    Attributes:
+      ticket: its number.
+      what: what was done.
+      remote: what the tracker calls it.
+      url: its address there.
+      words: why it failed.
+    """
+
+    ticket: int
+    what: What
+    remote: str | None = None
+    url: str | None = None
+    words: str | None = None
+
+
+def export(
+    store: Store, tracker: Tracker, name: str, chosen: Iterable[Ticket], *, public_url: str | None = None
+) -> list[Exported]:
+    """Export tickets: those that the tracker does not know are made, the others changed where they changed here.
+
+    A ticket that fails does not stop the next.
+
+    Args:
+      store: the EIS, which remembers what was exported.
+      tracker: the tracker.
+      name: its name in the configuration.
+      chosen: the tickets.
+      public_url: address of the console, for links.
+    """
+    return [_export(store, tracker, name, ticket, public_url) for ticket in chosen]
+
+
+def _export(store: Store, tracker: Tracker, name: str, ticket: Ticket, public_url: str | None) -> Exported:
+    issue = issue_of(ticket, public_url)
+    digest = hashlib.sha256(msgspec.json.encode(issue)).hexdigest()
+    known = _known(store, ticket.id, name)
+    if known is not None and known[1] == digest:
+        return Exported(ticket=ticket.id, what="unchanged", remote=known[0], url=ticket.link)
+    try:
+        what, place = _done(tracker, issue, None if known is None else known[0])
+    except TrackerTrouble as trouble:
+        return Exported(ticket=ticket.id, what="failed", words=str(trouble))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        words = f"the answer is not what the tracker's documentation says: {type(error).__name__} {error}"
+        return Exported(ticket=ticket.id, what="failed", words=words)
+    _remember(store, ticket.id, name, place.remote, digest)
+    if place.url is not None and place.url != ticket.link:
+        change_ticket(store, ticket.id, link=place.url)
+    return Exported(ticket=ticket.id, what=what, remote=place.remote, url=place.url)
+
+
+def _done(tracker: Tracker, issue: Issue, remote: str | None) -> tuple[What, Place]:
+    """Change the issue that is there, else make one."""
+    if remote is None:
+        found = tracker.find(issue.mark)  # an answer that was lost
+        remote = None if found is None else found.remote
+    if remote is not None and (place := tracker.change(remote, issue)) is not None:
+        return "changed", place
+    return "created", tracker.create(issue)
+
+
+def _known(store: Store, ticket_id: int, name: str) -> tuple[str, str] | None:
+    sql = "SELECT remote, digest FROM ticket_export WHERE ticket_id = ? AND tracker = ?"
+    with reading(store.engine) as connection:
+        rows = driver_of(connection).rows(sql, (ticket_id, name))
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def _remember(store: Store, ticket_id: int, name: str, remote: str, digest: str) -> None:
+    row = (remote[:200], digest, now_micros(), ticket_id, name)
+    with store.transaction() as tx:
+        sql = "UPDATE ticket_export SET remote = ?, digest = ?, exported_at = ? WHERE ticket_id = ? AND tracker = ?"
+        if not tx.driver.run(sql, row):
+            tx.insert(tables.ticket_export, [(ticket_id, name, *row[:3])])
+
+
+def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
+    """A ticket in the words that another tracker is told.
+
+    Args:
+      ticket: the ticket.
+      public_url: address of the console; without it there are no links.
+    """
+    link = None if public_url is None else f"{public_url.rstrip('/')}/tickets/{ticket.id}"
+    points = ticket.evidence.get("access_points", [])
+    lines = [
+        f"{len(ticket.messages)} Kernel messages cannot be accepted, and no correction frees them.",
+        "",
+        f"- error class: {ticket.error_class}",
+        f"- codes: {ticket.codes}",
+        f"- market: {ticket.market}",
+        f"- grid operator: {ticket.grid_operator or 'unknown'}",
+        f"- owner: {ticket.owner or 'nobody yet'}",
+        f"- state: {ticket.state}",
+        *([f"- in EnergyComm: {link}"] if link else []),
+        "",
+        "Evidence:",
+        "",
+        *(f"- {one['messages']} x {one['class']}: {one['found']}" for one in ticket.evidence.get("evidence", [])),
+        "",
+        f"Access points: {_listed(points)}",
+        f"Messages: {_listed(ticket.messages)}",
+    ]
+    facts: dict[str, Any] = msgspec.to_builtins(ticket)
+    facts["url"] = link
+    return Issue(
+        mark=f"energycomm-ticket-{ticket.id}",
+        title=f"[{ticket.market}] {ticket.title}"[:250],
+        body="\n".join(lines),
+        due=None if ticket.due is None else f"{ticket.due:%Y-%m-%d}",
+        closed=ticket.state == "closed",
+        facts={name: value for name, value in facts.items() if name != "link"},
+    )
+
+
+def _listed(values: Iterable[object]) -> str:
+    shown = [str(value) for value in values]
+    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return (", ".join(shown[:SHOWN]) or "none") + more

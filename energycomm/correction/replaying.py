@@ -1,0 +1,163 @@
+"""Messages sent through the Kernel again by hand: with the rules of today, those of then, or a version by its hash.
+
+Only the messages that are sent back are judged by other rules than today's; what lies around them is judged, where it
+has to be judged again, by those of today. A verdict that old rules gave holds until its access point is judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from energycomm.correction.acting import judge_again, sorted_places
+from energycomm.correction.cases import read_cases, stuck_ids
+from energycomm.correction.impact import catalogue_named
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.engine.catalogue import Catalogue
+from energycomm.errors import UserError
+from energycomm.kernel.history import History
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Action, Verdict
+from energycomm.pipeline.batch import DAY, BatchWriter
+from energycomm.pipeline.fold import Judge
+from energycomm.pipeline.replay import mark
+
+TODAY, THEN = "today", "then"
+
+
+class Version(Struct, frozen=True):
+    """Rules of an earlier time: row of the EIS, hash, and the engine that judges by them."""
+
+    id: int
+    digest: str
+    engine: Judge
+
+
+class Replaying(Struct, frozen=True, kw_only=True):
+    """What a replay came to.
+
+    Attributes:
+      marked: ids of the messages that were sent back; the others of those asked for cannot be.
+      states: id -> state afterwards.
+      rules: id -> hash of the rules that judged it; only where they are not today's.
+    """
+
+    marked: tuple[int, ...]
+    states: dict[int, str]
+    rules: dict[int, str]
+
+    @property
+    def accepted(self) -> int:
+        """How many are accepted now."""
+        return sum(state in ("accepted", "treated") for state in self.states.values())
+
+
+class ChosenRules:
+    """Judges some messages by other rules than the rest; satisfies `energycomm.pipeline.fold.Judge`.
+
+    Args:
+      today: the engine of all others.
+      today_id: row of the rules of today.
+      chosen: message -> the rules that judge it.
+    """
+
+    def __init__(self, today: Judge, today_id: int, chosen: Mapping[KernelMessage, Version]) -> None:
+        self._today, self._today_id, self._chosen = today, today_id, chosen
+
+    def _of(self, message: KernelMessage) -> Judge:
+        version = self._chosen.get(message)
+        return self._today if version is None else version.engine
+
+    def judge(self, message: KernelMessage, history: History) -> Verdict:
+        """Validate, then qualify or reject, by the rules of the message."""
+        return self._of(message).judge(message, history)
+
+    def qualify(self, message: KernelMessage, history: History) -> tuple[Action, ...]:
+        """What an accepted message asks for, by its rules."""
+        return self._of(message).qualify(message, history)
+
+    def rules_version_of(self, message: KernelMessage) -> int:
+        """Row of the rules that judge a message."""
+        version = self._chosen.get(message)
+        return self._today_id if version is None else version.id
+
+
+def replay_messages(
+    store: Store,
+    writer: BatchWriter,
+    message_ids: Sequence[int] | None,
+    *,
+    by: str,
+    why: str,
+    rules: str = TODAY,
+    engine_of: Callable[[Catalogue], Judge],
+) -> Replaying:
+    """Send messages back and judge them, in business order per access point.
+
+    Args:
+      store: the EIS.
+      writer: the rules of today.
+      message_ids: the messages; all that are marked already when None.
+      by: who asks.
+      why: words for the record.
+      rules: `today`, `then` (the rules that judged a message first), or the first digits of a version's hash.
+      engine_of: opens the engine of a catalogue.
+
+    Raises:
+      UserError: no such version, or the EIS does not know by which rules a message was judged.
+    """
+    ids = stuck_ids(store.engine, ("to_replay",)) if message_ids is None else list(dict.fromkeys(message_ids))
+    versions = _versions(store, ids, rules, engine_of)
+    if message_ids is not None:
+        words = why if rules == TODAY else f"{why} (rules of {rules})"
+        with store.transaction() as tx:
+            ids = mark(tx, ids, by, words)
+    cases = list(read_cases(store.engine, ids))
+    chosen = {case.message: versions[case.id] for case in cases if case.id in versions}
+    if chosen:
+        judge = ChosenRules(writer.engine, writer.rules_version_id, chosen)
+        writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY)
+    for market, identifier in sorted_places((case.message.market, case.identifier) for case in cases):
+        judge_again(store, writer, market, identifier)
+    with reading(store.engine) as connection:
+        sql = "SELECT id, state FROM kernel_message WHERE true"
+        states: dict[int, str] = dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
+    used = {case.id: versions[case.id].digest for case in cases if case.id in versions}
+    return Replaying(marked=tuple(ids), states=states, rules=used)
+
+
+def _versions(
+    store: Store, ids: Sequence[int], rules: str, engine_of: Callable[[Catalogue], Judge]
+) -> dict[int, Version]:
+    """Message -> the rules it is to be judged by; those of today are left out."""
+    if rules == TODAY:
+        return {}
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.rows("SELECT id, hash FROM rules_version ORDER BY id")
+        sql = "SELECT message_id, id, rules_version_id FROM state_change WHERE rules_version_id IS NOT NULL"
+        judged = driver.matching(sql, ids, "message_id", "ORDER BY id DESC") if rules == THEN else []
+    hashes: dict[int, str] = dict(rows)
+    if rules == THEN:
+        wanted = {message_id: version_id for message_id, _, version_id in judged}  # the first row comes last
+        unknown = [number for number in ids if number not in wanted]
+        if unknown:
+            raise UserError(
+                f"The EIS does not know by which rules message {unknown[0]} was judged.",
+                "Name a version by its hash: --rules HASH.",
+            )
+    else:
+        found = [number for number, digest in rows if digest.startswith(rules)]
+        if len(found) != 1:
+            known = ", ".join(digest for _, digest in rows[-10:])
+            words = "no version" if not found else "the beginning of several versions"
+            raise UserError(f"{rules!r} is {words} of the rules.", f"Write today, then, or one of: {known}.")
+        wanted = dict.fromkeys(ids, found[0])
+    opened = {
+        number: Version(number, hashes[number], engine_of(catalogue_named(store, hashes[number])))
+        for number in sorted(set(wanted.values()))
+    }
+    return {message_id: opened[number] for message_id, number in wanted.items()}

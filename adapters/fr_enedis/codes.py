@@ -86,6 +86,12 @@ _TABLE = CodeTable(
         "Nothing: the content decides. Report it to Enedis if it goes on.",
     ),
     AdapterCode(
+        "NOTE_TIME_UNKNOWN",
+        "note",
+        "An answer of the SGE bears no time, and its file's name tells none; the year 1970 stands for it.",
+        "Keep answers under the name that the channel gives them: answer-REFERENCE_YYYYMMDDTHHMMSSZ.xml.",
+    ),
+    AdapterCode(
         "NOTE_LABEL_REPAIRED",
         "note",
         "A label was encoded in UTF-8 twice and was repaired.",

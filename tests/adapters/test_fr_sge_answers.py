@@ -12,6 +12,7 @@ from adapters.contract import Sniff
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.sge.answers import LABEL
 from adapters.fr_enedis.sge.writing import SOAP
+from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, RequestAnswer, RequestStatus
 from energycomm.kernel.verdicts import Refusal
 from tests.adapters.french import content, digest, kinds, only
@@ -102,6 +103,14 @@ def test_where_no_reference_is_repeated_the_name_of_the_file_tells_the_call_and_
     assert answer.effective.isoformat() == "2026-02-23T08:00:05+00:00"
     other = read(adapter, data, NAMED.replace("404", "405")).transactions[0]
     assert other.identity != transaction.identity, "the same words in answer to another call are another answer"
+
+
+def test_an_answer_without_a_time_is_read_the_same_at_any_time() -> None:
+    """What it becomes depends on its bytes and name alone: it is noted, and no clock is asked."""
+    [transaction] = read(adapter, content(NAMED), "answer-1b4e28ba.xml").transactions
+    assert [note.code for note in transaction.notes] == ["NOTE_TIME_UNKNOWN"]
+    assert {message.effective for message in transaction.messages} == {EPOCH}
+    assert transaction == read(adapter, content(NAMED), "answer-1b4e28ba.xml").transactions[0]
 
 
 def test_soap_envelopes_of_others_are_not_ours() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,15 @@ import pytest
 
 from adapters.contract import Transaction
 from adapters.fr_enedis import adapter
+from energycomm.eis.archive import archive
+from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.requests import DataAccessOrder, MeteringServiceStop, SearchRequest
 from energycomm.pipeline import delivery
+from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent
+from energycomm.transport.keys import read_keys
+from energycomm.transport.limits import Limits
 from tests.adapters.french import content
 from tests.adapters.subjects import read
 from tests.pipeline.desk import Desk
@@ -23,13 +29,16 @@ POINT = "99000000000101"
 
 
 class Line:
-    """A channel that takes everything."""
+    """A channel that takes everything, and gives the answer it is told to."""
 
     name = "sge"
 
+    def __init__(self, answer: bytes | None = None) -> None:
+        self.answer = answer
+
     def send(self, message: Outgoing) -> Sent:
         """One attempt."""
-        return Sent(reference=message.reference, receipt="200")
+        return Sent(reference=message.reference, receipt="200", answer=self.answer)
 
 
 def order(kind: Any = DataAccessOrder, **fields: Any) -> Any:
@@ -128,6 +137,29 @@ def test_a_search_is_done_with_its_answer(desk: Desk) -> None:
     reference = sent(desk, order(SearchRequest, access_point=None, meter="02197600010101"))
     desk.deliver(transactions("sge_points_found.xml", ("LUM-S0000001", reference)))
     assert state(desk) == "done"
+
+
+def test_two_requests_that_are_answered_by_the_same_bytes_both_end(desk: Desk) -> None:
+    """A fault repeats no reference: each answer belongs to the call on which it was received. Twice to one is twice."""
+    bare = content("sge_order_refused.xml", ("<referenceDemandeur>LUM-A0000307</referenceDemandeur>", ""))
+    outbound = Outbound(desk.store, desk.engine, {"FR": adapter}, desk.version)
+    for number in ("02197600010101", "02197600010102"):
+        message = order(SearchRequest, access_point=None, meter=number, reference=number)
+        assert outbound.submit(message, "anna").label == "accepted"
+
+    def taken(tx: StoreTransaction, answer: bytes, name: str, channel: str, request: int) -> None:
+        for again in ("", "x"):
+            archive(tx, again + name, io.BytesIO(answer), channel, 1, request)
+
+    delivery.deliver(desk.store, {"FR": Line(bare)}, taken)
+    inbound = Inbound(desk.store, desk.writer, {"FR": adapter}, read_keys((), {}, Path())[0], Limits())
+    inbound.resume()
+    assert desk.rows("SELECT state FROM outgoing") == [("refused",), ("refused",)]
+    assert desk.rows("SELECT state, count(*) FROM envelope GROUP BY state ORDER BY state") == [
+        ("done", 2),
+        ("duplicate", 2),
+    ]
+    assert desk.rows("SELECT count(*) FROM raw") == [(1,)]
 
 
 def test_what_the_market_would_refuse_is_never_sent(desk: Desk) -> None:

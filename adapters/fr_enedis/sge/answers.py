@@ -17,8 +17,8 @@ of the affaire later bears the same reference.
 
 The measures and the data of a point in an answer are not digested; they stay in the archived envelope.
 
-An answer bears no time: its instant is that of the file's name where it ends in ``_YYYYMMDDTHHMMSSZ``, else that at
-which it is read. It does not enter the identity.
+An answer bears no time: its instant is that of the file's name where it ends in ``_YYYYMMDDTHHMMSSZ``, as the channel
+that made the call writes it; else the year 1970 stands for it, and a note says so. It does not enter the identity.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.sge.services import SERVICES
 from adapters.fr_enedis.sge.writing import SOAP
 from energycomm.kernel import safexml
+from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.parts import FoundPoint
 from energycomm.kernel.verdicts import Refusal
@@ -120,6 +121,7 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
     by_name = _NAME.match(re.split(r"[/\\]", name)[-1])
     ours = answer.reference or (by_name["reference"][:255] if by_name else None)
     at = _instant(by_name["at"] if by_name else None)
+    notes = () if at is not None else (refusal("NOTE_TIME_UNKNOWN", path=name, expected="answer-..._YYYYMMDDTHHMMSSZ"),)
     reference = f"{ours or '-'}:{answer.operation or 'fault'}:{answer.code}"[:400]
     yield MemberHead(type=FLUX, version=VERSION, sender=SENDER, receiver=answer.login or NOBODY)
     yield Transaction(
@@ -130,15 +132,16 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
         access_point=answer.point,
         sender=SENDER,
         identity=_identity(root, ours),
-        messages=tuple(_messages(answer, ours, reference, at)),
+        messages=tuple(_messages(answer, ours, reference, at or EPOCH)),
+        notes=notes,
     )
 
 
-def _instant(written: str | None) -> datetime:
+def _instant(written: str | None) -> datetime | None:
     try:
         return datetime.strptime(written or "", "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     except ValueError:
-        return datetime.now(UTC).replace(microsecond=0)
+        return None
 
 
 def _messages(answer: Answer, ours: str | None, reference: str, at: datetime) -> Iterator[KernelMessage]:

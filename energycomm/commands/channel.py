@@ -15,6 +15,7 @@ from energycomm.eis.envelopes import show_envelope
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.markets import installed_adapters, service_names
 from energycomm.pipeline.records import report_gaps
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
 from energycomm.transport.seen import Seen, Unseen
@@ -179,7 +180,9 @@ def _open(config: Config, setting: AnyChannel, seen: Seen | None = None) -> Guar
     # The SSH and HTTP libraries take half a second to load, which only those commands spend that use a channel.
     from energycomm.transport.opening import Places, open_channel
 
-    return open_channel(setting, Places(config.folder, config.spool_folder), seen or Unseen())
+    names = service_names(installed_adapters(config.mapping_files)) if setting.kind == "message-queue" else None
+    places = Places(config.folder, config.spool_folder, queue_names=names)
+    return open_channel(setting, places, seen or Unseen())
 
 
 def _place(setting: AnyChannel) -> str:

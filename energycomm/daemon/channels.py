@@ -8,6 +8,7 @@ from typing import NamedTuple
 from energycomm.config import Config
 from energycomm.errors import UserError
 from energycomm.pipeline.delivery import Takes
+from energycomm.pipeline.markets import installed_adapters, service_names
 from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
 from energycomm.transport.seen import Seen
@@ -40,7 +41,8 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
       UserError: the settings of a channel do not go together, or those of one market leave a message without a channel
         or a channel without messages.
     """
-    places = Places(config.folder, config.spool_folder)
+    names = service_names(installed_adapters(config.mapping_files))
+    places = Places(config.folder, config.spool_folder, queue_names=names)
     incoming: list[GuardedIn] = []
     outgoing: list[Route] = []
     before: dict[str, list[ChannelSetting]] = {}

@@ -41,6 +41,12 @@ def installed_adapters(mappings: Mappings = ()) -> Mapping[str, Adapter]:
     return adapters
 
 
+def service_names(adapters: Mapping[str, Adapter]) -> dict[str, Mapping[str, str]]:
+    """Market -> what the elements of its message service are called, where its adapter's table says so."""
+    found = ((market, getattr(adapter, "service", None)) for market, adapter in adapters.items())
+    return {market: names for market, names in found if names}
+
+
 def _mapped(adapters: Mapping[str, Adapter], market: str, path: Path) -> Adapter:
     adapter: object = adapters.get(market)
     if not isinstance(adapter, Mappable):

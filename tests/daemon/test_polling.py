@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from energycomm.daemon.claims import waiting
 from energycomm.daemon.polling import Polling
 from energycomm.pipeline.records import OpenEnvelope
-from energycomm.transport.channel import TechnicalError
+from energycomm.transport.channel import Arrival, TechnicalError
 from energycomm.transport.memory import MemoryIn
 from tests.daemon.conftest import Office
 
@@ -158,3 +159,33 @@ def test_an_envelope_left_in_a_folder_unreadable_for_us_is_noted(office: Office,
     polling = Poller(office.desk, channel, office.gateway.inbound)
     assert polling._take(taken) == 0
     assert office.notes.counted("energycomm_channel_errors") == {("drop", "CHANNEL_LOCAL"): 1}
+
+
+class OneByOne(MemoryIn):
+    """Gives its first message until that is acknowledged, as a queue does that removes what is confirmed."""
+
+    more = False
+    polls = 0
+
+    def poll(self) -> Iterator[Arrival | TechnicalError]:
+        self.polls += 1
+        first = next(iter(super().poll()), None)
+        self.more = len(self.waiting) > 1
+        if first is not None:
+            yield first
+
+
+def test_a_queue_that_gives_one_message_at_a_time_is_asked_for_the_next_at_once(office: Office) -> None:
+    """Not after the usual pause; and no more when nothing is left."""
+    channel = OneByOne()
+    for name in ("a.xml", "b.xml", "c.xml"):
+        channel.put(name, f"<unknown>{name}</unknown>".encode())
+    polling = Polling(office.desk, channel, office.gateway.inbound)
+    assert office.desk.locks.take(polling.key)
+    for _ in range(6):
+        wait = polling.turn()
+        process(office)
+    assert [name for name, _ in channel.settled] == ["a.xml", "b.xml", "c.xml"]
+    assert channel.polls == 3
+    assert wait is not None
+    assert wait > 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import adapters.be_atrias
 from energycomm.config import Config
 from energycomm.daemon.channels import open_channels
 from energycomm.daemon.sending import Delivering
@@ -92,3 +93,15 @@ def test_a_market_whose_channels_leave_messages_out_or_hide_a_channel_is_refused
                 ]
             }
         )
+
+
+def test_a_queue_speaks_the_names_of_its_markets_table_and_those_of_its_settings(tmp_path: Path) -> None:
+    """The adapter's table first, a licensee's table in its place, the settings of the channel before both."""
+    table = tmp_path / "table.yaml"
+    shipped = (Path(adapters.be_atrias.__file__).parent / "mapping.yaml").read_text()
+    table.write_text(shipped.replace("send: SendMessageRequest", "send: Deliver"))
+    entry = {"name": "q", "market": "BE", "kind": "message-queue", "direction": "in", "url": "https://x.example/"}
+    config = Config.model_validate({"channels": [{**entry, "names": {"get": "Fetch"}}], "mappings": {"BE": str(table)}})
+    ((channel,), _) = open_channels(config, threading.Event(), Unseen())
+    names = channel.channel._service.names  # type: ignore[attr-defined]
+    assert (names.send, names.get, names.count) == ("Deliver", "Fetch", "GetMessageCountRequest")

@@ -107,9 +107,14 @@ def test_what_is_not_acknowledged_is_not_confirmed(stage: Stage) -> None:
     found = taken(channel)
     if stage.service.names.confirm is None:
         assert [item.reference for item in found] == ["1", "2"]
+        assert not channel.more
     else:
         assert [item.reference for item in found] == ["1"]
         assert len(stage.holds.waiting) == 2
+        assert channel.more
+        assert found[0].acknowledge() is None
+        assert [item.reference for item in taken(channel)] == ["2"]
+        assert not channel.more
     channel.close()
 
 

@@ -24,6 +24,9 @@ from energycomm.console.jobs import Workbench
 
 STATIC = Path(__file__).parent / "static"
 
+PARTS = (front, messages, editing, access_points, failures, campaigns, tickets, worklists, rules, health)
+"""The modules with pages, each with its router."""
+
 
 def mount(app: FastAPI) -> None:
     """Add the pages to an application that `energycomm.webservice.app.make_app` puts together."""
@@ -31,17 +34,6 @@ def mount(app: FastAPI) -> None:
     app.mount("/static/console", StaticFiles(directory=STATIC), name="console-static")
     app.state.error_page = front.error_page
     app.state.login_page = front.login_page
-    for part in (
-        front,
-        messages,
-        editing,
-        access_points,
-        failures,
-        campaigns,
-        tickets,
-        worklists,
-        rules,
-        health,
-    ):
+    for part in PARTS:
         app.include_router(part.router)
     additions.mount(app)

@@ -153,16 +153,13 @@ def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: ZoneInf
     """
     if not marks:
         return Markup("")
-    begin = min(mark.begin for mark in marks)
-    end = max(mark.end or mark.begin for mark in marks)
-    margin = max((end - begin) * 0.02, timedelta(days=2))
-    begin, end = begin - margin, end + margin
+    begin, end = _extent(marks)
     lanes = [lane for lane in LANES if any(mark.lane == lane for mark in marks)]
     height = AXIS + LANE * len(lanes) + 6
     scale = (WIDTH - LABEL) / (end - begin).total_seconds()
 
     def x(at: datetime) -> float:
-        return LABEL + (at - begin).total_seconds() * scale
+        return LABEL + (min(max(at, begin), end) - begin).total_seconds() * scale
 
     drawn = [_axis(begin.astimezone(zone), end.astimezone(zone), x, height)]
     for number, lane in enumerate(lanes):
@@ -177,6 +174,21 @@ def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: ZoneInf
         f'<svg class="life" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(name, quote=True)}">'
         f"{''.join(drawn)}</svg>"
     )
+
+
+def _extent(marks: Sequence[Mark]) -> tuple[datetime, datetime]:
+    """From when to when is drawn: the life as the store knows it. What was refused may bear any date; marks beyond
+    stand at the edge.
+    """
+    known = [mark for mark in marks if mark.style not in ("bad", "wait")] or marks
+    begin = min(mark.begin for mark in known)
+    end = max(mark.end or mark.begin for mark in known)
+    wide = max(end - begin, timedelta(days=60))
+    for mark in marks:
+        if begin - wide <= mark.begin <= end + wide / 2:
+            begin, end = min(begin, mark.begin), max(end, mark.begin)
+    margin = max((end - begin) * 0.02, timedelta(days=2))
+    return begin - margin, end + margin
 
 
 def _mark(mark: Mark, left: float, right: float, y: float, zone: ZoneInfo) -> str:

@@ -22,6 +22,9 @@ MOST_READ = 32 << 20
 SHOWN = 6_000
 """Characters that are shown before and after the place."""
 
+LONG_LINE = 400
+"""Characters of a line that nobody reads; elements in it are put on lines of their own."""
+
 _CH = (
     "SELECT c.reference, m.path, e.name, e.sha256 FROM ch_message c JOIN member m ON m.id = c.member_id "
     "JOIN envelope e ON e.id = c.envelope_id WHERE c.id = ?"
@@ -81,13 +84,14 @@ def cut(content: bytes, reference: str, access_point: str | None) -> Piece:
         return Piece(text=broken(text), whole=len(content) < MOST_READ)
     at = next((found for name in _names(reference, access_point) if (found := text.find(name)) >= 0), 0)
     begin, end = max(0, at - SHOWN), min(len(text), at + SHOWN)
-    begin = max(text.rfind("\n", 0, begin) + 1, text.rfind("><", 0, begin) + 1, 0)
+    line = text.rfind("\n", 0, begin) + 1
+    begin = line if begin - line < LONG_LINE else max(text.rfind("><", 0, begin) + 1, line)
     return Piece(text=broken(text[begin:end]), line=text.count("\n", 0, begin) + 1)
 
 
 def broken(text: str) -> str:
     """Elements that stand in one long line on lines of their own, so that they can be read."""
-    if max((len(line) for line in text.splitlines()), default=0) < 400:
+    if max((len(line) for line in text.splitlines()), default=0) < LONG_LINE:
         return text
     return re.sub(r">\s*<", ">\n<", text)
 

@@ -1,0 +1,76 @@
+"""The console on a store with a morning's messages, for tests that ask for pages and for tests in a browser."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from energycomm.webservice.roles import Role
+from tests.console.scene import Visitor, morning
+from tests.pipeline.desk import shipped_rules
+from tests.webservice.conftest import Site, configured
+
+
+@pytest.fixture(autouse=True)
+def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading the rules and judging their examples takes seconds: once for all tests is enough."""
+    monkeypatch.setattr("energycomm.pipeline.gateway.load_catalogue", lambda _folder: shipped_rules())
+
+
+@pytest.fixture
+def lite(tmp_path: Path) -> Iterator[Site]:
+    """The web services on SQLite, after the morning's arrivals."""
+    made = _site(f"sqlite:///{tmp_path / 'eis.db'}")
+    yield made
+    _close(made)
+
+
+@pytest.fixture
+def site(database_url: str) -> Iterator[Site]:
+    """The same, once on each database."""
+    made = _site(database_url)
+    yield made
+    _close(made)
+
+
+def _site(url: str) -> Site:
+    morning(url)
+    return Site(url, configured(url))
+
+
+def _close(made: Site) -> None:
+    made.app.state.workbench.close()
+    made.app.state.services.close()
+
+
+@pytest.fixture
+def anna(lite: Site) -> Visitor:
+    """A consultant."""
+    return Visitor(lite, Role.CONSULTANT)
+
+
+@pytest.fixture
+def served(lite: Site) -> Iterator[str]:
+    """Address of the console, served on a free port."""
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(lite.app, port=0, log_level="error", ws="none", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until(lambda: server.started)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(20)
+
+
+def until(happened: Callable[[], object], seconds: float = 20) -> None:
+    """Wait for something to happen."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)

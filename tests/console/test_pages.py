@@ -1,0 +1,260 @@
+"""What the pages show, who may see them, and what can be done with them; without a browser."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from fastapi.routing import APIRoute
+
+from energycomm.console import PARTS
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading as looking
+from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.webservice.roles import Role
+from tests.console.conftest import until
+from tests.console.scene import CODE, FAILING, MESSAGES, ODD, WAITING, WRONG, Visitor
+from tests.pipeline.desk import shipped_rules
+from tests.webservice.conftest import Site
+
+LISTS = ("/", "/messages", "/failures", "/campaigns", "/quarantine", "/tickets", "/requests", "/access-points")
+OPEN = ("/rules", "/state")
+
+
+def failing(site: Site) -> list[int]:
+    """Ids of the messages that the code holds for."""
+    return [one.id for one in list_messages(site.store.engine, MessageFilter(code=CODE)).messages]
+
+
+def rows(site: Site, sql: str) -> list[tuple[object, ...]]:
+    with looking(site.store.engine) as connection:
+        return driver_of(connection).rows(sql)
+
+
+def plain(html: str) -> str:
+    """The words of a page."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def test_the_front_page_says_what_came_in_and_why_messages_are_stuck(site: Site) -> None:
+    """On both databases; the counts come from the tallies."""
+    words = plain(Visitor(site, Role.CONSULTANT).get("/").text)
+    assert f"{MESSAGES} messages" in words
+    assert f"{FAILING} rejected" in words
+    assert re.search(rf"{CODE} .* {FAILING} ", words)
+
+
+@pytest.mark.parametrize("path", [*LISTS, *OPEN, *(f"/failures?by={name}" for name in ("type", "state", "market"))])
+def test_every_list_is_a_page(anna: Visitor, path: str) -> None:
+    answer = anna.get(path)
+    assert answer.status_code == 200
+    assert "<h1>" in answer.text
+    assert "Content-Security-Policy" in answer.headers
+
+
+def test_messages_are_filtered_by_what_the_address_says(lite: Site, anna: Visitor) -> None:
+    words = plain(anna.get(f"/messages?code={CODE}").text)
+    assert all(prm in words for prm in (*WRONG, ODD))
+    assert WAITING not in words
+    assert WAITING in plain(anna.get("/messages?state=quarantined").text)
+    assert "No message is like this" in anna.get("/messages?market=NL").text
+    assert "No message is like this" in anna.get("/messages?until=2020-01-01").text
+    wrong = anna.get("/messages?since=soon")
+    assert wrong.status_code == 422
+    assert "soon" in wrong.text
+
+
+def test_the_list_goes_on_where_it_ended(anna: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next page is a piece of table for htmx, and a whole page for everybody else."""
+    monkeypatch.setattr("energycomm.console.messages.PAGE", 20)
+    first = anna.get("/messages").text
+    more = re.search(r'hx-get="([^"]+)"', first)
+    assert more
+    piece = anna.get(more.group(1), **{"HX-Request": "true"}).text
+    numbers = re.findall(r'data-href="/messages/(\d+)"', first) + re.findall(r'data-href="/messages/(\d+)"', piece)
+    assert len(numbers) == len(set(numbers)) == MESSAGES
+    assert "<h1>" not in piece
+    assert "<h1>" in anna.get(more.group(1)).text
+
+
+def test_the_search_leads_to_a_message_an_access_point_or_a_code(lite: Site, anna: Visitor) -> None:
+    number = failing(lite)[0]
+    assert str(anna.get(f"/messages?id={number}").url).endswith(f"/messages/{number}")
+    assert str(anna.get(f"/messages?id={ODD}").url).endswith(f"/access-points/FR/{ODD}")
+    assert str(anna.get(f"/messages?id={CODE.lower()}").url).endswith(f"code={CODE}")
+
+
+def test_a_message_is_shown_with_its_verdict_and_the_sentence_of_each_rule(lite: Site, anna: Visitor) -> None:
+    number = failing(lite)[0]
+    answer = anna.get(f"/messages/{number}")
+    (rule,) = [rule for rule in shipped_rules().rules if rule.error_code == CODE]
+    assert CODE in answer.text
+    assert rule.sentence.split("`")[0] in answer.text
+    assert "&lt;MeterReading" in answer.text
+    assert rule.code in anna.get(f"/messages/{number}/why").text
+    assert anna.get(f"/messages/{number}/raw").status_code == 200
+    assert anna.get("/messages/999999").status_code == 404
+
+
+def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None:
+    """Supply as a span, readings as dots, what was refused as a mark that leads to its message."""
+    page = anna.get(f"/access-points/FR/{ODD}").text
+    drawing = page[page.index('<svg class="life"') : page.index("</svg>")]
+    (number,) = {
+        one.id for one in list_messages(lite.store.engine, MessageFilter(access_point=ODD, code=CODE)).messages
+    }
+    assert "m-span l-supply" in drawing
+    assert "m-dot" in drawing
+    assert f'<a href="/messages/{number}"><polygon class="m-bad"' in drawing
+    assert "m-wait" in anna.get(f"/access-points/FR/{WAITING}").text
+    assert anna.get("/access-points/FR/1").status_code == 404
+
+
+def test_rules_are_listed_with_how_often_they_are_found(anna: Visitor) -> None:
+    words = plain(anna.get("/rules?q=unit").text)
+    assert re.search(rf"{CODE} .* {FAILING} ", words)
+    assert anna.get("/rules/common-effective-far-ahead").status_code == 200
+    assert anna.get("/rules/nobody-wrote-this").status_code == 404
+
+
+def test_who_is_not_signed_in_is_sent_to_the_sign_in_and_back(lite: Site) -> None:
+    client = lite.caller()
+    answer = client.get("/messages?state=rejected")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?then=/messages%3Fstate%3Drejected")
+    assert client.post("/campaigns/1/undo").status_code == 401
+    assert "API token" in client.get("/login").text
+
+
+def test_the_operator_sees_how_the_gateway_is_and_no_content(lite: Site) -> None:
+    """No message, no access point, and no link to one."""
+    visitor = Visitor(lite, Role.OPERATOR)
+    assert [visitor.get(path).status_code for path in ("/", *OPEN)] == [200, 200, 200]
+    assert [visitor.get(path).status_code for path in LISTS[1:]] == [403] * len(LISTS[1:])
+    assert visitor.get(f"/messages/{failing(lite)[0]}").status_code == 403
+    assert "/messages" not in visitor.get("/").text
+    assert "/messages" not in visitor.get("/state").text
+
+
+def test_the_back_office_looks_and_changes_nothing(lite: Site) -> None:
+    visitor, number = Visitor(lite, Role.BACK_OFFICE), failing(lite)[0]
+    page = visitor.get(f"/messages/{number}").text
+    assert f"/messages/{number}/edit" not in page
+    assert "/delegate" not in page
+    assert '<form method="post" action="/failures' not in visitor.get(f"/failures/code/{CODE}").text
+    for path in (
+        f"/messages/{number}/edit",
+        f"/messages/{number}/delegate",
+        f"/failures/code/{CODE}/proposals",
+        f"/failures/code/{CODE}/tickets",
+        "/failures/scripts/relabel-unit",
+        "/campaigns/1/undo",
+        "/tickets/1",
+    ):
+        assert visitor.send(path).status_code == 403, path
+    assert rows(lite, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+def test_nothing_is_changed_without_the_csrf_token(lite: Site, anna: Visitor) -> None:
+    """Every route that changes something, as the application itself lists them."""
+    paths = {
+        route.path
+        for part in PARTS
+        for route in part.router.routes
+        if isinstance(route, APIRoute) and "POST" in (route.methods or ())
+    }
+    assert len(paths) > 12
+    for path in sorted(paths):
+        address = re.sub(r"\{(\w+)\}", "1", path)
+        assert anna.client.post(address, data={"csrf": "wrong"}).status_code == 403, path
+
+
+def test_reads_of_personal_data_and_changes_are_in_the_audit(lite: Site, anna: Visitor) -> None:
+    """Pages without any are not."""
+    number = failing(lite)[0]
+    anna.get(f"/messages/{number}")
+    anna.get(f"/access-points/FR/{ODD}")
+    anna.send(f"/messages/{number}/delegate", to="ben", note="call them")
+    anna.get("/rules")
+    written = rows(lite, "SELECT action, what, subject FROM audit WHERE action <> 'sign-in' ORDER BY id")
+    assert [row[:2] for row in written] == [
+        ("read", f"GET /messages/{number}"),
+        ("read", f"GET /access-points/FR/{ODD}"),
+        ("change", f"POST /messages/{number}/delegate"),
+        ("read", f"GET /messages/{number}"),
+    ]
+    assert "access point 99" in str(written[0][2])
+    assert ODD in str(written[1][2])
+
+
+def test_a_message_given_to_a_colleague_bears_the_note(lite: Site, anna: Visitor) -> None:
+    number = failing(lite)[0]
+    answer = anna.send(f"/messages/{number}/delegate", to="ben", note="call them")
+    assert "call them" in answer.text
+    assert "delegated" in plain(answer.text)
+    assert anna.send(f"/messages/{number}/delegate", to=" ").status_code == 422
+
+
+def test_an_edit_is_checked_before_it_is_saved_and_done_once(site: Site) -> None:
+    """Nothing is stored by the check; the form sent twice makes one campaign; the undo takes it back."""
+    anna = Visitor(site, Role.CONSULTANT)
+    number = failing(site)[0]
+    page = anna.get(f"/messages/{number}/edit").text
+    xml = re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.S)
+    key = re.search(r'name="key" value="([^"]+)"', page)
+    assert xml
+    assert key
+    text = html.unescape(xml.group(1))
+    right = text.replace('unit="Wh"', 'unit="kWh"').replace('value="1250"', 'value="1205"')
+    broken = anna.send(f"/messages/{number}/edit/check", xml=text.replace("MeterReading", "Reading"))
+    assert "no Kernel message" in broken.text
+    checked = anna.send(f"/messages/{number}/edit/check", xml=right)
+    assert "frees 1 messages" in checked.text
+    assert 'class="add"' in checked.text
+    assert rows(site, "SELECT count(*) FROM campaign") == [(0,)]
+    refused = anna.send(f"/messages/{number}/edit", xml=right, why="", key=key.group(1))
+    assert refused.status_code == 422
+    for _ in range(2):
+        saved = anna.send(f"/messages/{number}/edit", xml=right, why="a typing mistake", key=key.group(1))
+        assert saved.status_code == 200
+        assert "a typing mistake" in saved.text
+    assert rows(site, "SELECT count(*) FROM campaign") == [(1,)]
+    assert number not in failing(site)
+    anna.send("/campaigns/1/undo")
+    until(lambda: rows(site, "SELECT state FROM campaign") == [("undone",)])
+    assert number in failing(site)
+
+
+def test_a_ticket_is_taken_up_dated_noted_and_closed(lite: Site, anna: Visitor) -> None:
+    anna.send(f"/failures/code/{CODE}/tickets", owner="anna", due="3")
+    until(lambda: rows(lite, "SELECT count(*) FROM ticket") == [(1,)])
+    changed = anna.send("/tickets/1", state="waiting", owner="ben", due="2027-01-31", note="asked the operator")
+    words = plain(changed.text)
+    assert "ben" in words
+    assert "2027-01-31" in words
+    assert "asked the operator" in words
+    assert anna.send("/tickets/1", link="javascript:alert(1)").status_code == 422
+    assert anna.send("/tickets/1", state="lost").status_code == 422
+    assert "Ticket" in plain(anna.get("/tickets?state=waiting&owner=ben").text)
+    anna.send("/tickets/1", state="closed")
+    assert rows(lite, "SELECT state FROM ticket") == [("closed",)]
+
+
+def test_what_a_market_writes_is_never_markup(lite: Site, anna: Visitor) -> None:
+    with lite.store.transaction() as tx:
+        tx.connection.execute(
+            tables.finding.update().values(comment="<script>alert(1)</script>", value='"><img src=x onerror=alert(2)>')
+        )
+    page = anna.get(f"/messages/{failing(lite)[0]}").text
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_language_and_theme_are_remembered(anna: Visitor) -> None:
+    assert 'lang="fr"' in anna.get("/preferences?language=fr&then=/messages").text
+    page = anna.get("/messages").text
+    assert "Point de livraison" in page
+    assert 'data-theme="dark"' in anna.get("/preferences?theme=dark&then=/").text
+    assert anna.get("/preferences?language=xx&then=//evil.example").url.host == "gateway.test"

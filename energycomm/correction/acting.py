@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -30,6 +31,9 @@ SETTLED = APPLIED | {"withdrawn"}
 
 Place: TypeAlias = tuple[str, str | None]
 """Market and access point; None where a message concerns none."""
+
+
+_own = threading.local()
 
 
 class NotDone(Exception):
@@ -126,10 +130,18 @@ def check(message: KernelMessage) -> str:
         xml = encode(message)
     except ValueError as error:
         raise NotDone(str(error)) from None
-    (refusal,) = KernelChecker().check_batch([xml])
+    (refusal,) = _checker().check_batch([xml])
     if refusal is not None:
         raise NotDone(str(refusal))
     return xml
+
+
+def _checker() -> KernelChecker:
+    """This thread's checker: it costs more to make than to ask."""
+    found: KernelChecker | None = getattr(_own, "checker", None)
+    if found is None:
+        found = _own.checker = KernelChecker()
+    return found
 
 
 def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> int:

@@ -21,29 +21,36 @@ APPLIED = frozenset(("accepted", "treated"))
 _PIECE = 2000
 
 
-class Neighbour(Struct, frozen=True):
-    """Another Kernel message of the same access point.
+class Neighbour:
+    """Another Kernel message of the same access point. Its content is read when somebody asks for it.
 
     Attributes:
       id: of the message.
+      kind: name of its kind.
       state: accepted, rejected, ...
       at: effective instant, microseconds since the epoch.
       received_at: when it arrived, microseconds since the epoch.
       waits_for: what it waits for.
-      message: its content.
     """
 
-    id: int
-    state: str
-    at: int
-    received_at: int
-    waits_for: str | None
-    message: KernelMessage
+    __slots__ = ("_message", "_xml", "at", "id", "kind", "received_at", "state", "waits_for")
+
+    def __init__(
+        self, number: int, kind: str, state: str, at: int, received_at: int, waits_for: str | None, xml: str
+    ) -> None:
+        self.id, self.kind, self.state, self.at = number, kind, state, at
+        self.received_at, self.waits_for, self._xml = received_at, waits_for, xml
+        self._message: KernelMessage | None = None
+
+    def __repr__(self) -> str:
+        return f"Neighbour({self.id}, {self.kind}, {self.state})"
 
     @property
-    def kind(self) -> str:
-        """Name of its kind."""
-        return type(self.message).__name__
+    def message(self) -> KernelMessage:
+        """Its content."""
+        if self._message is None:
+            self._message = content_of(self._xml)
+        return self._message
 
 
 class Found(Struct, frozen=True):
@@ -186,17 +193,16 @@ def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, lis
     """The messages of access points that count, by access point, in the order of their instants."""
     points = sorted(access_point_ids)
     sql = (
-        "SELECT access_point_id, id, state, effective, received_at, waits_for, xml FROM kernel_message "
+        "SELECT access_point_id, id, kind, state, effective, received_at, waits_for, xml FROM kernel_message "
         "WHERE state <> 'withdrawn'"
     )
     rows = driver.matching(sql, points, "access_point_id", "ORDER BY effective, id")
     sql = "SELECT o.id FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects WHERE k.state <> 'withdrawn'"
     gone = {row[0] for row in driver.matching(sql, points, "o.access_point_id")}
     found: dict[int, list[Neighbour]] = {}
-    for point, number, state, at, received_at, waits_for, xml in _once(rows):
+    for point, number, *rest in _once(rows):
         if number not in gone:
-            one = Neighbour(number, state, at, received_at, waits_for, content_of(xml))
-            found.setdefault(point, []).append(one)
+            found.setdefault(point, []).append(Neighbour(number, *rest))
     return found
 
 

@@ -19,6 +19,9 @@ WIDESPREAD = 5
 EXPLAINS: Mapping[str, tuple[str, ...]] = {"CO-R07": ("CO-R05",)}
 """Error code -> codes that follow from it: an index in the wrong unit is below the one before, too."""
 
+MARKET_WORDS: Mapping[str, str] = {"LossResult": "EndOfSupply", "GainResult": "StartOfSupply"}
+"""What a market's rule says that it waits for -> the kind that it is."""
+
 _PRECEDENCE: tuple[ErrorClass, ...] = ("dno", "missing", "ordering", "product")
 
 
@@ -62,7 +65,7 @@ def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evide
 def _missing(case: Case, waits_for: str) -> list[Evidence]:
     """What it waits for is nowhere, or came and was refused."""
     reference = case.message.contract_reference
-    kind = waits_for.split()[0]
+    kind = MARKET_WORDS.get(waits_for.split()[0], waits_for.split()[0])
     refused = [one for one in case.around if _is_predecessor(one, kind, case)]
     words = f"no {waits_for} has arrived" + (f" (contract {reference})" if reference else "")
     if not refused:
@@ -114,7 +117,7 @@ def _out_of_order(case: Case) -> list[Evidence]:
         return []
     mine = _order(case.message, case.at)
     for one in case.around:
-        if one.received_at > case.received_at and _order(one.message, one.at) < mine:
+        if one.received_at > case.received_at and one.at <= case.at and _order(one.message, one.at) < mine:
             day = instant(one.at).date()
             return [Evidence("ordering", f"it came before the {one.kind} of {day} that precedes it", one.id)]
     return []

@@ -9,7 +9,7 @@ import msgspec
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.kernel.codec import decode_json, encode_json
-from energycomm.kernel.messages import EndOfSupply, KernelMessage, MeterReading, StartOfSupply
+from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.parts import Register
 from energycomm.kernel.verdicts import Refusal
 
@@ -39,7 +39,8 @@ def accepted(case: Case, kind: type[_M], *, upto: int | None = None) -> list[_M]
     return [
         one.message
         for one in case.around
-        if one.state in APPLIED and isinstance(one.message, kind) and (upto is None or one.at <= upto)
+        if one.kind == kind.__name__ and one.state in APPLIED and (upto is None or one.at <= upto)
+        if isinstance(one.message, kind)
     ]
 
 
@@ -49,9 +50,9 @@ def supply_at(case: Case) -> StartOfSupply | None:
     for one in case.around:
         if one.state not in APPLIED or one.at > case.at:
             continue
-        if isinstance(one.message, StartOfSupply):
+        if one.kind == "StartOfSupply" and isinstance(one.message, StartOfSupply):
             running = one.message
-        elif isinstance(one.message, EndOfSupply) and one.at < case.at:
+        elif one.kind == "EndOfSupply" and one.at < case.at:
             running = None
     return running
 
@@ -71,7 +72,9 @@ def indexes(case: Case, *, after: bool = False) -> dict[tuple[str, str, str], Re
     found: dict[tuple[str, str, str], Register] = {}
     sides = [one for one in case.around if (one.at > case.at if after else one.at < case.at)]
     for one in reversed(sides) if after else sides:
-        if one.state in APPLIED and isinstance(one.message, MeterReading) and one.message.function != "cancel":
+        if one.kind != "MeterReading" or one.state not in APPLIED:
+            continue
+        if isinstance(one.message, MeterReading) and one.message.function != "cancel":
             found |= {register_key(register): register for register in one.message.registers}
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from energycomm.correction.cases import APPLIED, Case
 from energycomm.correction.script import Create, Script, Selection
-from energycomm.kernel.messages import EndOfSupply, StartOfSupply
+from energycomm.kernel.messages import EndOfSupply
 
 EXIT = {"FR": ("C15", "RES")}
 """Market -> message type and event of an exit that says no more than that supply ends."""
@@ -24,12 +24,12 @@ SCRIPT = Script(
 
 def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     """The end of the contract that still runs when the waiting one begins."""
-    starts = [one for one in case.around if isinstance(one.message, StartOfSupply) and one.at < case.at]
+    starts = [one for one in case.around if one.kind == "StartOfSupply" and one.at < case.at]
     running = [one for one in starts if one.state in APPLIED]
     if not running:
         return None
     reference = running[-1].message.contract_reference
-    ends = [one for one in case.around if isinstance(one.message, EndOfSupply)]
+    ends = [one for one in case.around if one.kind == "EndOfSupply"]
     if any(one.message.contract_reference == reference for one in ends):
         return None
     market_type, event = EXIT.get(case.message.market, (case.message.market_type, case.message.market_reason))

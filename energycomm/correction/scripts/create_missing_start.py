@@ -14,7 +14,7 @@ from datetime import datetime, time
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.correction.script import Create, Parameter, Script, Selection
 from energycomm.kernel.instants import instant, micros
-from energycomm.kernel.messages import AccessPointData, ContractTerms, EndOfSupply, KernelMessage, StartOfSupply
+from energycomm.kernel.messages import AccessPointData, ContractTerms, KernelMessage, StartOfSupply
 
 ENTRY = {"FR": ("C15", "MES")}
 """Market -> message type and event of an entry that says no more than that supply begins."""
@@ -36,16 +36,14 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     """The start that the message waits for, once a contract: from the earliest message that waits."""
     reference = case.message.contract_reference
     fellows = [one for one in case.around if _waits(one) and one.message.contract_reference == reference]
-    starts = [one for one in case.around if isinstance(one.message, StartOfSupply)]
+    starts = [one for one in case.around if one.kind == "StartOfSupply"]
     if any((one.at, one.id) < (case.at, case.id) for one in fellows):
         return None
     if any(one.message.contract_reference == reference for one in starts if reference or one.state not in APPLIED):
         return None
     if reference is None and any(_waits(one) and one.message.contract_reference for one in case.around):
         return None
-    ended = max(
-        (one.at for one in case.around if isinstance(one.message, EndOfSupply) and one.at <= case.at), default=None
-    )
+    ended = max((one.at for one in case.around if one.kind == "EndOfSupply" and one.at <= case.at), default=None)
     if any(one.state not in APPLIED and (ended or one.at) <= one.at <= case.at for one in starts):
         return None  # under another reference, perhaps, but it did arrive
     since = [one.message for one in fellows] + [case.message]

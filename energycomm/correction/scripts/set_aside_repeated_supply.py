@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from energycomm.correction.cases import APPLIED, Case
 from energycomm.correction.past import supply_at
 from energycomm.correction.script import Script, Selection, SetAside
-from energycomm.kernel.messages import EndOfSupply, StartOfSupply
+from energycomm.kernel.messages import StartOfSupply
 
 SCRIPT = Script(
     title="A start or end of supply that is repeated",
@@ -33,7 +33,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> SetAside | None:
     ends = [
         one
         for one in case.around
-        if isinstance(one.message, EndOfSupply)
+        if one.kind == "EndOfSupply"
         and one.state in APPLIED
         and one.at <= case.at
         and one.message.contract_reference == message.contract_reference

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.correction.script import Modify, Script, Selection
-from energycomm.kernel.messages import EndOfSupply, StartOfSupply
+from energycomm.kernel.messages import StartOfSupply
 
 SCRIPT = Script(
     title="An entry under the reference of an ended contract",
@@ -48,12 +48,12 @@ def _entry(case: Case) -> int | None:
 
 def _is_refused_entry(one: Neighbour, case: Case) -> bool:
     same = one.message.contract_reference == case.message.contract_reference
-    return isinstance(one.message, StartOfSupply) and one.state not in APPLIED and same
+    return one.kind == "StartOfSupply" and one.state not in APPLIED and same
 
 
 def _ended(case: Case, reference: str, before: int) -> bool:
     return any(
-        isinstance(one.message, EndOfSupply)
+        one.kind == "EndOfSupply"
         and one.state in APPLIED
         and one.at <= before
         and one.message.contract_reference == reference

@@ -120,9 +120,11 @@ def _adapted(model: Any, recipe: Recipe, tokens: list[int]) -> Any:
     from peft import LoraConfig, TaskType, get_peft_model, prepare_model_for_kbit_training
 
     if recipe.four_bit:
-        model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=recipe.checkpointing)
-    elif recipe.checkpointing:
-        model.gradient_checkpointing_enable()
+        model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
+    if recipe.checkpointing:
+        # Its name of old is a warning in newer releases.
+        enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+        enable()
         model.enable_input_require_grads()
     config = LoraConfig(
         task_type=TaskType.CAUSAL_LM,
@@ -138,7 +140,9 @@ def _adapted(model: Any, recipe: Recipe, tokens: list[int]) -> Any:
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write the model and its tokenizer: all of our own base, the adapter of another."""
     folder.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(folder)
+    # The rows of the codes' tokens are part of the adapter; the rest of the embeddings is the base's.
+    extra = {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}
+    model.save_pretrained(folder, **extra)
     tokenizer.save_pretrained(folder)
 
 

@@ -213,7 +213,8 @@ class LanguageModel:
             told = draw_notes(self.notes, text, example.codes, self.recipe.told, chance)
         pieces = self._answers.pieces(told.named(example.codes))
         answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
-        return Lesson(prompt=self._prompt(text, told), answer=answer)
+        short = self._prompt(text, told, self.recipe.short_tokens)
+        return Lesson(prompt=self._prompt(text, told), answer=answer, short=short)
 
     def _card_codes(self) -> set[str]:
         return set(self.notes) if self.recipe.cards else set()
@@ -246,9 +247,9 @@ class LanguageModel:
         codes = self.record.places.get(" ".join(place_of(text)), self._answers.codes)
         return (*sorted(told.slots), *(self._answers.names[code] for code in codes if code in self._answers.names))
 
-    def _prompt(self, text: str, told: Told) -> list[int]:
+    def _prompt(self, text: str, told: Told, most: int = 0) -> list[int]:
         notes = encode(self._tokenizer, told.text) if told.text else []
-        ids = encode(self._tokenizer, text)[: self.recipe.max_tokens]
+        ids = encode(self._tokenizer, text)[: most or self.recipe.max_tokens]
         end = [self._tokenizer.convert_tokens_to_ids(ANSWER)] if self.recipe.own else encode(self._tokenizer, "\n")
         return [*opening(self._tokenizer, own=self.recipe.own), *notes, *ids, *end, *encode(self._tokenizer, OPEN)]
 

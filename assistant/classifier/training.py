@@ -21,10 +21,17 @@ CHUNK = 16
 
 
 class Lesson(Struct, frozen=True, kw_only=True):
-    """One message to learn from: what is read and what is to be answered, as token ids."""
+    """One message to learn from: what is read and what is to be answered, as token ids.
+
+    Attributes:
+      prompt: the whole of what is read.
+      answer: what is answered.
+      short: the prompt with the text cut short.
+    """
 
     prompt: Sequence[int]
     answer: Sequence[int]
+    short: Sequence[int] = ()
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -129,6 +136,8 @@ def train(
         share = _share(state, recipe, course, course.clock() - began)
         if share >= 1:
             break
+        if share < recipe.short_share:
+            batch = [Lesson(prompt=lesson.short or lesson.prompt, answer=lesson.answer) for lesson in batch]
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _height(share, recipe.warm_up)
         with accelerator.accumulate(model):

@@ -22,6 +22,12 @@ from energycomm.pipeline.rows import insert_numbered
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
 """States that become `ticketed`; a message in quarantine goes on waiting."""
 
+MOST_EVIDENCE = 20
+"""Kinds of evidence that a ticket tells, the most frequent first."""
+
+MOST_POINTS = 200
+"""Access points that a ticket names."""
+
 STATES = ("open", "waiting", "closed")
 
 
@@ -92,12 +98,13 @@ def _make(
         "AND state <> 'closed'"
     )
     known = tx.driver.rows(sql, key)
+    points = {one.case.identifier for one in members if one.case.identifier}
     if known:
         ticket_id: int = known[0][0]
+        _grow(tx, ticket_id, key, members)
     else:
         (ticket_id,) = tx.reserve(tables.ticket, 1)
-        points = {one.case.identifier for one in members if one.case.identifier}
-        title = f"{codes}: {len(members)} messages of {len(points)} access points ({error_class})"[:200]
+        title = _title(key, len(members), len(points))
         due = None if due_days is None else now + due_days * 86_400_000_000
         row = (ticket_id, title, error_class, codes, market, operator or None, _evidence(members), "open", owner, due)
         tx.insert(tables.ticket, [(*row, by[:120], now, None, None)])
@@ -110,11 +117,38 @@ def _make(
     return ticket_id
 
 
+def _title(key: tuple[str, str, str, str], messages: int, points: int) -> str:
+    return f"{key[3]}: {messages} messages of {points} access points ({key[2]})"[:200]
+
+
+def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], members: list[Judged]) -> None:
+    """An open ticket gets more messages: its title and evidence tell of all of them."""
+    ((content,),) = tx.driver.rows("SELECT evidence FROM ticket WHERE id = ?", (ticket_id,))
+    before, after = msgspec.json.decode(content), msgspec.json.decode(_evidence(members))
+    found = Counter({(one["class"], one["found"]): one["messages"] for one in before["evidence"]})
+    found.update({(one["class"], one["found"]): one["messages"] for one in after["evidence"]})
+    evidence = [
+        {"class": name, "found": text, "messages": count} for (name, text), count in found.most_common(MOST_EVIDENCE)
+    ]
+    points = sorted({*before["access_points"], *after["access_points"]})
+    sql = (
+        "SELECT k.id, k.access_point_id FROM ticket_message m JOIN kernel_message k ON k.id = m.message_id "
+        "WHERE m.ticket_id = ?"
+    )
+    rows = tx.driver.rows(sql, (ticket_id,))
+    there = {row[1] for row in rows} | {one.case.access_point_id for one in members}
+    title = _title(key, len(rows) + len(members), len(there - {None}))
+    content = msgspec.json.encode({"evidence": evidence, "access_points": points[:MOST_POINTS]}).decode()
+    tx.driver.run("UPDATE ticket SET title = ?, evidence = ? WHERE id = ?", (title, content, ticket_id))
+
+
 def _evidence(members: list[Judged]) -> str:
     words = Counter((one.error_class, one.words) for judged in members for one in judged.evidence)
-    shown = [{"class": name, "found": text, "messages": count} for (name, text), count in words.most_common(20)]
+    shown = [
+        {"class": name, "found": text, "messages": count} for (name, text), count in words.most_common(MOST_EVIDENCE)
+    ]
     points = sorted({one.case.identifier for one in members if one.case.identifier})
-    return msgspec.json.encode({"evidence": shown, "access_points": points[:200]}).decode()
+    return msgspec.json.encode({"evidence": shown, "access_points": points[:MOST_POINTS]}).decode()
 
 
 def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = None) -> list[Ticket]:

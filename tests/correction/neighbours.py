@@ -6,7 +6,14 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from energycomm.kernel.messages import AccessPointData, KernelMessage, MeasureSeries, MeterReading, StartOfSupply
+from energycomm.kernel.messages import (
+    AccessPointData,
+    EndOfSupply,
+    KernelMessage,
+    MeasureSeries,
+    MeterReading,
+    StartOfSupply,
+)
 from energycomm.kernel.parts import Address, Position, Register
 
 WINTER = timezone(timedelta(hours=1))
@@ -60,6 +67,17 @@ def gain(when: datetime, **more: Any) -> KernelMessage:
     return dutch(StartOfSupply, when, "GainResultResponse", **fields | more)
 
 
+def loss(when: datetime) -> KernelMessage:
+    """The point leaves us."""
+    fields: dict[str, Any] = {
+        "market_reason": "MOVEOUT",
+        "reason": "move-out",
+        "request_reference": "70000010002",
+        "new_supplier": with_check_digit("871999990099"),
+    }
+    return dutch(EndOfSupply, when, "LossResultResponse", **fields)
+
+
 def quarters(when: datetime, first: int = 1, count: int = 96, **more: Any) -> KernelMessage:
     """A day of quarters, numbered from `first` on."""
     positions = tuple(Position(position=first + n, value=Decimal(100)) for n in range(count))
@@ -99,14 +117,12 @@ def address(when: datetime, postal_code: str) -> KernelMessage:
     return dutch(AccessPointData, when, "MasterDataUpdateResponse", **fields)
 
 
-def access(when: datetime, **more: Any) -> KernelMessage:
-    """An access of a Belgian point begins."""
+def belgian(kind: type[KernelMessage], when: datetime, market_type: str, **more: Any) -> KernelMessage:
+    """A message of the Belgian market."""
     fields: dict[str, Any] = {
         "market": "BE",
-        "market_type": "StartOfAccess",
-        "market_reason": "E65",
-        "reason": "move-in",
-        "reference": f"ST-{when.isoformat()}",
+        "market_type": market_type,
+        "reference": f"{market_type}-{when.isoformat()}",
         "created": when - timedelta(days=3),
         "effective": when,
         "access_point": BELGIAN,
@@ -115,7 +131,21 @@ def access(when: datetime, **more: Any) -> KernelMessage:
         "sender_role": "clearing-house",
         "receiver_role": "supplier",
         "grid_operator": with_check_digit("541440001002"),
-        "supplier": with_check_digit("541440001001"),
-        "balance_responsible": with_check_digit("541440001003"),
     }
-    return StartOfSupply(**fields | more)
+    return kind(**fields | more)
+
+
+def access(when: datetime) -> KernelMessage:
+    """An access begins."""
+    parties = {"supplier": with_check_digit("541440001001"), "balance_responsible": with_check_digit("541440001003")}
+    return belgian(StartOfSupply, when, "StartOfAccess", market_reason="E65", reason="move-in", **parties)
+
+
+def terminated(when: datetime) -> KernelMessage:
+    """An access ends."""
+    return belgian(EndOfSupply, when, "StopOfAccess", market_reason="E66", reason="move-out")
+
+
+def voltage(when: datetime) -> KernelMessage:
+    """New data of the point."""
+    return belgian(AccessPointData, when, "MasterData", market_reason="E32", reason="master-data-change", phases=3)

@@ -172,3 +172,14 @@ def test_the_command_exports_and_says_what_failed(
         file.write_text("\n".join(lines))
         assert cli.main(["correct", "export"]) == ExitCode.USAGE
         assert "token_file or token_env" in capsys.readouterr().err
+
+
+def test_a_ticket_that_gets_more_messages_tells_of_all_of_them(tmp_path: Path) -> None:
+    """Its title and evidence grow, so that what is exported is true."""
+    desk = desk_with_tickets(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([reading("99000000002017", day(31), 1_200_000)])
+    make_tickets(desk.store, judged_cases(desk.database), "anna")
+    (grown,) = [ticket for ticket in tickets(desk.store) if ticket.error_class == "missing"]
+    assert grown.title.endswith("2 messages of 2 access points (missing)")
+    assert grown.evidence["access_points"] == ["99000000001017", "99000000002017"]
+    assert [one["messages"] for one in grown.evidence["evidence"]] == [2]

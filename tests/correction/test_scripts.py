@@ -23,7 +23,19 @@ from energycomm.kernel.messages import (
     StartOfSupply,
 )
 from energycomm.kernel.parts import Volume
-from tests.correction.neighbours import BELGIAN, DUTCH, access, address, at, gain, index, quarters
+from tests.correction.neighbours import (
+    BELGIAN,
+    DUTCH,
+    access,
+    address,
+    at,
+    gain,
+    index,
+    loss,
+    quarters,
+    terminated,
+    voltage,
+)
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, reading, start, transaction
 
@@ -242,6 +254,19 @@ EXAMPLES: dict[str, Example] = {
         "set-aside-repeated-supply", lambda: [*begun(), end(PRM, day(90)).messages, end(PRM, day(91)).messages], 1
     ),
     "a lost exit": Example("create-missing-end", lambda: [*begun(), start(PRM, day(100), "987654321").messages], 4),
+    "a lost gain": Example(
+        "create-missing-start", lambda: [[address(at(3), "1011AB")], [index(at(5), 100)]], 2, market="NL"
+    ),
+    "a lost loss": Example(
+        "create-missing-end",
+        lambda: [[gain(at(1))], [loss(at(3))], [gain(at(4))], [index(at(5), 100)], [gain(at(10))]],
+        1,
+        market="NL",
+    ),
+    "a lost start of access": Example(
+        "create-missing-start", lambda: [[terminated(at(9))], [voltage(at(5, 12))]], 2, market="BE"
+    ),
+    "a lost end of access": Example("create-missing-end", lambda: [[access(at(2))], [access(at(9))]], 1, market="BE"),
     "a lost original": Example(
         "correction-as-original",
         lambda: [*begun(), reading(PRM, day(31), 1_200_000, function="replace").messages],
@@ -272,7 +297,7 @@ def test_a_script_frees_its_own_case_and_no_other(tmp_path: Path, name: str) -> 
 
 def test_every_script_has_an_example_of_its_own() -> None:
     """Those of the two that take anything stand in the tests of campaigns and of the loop."""
-    elsewhere_tested = {"create-missing-start", "replay-unchanged", "set-field"}
+    elsewhere_tested = {"replay-unchanged", "set-field"}
     assert {example.script for example in EXAMPLES.values()} == set(SCRIPTS) - elsewhere_tested
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from energycomm.correction.cases import APPLIED, Case
+from energycomm.correction.deduced import EXIT, head, whole_day
 from energycomm.correction.script import Create, Script, Selection
 from energycomm.kernel.messages import EndOfSupply
 
-EXIT = {"FR": ("C15", "RES")}
-"""Market -> message type and event of an exit that says no more than that supply ends."""
-
 SCRIPT = Script(
     title="Create a missing end of supply",
-    selection=Selection(kinds=("StartOfSupply",), waits_for=("EndOfSupply",)),
+    selection=Selection(
+        kinds=("StartOfSupply",), waits_for=("EndOfSupply of the running", "LossResult of the running")
+    ),
     automatic=True,
 )
 
@@ -28,28 +28,18 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     running = [one for one in starts if one.state in APPLIED]
     if not running:
         return None
-    reference = running[-1].message.contract_reference
-    ends = [one for one in case.around if one.kind == "EndOfSupply"]
+    last = running[-1]
+    reference = last.message.contract_reference
+    ends = [one for one in case.around if one.kind == "EndOfSupply" and (reference is not None or one.at > last.at)]
     if any(one.message.contract_reference == reference for one in ends):
         return None
-    market_type, event = EXIT.get(case.message.market, (case.message.market_type, case.message.market_reason))
+    words = EXIT.get(case.message.market)
+    at = whole_day(case.message.market, case.message.effective, words)
     message = EndOfSupply(
-        market=case.message.market,
-        energy=case.message.energy,
-        market_type=market_type,
-        market_reason=event,
+        **head(case.message, words, at, "end"),
         reason="termination",
-        reference=f"deduced end {case.identifier} {reference or ''}".strip(),
-        created=case.message.effective,
-        effective=case.message.effective,
-        access_point=case.identifier,
         contract_reference=reference,
-        sender=case.message.sender,
-        receiver=case.message.receiver,
-        sender_role=case.message.sender_role,
-        receiver_role=case.message.receiver_role,
-        grid_operator=case.message.grid_operator,
-        contract_end=case.message.effective,
+        contract_end=at,
         contract_status="terminated",
     )
     return Create(message, f"end of contract {reference or '(unnamed)'} deduced from the start of the next one")

@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, time
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.correction.deduced import ENTRY, head, whole_day
 from energycomm.correction.script import Create, Parameter, Script, Selection
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import AccessPointData, ContractTerms, KernelMessage, StartOfSupply
-
-ENTRY = {"FR": ("C15", "MES")}
-"""Market -> message type and event of an entry that says no more than that supply begins."""
 
 SCRIPT = Script(
     title="Create a missing start of supply",
@@ -47,29 +45,18 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     if any(one.state not in APPLIED and (ended or one.at) <= one.at <= case.at for one in starts):
         return None  # under another reference, perhaps, but it did arrive
     since = [one.message for one in fellows] + [case.message]
-    at = _begin(case, since, ended)
-    market_type, event = ENTRY.get(case.message.market, (case.message.market_type, case.message.market_reason))
+    words = ENTRY.get(case.message.market)
+    at = whole_day(case.message.market, _begin(case, since, ended), words)
     points = [one for one in [*since, *(other.message for other in case.around)] if isinstance(one, AccessPointData)]
     supplier = parameters["supplier"] or _stated([one.supplier for one in points]) or case.message.receiver
+    event = {"market_reason": parameters["event"]} if parameters["event"] else {}
     message = StartOfSupply(
-        market=case.message.market,
-        energy=case.message.energy,
-        market_type=market_type,
-        market_reason=parameters["event"] or event,
+        **head(case.message, words, at, "start") | event,
         reason="move-in",
-        reference=f"deduced start {case.identifier} {reference or ''}".strip(),
-        created=at,
-        effective=at,
-        access_point=case.identifier,
         contract_reference=reference,
-        sender=case.message.sender,
-        receiver=case.message.receiver,
-        sender_role=case.message.sender_role,
-        receiver_role=case.message.receiver_role,
-        grid_operator=case.message.grid_operator,
         supplier=supplier,
         balance_responsible=_stated([one.balance_responsible for one in points]) or supplier,
-        contract_start=at.date(),
+        contract_start=local_day(case.message.market, micros(at)),
     )
     return Create(message, f"start of contract {reference or '(unnamed)'} deduced from {len(since)} waiting messages")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from starlette.testclient import TestClient
 
 from energycomm.config import Config
 from energycomm.eis.store import Store
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.pipeline import gateway
 from energycomm.web_settings import WebSettings
 from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
-from tests.pipeline.desk import Desk
+from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, reading, start
 from tests.postgres import PostgresServer
 
@@ -43,6 +46,20 @@ def told(url: str) -> str:
     desk.database.dispose()
     Desk.open.remove(desk)
     return url
+
+
+@cache
+def _engine() -> ParallelEngine:
+    return ParallelEngine(shipped_rules())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rules_read_once() -> Iterator[None]:
+    """The shipped rules, read and compiled once for all sites; the commands' tests read them anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gateway, "open_catalogue", lambda _: shipped_rules())
+        patch.setattr(gateway, "open_engine", lambda _catalogue, _name: _engine())
+        yield
 
 
 class Site:

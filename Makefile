@@ -18,7 +18,7 @@ INSTALL := $(PIP) install --quiet -c constraints.txt
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
 DEFINITION := pyproject.toml constraints.txt
 
-.PHONY: help demo test test-all assistant test-assistant soak lint format docs bench clean
+.PHONY: help demo test test-all assistant test-assistant soak lint format docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -90,6 +90,9 @@ docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
 
 bench: $(VENV)/.installed-test ## Measure the whole path against a bare XML parse
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+screenshots: $(VENV)/.installed-test ## Take pictures of the console's pages into FOLDER (screenshots/)
+	@$(BIN)/python -m pytest tests/console/test_browser.py -n 0 -m slow -k pictures --pictures "$(abspath $(or $(FOLDER),screenshots))"
 
 clean: ## Remove the demo, the caches and what was built (the environment stays)
 	rm -rf "$(DEMO)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,6 +15,11 @@ from tests.pipeline.desk import shipped_rules
 from tests.webservice.conftest import Site, configured
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--pictures FOLDER`, when the tests of the console are asked for by their folder."""
+    parser.addoption("--pictures", metavar="FOLDER", help="leave pictures of the console's pages in this folder")
+
+
 @pytest.fixture(autouse=True)
 def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading the rules and judging their examples takes seconds: once for all tests is enough."""

@@ -25,7 +25,7 @@ def asked_by_templates() -> set[str]:
     """Texts that templates ask for by name."""
     found: set[str] = set()
     for file in (FOLDER / "templates").glob("*.html"):
-        found.update(re.findall(r'\bt\("([^"]+)"', file.read_text("utf-8")))
+        found.update(re.findall(r'\bt\("([^"]+)"[,)]', file.read_text("utf-8")))
     return found
 
 
@@ -77,22 +77,20 @@ def words_of_the_store() -> set[str]:
         comment = tables.metadata.tables[table].c[column].comment
         assert comment
         found |= set(comment.split(", "))
-    found |= set(
-        [
-            "built",
-            "sent",
-            "acknowledged",
-            "in-course",
-            "done",
-            "refused",
-            "dead",
-            "archived",
-            "processing",
-            "failed",
-            "duplicate",
-        ]
-    )
-    found |= set(["dno", "missing", "ordering", "product", "error", "warning", "passes", "fails", "common"])
+    found |= {
+        "built",
+        "sent",
+        "acknowledged",
+        "in-course",
+        "done",
+        "refused",
+        "dead",
+        "archived",
+        "processing",
+        "failed",
+        "duplicate",
+    }
+    found |= {"dno", "missing", "ordering", "product", "error", "warning", "passes", "fails", "common"}
     return found
 
 

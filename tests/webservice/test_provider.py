@@ -1,0 +1,187 @@
+"""People sign in with OpenID Connect; what the provider says is believed only where it can be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from joserfc.jwk import RSAKey
+from pydantic import ValidationError
+from starlette.testclient import TestClient
+
+from energycomm.web_settings import OidcSettings
+from energycomm.webservice import audit, sessions
+from energycomm.webservice.roles import Role
+from tests.webservice.conftest import Site, configured, ready
+from tests.webservice.provider import CLIENT, SECRET, TestProvider
+
+
+@pytest.fixture
+def provider() -> Iterator[TestProvider]:
+    made = TestProvider()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def house(provider: TestProvider, tmp_path: Path) -> Iterator[Site]:
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    oidc = OidcSettings(
+        issuer=provider.issuer,
+        client_id=CLIENT,
+        secret_file=tmp_path / "secret",
+        roles={"energy-correction": "consultant", "energy-it": "operator"},
+    )
+    url = ready(f"sqlite:///{tmp_path / 'eis.db'}")
+    made = Site(url, configured(url, oidc=oidc))
+    yield made
+    made.close()
+
+
+def begin(caller: TestClient, then: str = "/messages") -> str:
+    answer = caller.get("/login/provider", params={"then": then})
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def come_back(caller: TestClient, code: str, state: str) -> Any:
+    return caller.get("/login/callback", params={"code": code, "state": state})
+
+
+def test_a_person_signs_in_and_has_the_roles_of_their_groups(house: Site, provider: TestProvider) -> None:
+    caller = house.caller()
+    answer = come_back(caller, *provider.sign_in(begin(caller)))
+    assert (answer.status_code, answer.headers["location"]) == (303, "/messages")
+    person = sessions.person_of(house.store, caller.cookies["energycomm"])
+    assert person is not None
+    assert (person.name, person.roles, person.via) == ("anna", frozenset({Role.CONSULTANT}), "session by provider")
+    assert "energycomm-login" not in caller.cookies
+    assert [(one.person, one.action) for one in audit.list_audit(house.store).entries] == [("anna", "sign-in")]
+    assert caller.get("/api/v1/messages").status_code == 200
+
+
+def test_groups_that_the_token_does_not_tell_are_asked_for(house: Site, provider: TestProvider) -> None:
+    provider.groups_in_userinfo = True
+    caller = house.caller()
+    assert come_back(caller, *provider.sign_in(begin(caller))).status_code == 303
+
+
+def test_nested_claims_and_other_names_are_found(provider: TestProvider, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+    oidc = OidcSettings(
+        issuer=provider.issuer,
+        client_id=CLIENT,
+        secret_file=tmp_path / "secret",
+        roles={"it": "operator"},
+        roles_claim="realm_access.roles",
+        name_claim="upn",
+    )
+    provider.claims = {"realm_access": {"roles": ["it"]}, "email": "otto@example.org"}
+    url = ready(f"sqlite:///{tmp_path / 'eis.db'}")
+    site = Site(url, configured(url, oidc=oidc))
+    try:
+        caller = site.caller()
+        come_back(caller, *provider.sign_in(begin(caller)))
+        person = sessions.person_of(site.store, caller.cookies["energycomm"])
+        assert person is not None
+        assert (person.name, person.roles) == ("otto@example.org", frozenset({Role.OPERATOR}))
+    finally:
+        site.close()
+
+
+def test_who_is_in_no_group_of_ours_is_turned_away(house: Site, provider: TestProvider) -> None:
+    provider.claims = {"groups": ["football"]}
+    caller = house.caller()
+    answer = come_back(caller, *provider.sign_in(begin(caller)))
+    assert answer.status_code == 401
+    assert "no group" in answer.text
+    assert "energycomm" not in caller.cookies
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"aud": "another-program"},
+        {"aud": ["energycomm", "another-program"], "azp": "another-program"},
+        {"exp": 1},
+        {"nonce": "of an older sign-in"},
+        {"iat": int(time.time()) + 3600},
+    ],
+    ids=lambda lie: "-".join(lie),
+)
+def test_what_cannot_be_believed_lets_nobody_in(house: Site, provider: TestProvider, lie: dict[str, Any]) -> None:
+    provider.claims = lie
+    caller = house.caller()
+    answer = come_back(caller, *provider.sign_in(begin(caller)))
+    assert answer.status_code == 401
+    assert "energycomm" not in caller.cookies
+    assert audit.list_audit(house.store).entries == ()
+
+
+def test_a_token_signed_by_somebody_else_lets_nobody_in(house: Site, provider: TestProvider) -> None:
+    caller = house.caller()
+    code, state = provider.sign_in(begin(caller))
+    provider.get = lambda path, real=provider.get: (  # type: ignore[method-assign, misc]
+        (200, {"keys": [RSAKey.generate_key(2048, {"kid": "one"}).as_dict(private=False)]})
+        if path == "/keys"
+        else real(path)
+    )
+    assert come_back(caller, code, state).status_code == 401
+
+
+def test_a_key_that_the_provider_changed_is_fetched_again(house: Site, provider: TestProvider) -> None:
+    caller = house.caller()
+    assert come_back(caller, *provider.sign_in(begin(caller))).status_code == 303
+    provider.key = RSAKey.generate_key(2048, {"kid": "two"}, private=True)
+    assert come_back(caller, *provider.sign_in(begin(caller))).status_code == 303
+
+
+def test_a_way_back_that_was_not_begun_here_or_is_walked_twice_ends_at_the_sign_in(
+    house: Site, provider: TestProvider
+) -> None:
+    """Without the cookie of the beginning a link with a code signs nobody in: login CSRF."""
+    caller, other = house.caller(), house.caller()
+    code, state = provider.sign_in(begin(caller))
+    assert come_back(other, code, state).status_code == 401
+    assert come_back(caller, code, "guessed").status_code == 401
+    assert come_back(caller, code, state).status_code == 401, "what was remembered is forgotten after one try"
+
+
+def test_a_code_that_the_provider_refuses_is_told(house: Site, provider: TestProvider) -> None:
+    caller = house.caller()
+    _, state = provider.sign_in(begin(caller))
+    assert come_back(caller, "made-up", state).status_code == 401
+
+
+def test_a_provider_that_does_not_answer_is_told_without_its_secret(house: Site, provider: TestProvider) -> None:
+    provider.get = lambda _: (500, {})  # type: ignore[method-assign]
+    answer = house.caller().get("/login/provider")
+    assert answer.status_code == 503
+    assert "cannot be reached" in answer.text
+    assert SECRET not in answer.text
+
+
+def test_without_a_provider_there_is_only_the_token(site: Site) -> None:
+    assert site.caller().get("/login/provider").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"issuer": "http://login.example.org"}, "only on this machine"),
+        ({"issuer": "https://login.example.org"}, "client_id"),
+        ({"issuer": "https://login.example.org", "client_id": "x"}, "the secret"),
+        ({"issuer": "https://login.example.org", "client_id": "x", "secret_env": "S"}, "roles"),
+        (
+            {"issuer": "https://l.example", "client_id": "x", "secret_env": "S", "roles": {"g": "king"}},
+            "administrator",
+        ),
+    ],
+)
+def test_a_provider_that_is_set_up_by_half_is_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        OidcSettings(**settings)

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import growth, memory, rules_alone, table, whole_path
+from benchmarks import growth, memory, rules_alone, table, whole_path, workers
 from benchmarks.material import flat, mixed
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "rules", "growth", "memory")
+SECTIONS = ("whole-path", "workers", "rules", "growth", "memory")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -30,6 +30,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
+    parser.add_argument("--worker-points", type=int, default=100, help="access points of each market for the workers")
+    parser.add_argument("--worker-months", type=int, default=6, help="that these are simulated for")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts")
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument(
@@ -63,6 +65,7 @@ def main(typed: list[str] | None = None) -> int:
         with databases(folder, postgres=not asked.no_postgres) as found:
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
+                "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
@@ -78,6 +81,11 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
     materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
     materials.append(mixed(folder / "mixed", asked.access_points, 6))
     return whole_path.compare(materials, found, asked.rounds)
+
+
+def _workers(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    url_of = found.get("PostgreSQL")
+    return workers.compare(folder / "workers", url_of, asked.worker_points, asked.worker_months, asked.rounds)
 
 
 def machine() -> str:

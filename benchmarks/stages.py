@@ -134,12 +134,12 @@ def server_seconds(connection: Any) -> float | None:
       connection: a psycopg connection to it.
     """
     backend = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
-    if not (own := _statistics(backend)):
+    if not (own := process_statistics(backend)):
         return None
     postmaster = own[PARENT]
     ticks = 0
     for folder in PROCESSES.iterdir():
-        if folder.name.isdigit() and (found := _statistics(int(folder.name))):
+        if folder.name.isdigit() and (found := process_statistics(int(folder.name))):
             if int(folder.name) == postmaster:
                 ticks += sum(found[USER:])  # those of its ended children are counted with it
             elif found[PARENT] == postmaster:
@@ -149,10 +149,10 @@ def server_seconds(connection: Any) -> float | None:
 
 PROCESSES = Path("/proc")
 PARENT, USER = 0, 10
-"""Places in `_statistics`: the parent; user and system time, and those of ended children."""
+"""Places in `process_statistics`: the parent; user and system time, and those of ended children."""
 
 
-def _statistics(process: int) -> list[int]:
+def process_statistics(process: int) -> list[int]:
     """Numbers of /proc/PID/stat from the parent to the times of children; empty where there is no such process."""
     try:
         content = (PROCESSES / str(process) / "stat").read_text(encoding="utf-8", errors="replace")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import growth, memory, rules_alone
+from benchmarks import growth, memory, rules_alone, workers
 from benchmarks.__main__ import main
 from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
 from benchmarks.whole_path import process, sqlite_urls
+from tests.postgres import PostgresServer
 
 
 def test_every_table_of_the_whole_path_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,3 +57,16 @@ def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:
     _, rows, alike = rules_alone.compare(messages=50, bad=0.2, rounds=1)
     assert alike
     assert [row[0] for row in rows] == ["60", "200"]
+
+
+@pytest.mark.slow
+def test_one_worker_and_two_are_measured_in_each_market(tmp_path: Path, postgres: PostgresServer) -> None:
+    lines = workers.compare(tmp_path, lambda: postgres.url(postgres.create_database()), 2, 1, 1)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    assert [(row[0], row[4]) for row in rows] == [(market, n) for market in ("FR", "NL", "BE") for n in ("1", "2")]
+    assert all(int(row[3]) > 0 for row in rows), "each stored messages"
+    assert [row[3] for row in rows[::2]] == [row[3] for row in rows[1::2]], "the same by one as by two"
+
+
+def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -> None:
+    assert workers.compare(tmp_path, None, 2, 1, 1) == ["Several workers need PostgreSQL: nothing was measured."]

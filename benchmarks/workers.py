@@ -1,0 +1,180 @@
+"""How much one worker of the daemon does, and two, in each market: from archived envelopes to the last commit.
+
+The envelopes lie archived before the clock starts, and the workers wait: what is measured is what the workers do to
+them. Wall time tells the throughput of a machine that has nothing else to do; CPU time what the work costs on any.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import table
+from benchmarks.material import Material, bare_parse, contents, mixed
+from benchmarks.stages import USER, process_statistics
+from benchmarks.whole_path import Served, UrlOf, fresh_gateway
+from energycomm.config import Config
+from energycomm.daemon.report import Alive, decode
+from energycomm.daemon.worker import work
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading, writing
+from energycomm.pipeline.gateway import Gateway
+from energycomm.simulation.port import load_simulator
+from energycomm.simulation.scenario import Scenario
+
+MARKETS = ("FR", "NL", "BE")
+READY = frozenset(("idle", "working"))
+LOOK_SECONDS = 0.05
+PATIENCE = 1800.0
+HELD = "held"
+"""State of an envelope that no worker takes."""
+
+
+class Work(NamedTuple):
+    """What some workers did, in seconds.
+
+    Attributes:
+      messages: Kernel messages in the store.
+      wall: from the first envelope to the last.
+      client: CPU time of the workers.
+      server: CPU time of the database server; None where it cannot be told.
+    """
+
+    messages: int
+    wall: float
+    client: float
+    server: float | None
+
+
+def material(folder: Path, market: str, access_points: int, months: int, seed: int = 1) -> Material:
+    """What a market sends about some access points, in the order in which it was made."""
+    if market == "FR":
+        return mixed(folder, access_points, months, seed)._replace(name=market)
+    simulator = load_simulator(market)
+    assert simulator is not None
+    simulator.simulate(Scenario(access_points, months, seed), folder)
+    files = sorted((folder / "envelopes").iterdir())
+    return Material(market, [], files, sum(len(content) for content in contents(files)))
+
+
+def measure(found: Material, url: str, workers: int) -> Work:
+    """Let workers process envelopes in a fresh database.
+
+    Args:
+      found: the envelopes.
+      url: an empty database of PostgreSQL.
+      workers: how many.
+    """
+    with fresh_gateway(url) as gateway, closing(Served(url)) as watched:
+        _archive(gateway, found.files)
+        config = Config.model_validate({"database": url, "log_level": "error"})
+        with _started(config, workers) as processes:
+            pids = [process.pid for process in processes if process.pid is not None]
+            served, spent = watched.seconds(), _cpu(pids)
+            begun = time.monotonic()
+            with writing(gateway.store.engine) as connection:
+                driver_of(connection).run("UPDATE envelope SET state = 'archived' WHERE state = ?", (HELD,))
+            _wait(gateway, processes)
+            wall, client = time.monotonic() - begun, _cpu(pids) - spent
+            server = None if served is None else (watched.seconds() or 0.0) - served
+        with reading(gateway.store.engine) as connection:
+            messages = driver_of(connection).rows("SELECT count(*) FROM kernel_message")[0][0]
+    return Work(messages, wall, client, server)
+
+
+def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int, rounds: int) -> list[str]:
+    """A table of one worker and two in each market, in Markdown.
+
+    Args:
+      folder: where the envelopes are written.
+      url_of: makes databases of PostgreSQL; None where there is none.
+      access_points, months: what is simulated of each market.
+      rounds: the best of so many counts.
+    """
+    if url_of is None:
+        return ["Several workers need PostgreSQL: nothing was measured."]
+    head = ["market", "envelopes", "XML, MB", "Kernel messages", "workers", "messages a second", "against one worker"]
+    head += ["wall time, times the bare parse", "CPU of the workers, times the bare parse"]
+    head += ["CPU of the server, times the bare parse"]
+    rows = []
+    for market in MARKETS:
+        found = material(folder / market, market, access_points, months)
+        bare, alone = bare_parse(found.files), 0.0
+        for workers in (1, 2):
+            done = min((measure(found, url_of(), workers) for _ in range(rounds)), key=lambda one: one.wall)
+            alone = alone or done.wall
+            rows.append(
+                [
+                    market,
+                    str(len(found.files)),
+                    f"{found.xml / 1e6:.1f}",
+                    str(done.messages),
+                    str(workers),
+                    f"{done.messages / done.wall:.0f}",
+                    f"{alone / done.wall:.2f}",
+                    f"{done.wall / bare:.1f}",
+                    f"**{done.client / bare:.1f}**",
+                    "-" if done.server is None else f"{done.server / bare:.1f}",
+                ]
+            )
+    return table(head, rows)
+
+
+def _archive(gateway: Gateway, files: list[Path]) -> None:
+    """Archive envelopes, so that no worker takes them yet."""
+    for path in files:
+        with path.open("rb") as source:
+            gateway.inbound.archive_one(source, path.name, "bench")
+    with writing(gateway.store.engine) as connection:
+        driver_of(connection).run("UPDATE envelope SET state = ? WHERE state = 'archived'", (HELD,))
+
+
+@contextmanager
+def _started(config: Config, number: int) -> Iterator[list[BaseProcess]]:
+    """Workers that wait for work; they end with the block."""
+    context = multiprocessing.get_context("spawn")
+    processes: list[BaseProcess] = []
+    lines: list[Connection] = []
+    try:
+        for seat in range(1, number + 1):
+            ours, theirs = context.Pipe(duplex=False)
+            process = context.Process(target=work, args=(seat, config, theirs))
+            process.start()
+            theirs.close()
+            processes.append(process)
+            lines.append(ours)
+        for line in lines:
+            while not (isinstance(report := decode(line.recv_bytes()), Alive) and report.state in READY):
+                pass
+        yield processes
+    finally:
+        for one in processes:
+            one.terminate()
+        for one in processes:
+            one.join(60)
+        for line in lines:
+            line.close()
+
+
+def _wait(gateway: Gateway, processes: list[BaseProcess]) -> None:
+    """Until every envelope has its end."""
+    deadline = time.monotonic() + PATIENCE
+    sql = "SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')"
+    while time.monotonic() < deadline and all(process.is_alive() for process in processes):
+        with reading(gateway.store.engine) as connection:
+            if driver_of(connection).rows(sql)[0][0] == 0:
+                return
+        time.sleep(LOOK_SECONDS)
+    raise RuntimeError("the workers did not come to an end")
+
+
+def _cpu(pids: list[int]) -> float:
+    """CPU seconds that processes used so far."""
+    return sum(sum(process_statistics(pid)[USER : USER + 2]) for pid in pids) / os.sysconf("SC_CLK_TCK")

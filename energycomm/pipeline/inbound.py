@@ -172,12 +172,18 @@ class Inbound:
                 except OSError as error:
                     self._unreadable_file(path, error)
             kept = self._archive(sources, channel)
+            self._process_together(kept, sources)
+
+    def _process_together(self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]]) -> None:
         self._together = True
         try:
-            for archived, (_, name) in zip(kept, sources, strict=True):
+            for archived, (source, name) in zip(kept, sources, strict=True):
                 self.progress.files += 1
                 if archived.duplicate_of is None:
-                    self._process(OpenEnvelope(archived.envelope_id, name, archived.sha256))
+                    source.seek(0)
+                    envelope = OpenEnvelope(archived.envelope_id, name, archived.sha256)
+                    # A large file is read from the archive: on the disk it may have changed since.
+                    self._process(envelope, source if isinstance(source, io.BytesIO) else None)
                 self._tell()
         finally:
             self._together = False
@@ -268,12 +274,17 @@ class Inbound:
         self.progress.unreadable += 1
         records.note(self.store, self.progress.tally, None, None, refusal, "error")
 
-    def _process(self, envelope: OpenEnvelope) -> None:
-        """Open an archived envelope and process its members."""
+    def _process(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
+        """Open an archived envelope and process its members.
+
+        Args:
+          envelope: the envelope.
+          kept: its bytes, where they are still in memory.
+        """
         errors = readable = 0
         self._markets.clear()
         with (
-            archive.open_raw(self.store.engine, envelope.sha256) as raw,
+            kept or archive.open_raw(self.store.engine, envelope.sha256) as raw,
             open_envelope(raw, envelope.name, self.keys, self.limits) as opened,
         ):
             for item in opened:

@@ -74,7 +74,7 @@ class AssistantConfig(BaseSettings):
     threads: int = Field(default=2, ge=1, le=256, description="Threads of each model.")
     chunk_tokens: int = Field(default=256, ge=32, description="Longest passage, in tokens of the embedder.")
     overlap_tokens: int = Field(default=32, ge=0, description="Tokens that two passages of one section share.")
-    method: Literal["dense", "sparse", "hybrid", "weighted"] = Field(default="hybrid", description="How to search.")
+    method: Literal["dense", "sparse", "hybrid", "weighted"] = Field(default="weighted", description="How to search.")
     passages: int = Field(default=8, ge=1, le=50, description="Passages that are read for an answer.")
     expand: int = Field(default=0, ge=0, le=10, description="Neighbours averaged into the question (AQE).")
     hyde: bool = Field(default=False, description="Search with a hypothetical answer too; needs a generator.")

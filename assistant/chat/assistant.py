@@ -11,7 +11,7 @@ import msgspec
 from assistant.chat import confidence as confidence_
 from assistant.chat.answer import Answer, Flag, Highlight, Source, Statement
 from assistant.chat.citations import check, highlights
-from assistant.chat.composer import READ, Evidence, choose_evidence, compose
+from assistant.chat.composer import READ, ROW, Evidence, choose_evidence, compose, row_in_words
 from assistant.chat.followup import Turn, in_context
 from assistant.chat.generators import Generator, open_generator
 from assistant.chat.prompting import answer_prompt, hypothetical_prompt
@@ -19,11 +19,13 @@ from assistant.chat.safety import orders_in
 from assistant.chat.scorer import open_rationale
 from assistant.chat.words import name_of, say
 from assistant.config import AssistantConfig
+from assistant.knowledge.documents import Passage
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.language import detect
 from assistant.knowledge.models import Remembering, open_embedder
 from assistant.rationale.port import Rationale
+from assistant.retrieval.asking import Asked
 from assistant.retrieval.query import Filters, Found, Query
 from assistant.retrieval.reranker import open_reranker
 from assistant.retrieval.search import Search
@@ -103,7 +105,8 @@ class Assistant:
         with _timed(seconds, "search"):
             found = self.search(understood, filters)
         with _timed(seconds, "read"):
-            evidence, noticed = choose_evidence(understood, language, found, self._rationale, self.index.bm25)
+            asked = Asked(understood, language, self.index.bm25, self.index.lexicon)
+            evidence, noticed = choose_evidence(asked, found, self._rationale)
         if evidence and evidence[0].passage.metadata.codes:
             there = {item.passage.id for item in found}
             heads = self.search_engine.beginnings(evidence[0].passage.metadata.codes[0])
@@ -111,7 +114,7 @@ class Assistant:
             found = found + [
                 head for head in heads if head.passage.id not in there and wanted.allow(head.passage.metadata)
             ]
-        sure = self._sureness(understood, language, found, evidence)
+        sure = self.sureness(asked, found, evidence)
         answer = Answer(
             question=question,
             language=language,
@@ -131,18 +134,9 @@ class Assistant:
             return self._finish(answer, statements, found, marked)
         return self._generate(answer, self._generator, understood, found, evidence, streamed)
 
-    def _sureness(self, question: str, language: str, found: Sequence[Found], evidence: Sequence[Evidence]) -> float:
-        if not evidence:
-            return 0.0
-        best = evidence[0]
-        texts = [f"{best.passage.context}\n{best.passage.text}"]
-        codes = best.passage.metadata.codes[:1]
-        texts += [item.passage.embedded for item in found if codes and item.passage.metadata.codes[:1] == codes]
-        model = self._confidence
-        support = max(item.support for item in evidence)
-        return model(
-            confidence_.features(question, language, found, texts, support, self.index.bm25, model.dense_centre)
-        )
+    def sureness(self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence]) -> float:
+        """How sure it is that the sources answer, 0..1."""
+        return self._confidence(confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre))
 
     def _generate(
         self, answer: Answer, generator: Generator, question: str, found: Sequence[Found],
@@ -217,6 +211,18 @@ class Assistant:
         return msgspec.structs.replace(answer, text="\n".join(lines), sources=sources, abstained=True, statements=())
 
 
+def rests_on(
+    asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence]
+) -> tuple[Asked, Sequence[Found], list[Passage], float]:
+    """What the confidence is reckoned from: the passage of the best sentence, and all of its rule."""
+    if not evidence:
+        return asked, found, [], 0.0
+    best = evidence[0].passage
+    codes = best.metadata.codes[:1]
+    texts = [best] + [item.passage for item in found if codes and item.passage.metadata.codes[:1] == codes]
+    return asked, found, texts, max(item.support for item in evidence)
+
+
 def turn_of(answer: Answer) -> Turn:
     """What a follow-up question may lean on."""
     codes = tuple(dict.fromkeys(code for source in answer.cited for code in source.passage.metadata.codes[:1]))
@@ -225,11 +231,14 @@ def turn_of(answer: Answer) -> Turn:
 
 def _worded(statement: Statement, numbers: dict[str, int], known: dict[str, Found], language: str) -> str:
     marks = " ".join(f"[{numbers[id]}]" for id in statement.citations)
-    if not statement.quoted or any(mark in statement.text for mark in '“«"'):
+    passage = known[statement.citations[0]].passage
+    if ROW in statement.text:
+        words = row_in_words(statement.text, passage.context, language)
+    elif not statement.quoted or any(mark in statement.text for mark in '“«"'):
         words = statement.text
     else:
         words = f"{say(language, 'open')}{statement.text}{say(language, 'close')}"
-    spoken = known[statement.citations[0]].passage.metadata.language
+    spoken = passage.metadata.language
     note = f" ({say(language, 'source_in', named=name_of(spoken, language))})" if spoken not in (language, None) else ""
     lead = f"{statement.lead} — " if statement.lead else ""
     return f"{lead}{words}{note} {marks}"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from assistant.chat.answer import Flag, Highlight, Statement
-from assistant.chat.confidence import asked_tokens
 from assistant.chat.safety import gives_orders
+from assistant.chat.words import say
 from assistant.knowledge.documents import Passage
-from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.lexical import tokens
 from assistant.knowledge.sentences import Sentence, split
 from assistant.rationale.port import Question, Rationale
+from assistant.retrieval.asking import Asked, plain
 from assistant.retrieval.query import Found
 
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -24,7 +25,24 @@ READ, SURE_OF_EACH = 4, 2
 EXAMPLE_SHARE = 0.6
 """What a sentence among examples counts beside one of the rule."""
 
+TWIN_SHARE = 0.8
+"""What a rule's sentence counts when the rule is there in the question's language too."""
+
+LINE_SHARE = 0.75
+"""What a line counts that is no sentence, unless it is asked how something is done."""
+
+DEFINED = 0.2
+"""What a sentence gains that begins with the very word that the question wants explained."""
+
+_HANDS_ON = re.compile(r"(?i)\b(?:command|commande|commando|type|run|how do|how can|how to|comment|hoe)\b")
+
+ROW = " | "
+"""Between the cells of a table's row."""
+
 MOST_STATEMENTS = 3
+MOST_REPEATED = 2
+"""Further passages that are cited for one sentence, where it stands in them too."""
+
 MOST_SENTENCES = 16
 """Sentences that are scored at most: what the model reads in well under a second."""
 
@@ -54,83 +72,111 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def choose_evidence(
-    question: str, language: str, found: Sequence[Found], rationale: Rationale, bm25: Bm25
+    asked: Asked, found: Sequence[Found], rationale: Rationale
 ) -> tuple[list[Evidence], tuple[Flag, ...]]:
     """The sentences that answer a question best, best first.
 
     Args:
-      question: the question.
-      language: its language.
+      asked: the question, term by term.
       found: the passages, best first.
       rationale: scores sentences within their passage.
-      bm25: tells how rare a word is.
 
     Returns:
       The sentences, and what was noticed.
     """
-    weights = {token: bm25.rarity(token) for token in asked_tokens(question, language)}
-    pieces, flags = _worth_reading(question, found, weights)
+    pieces, flags = _worth_reading(asked, found)
     items = [
-        Question(question=question, sentences=tuple(s.text for s in sentences), context=item.passage.context)
-        for item, sentences in pieces
-    ]
+        Question(
+            question=asked.question, sentences=tuple(sentence.text for sentence, _ in read),
+            context=item.passage.context,
+        )
+        for item, read in pieces
+    ]  # fmt: skip
     supports = rationale.score(items)
     best = max((item.score for item, _ in pieces), default=1.0) or 1.0
+    both = _said_in(found)
+    defined = asked.subject
+    hands_on = bool(_HANDS_ON.search(asked.question))
     evidence = []
-    for (item, sentences), scores in zip(pieces, supports, strict=True):
+    places = {item.passage.id: place for place, item in enumerate(found)}
+    for (item, read), scores in zip(pieces, supports, strict=True):
+        place = places[item.passage.id]
         top = max(scores, default=0.0)
         # An example shows a rule; what it says stands above it.
         part = EXAMPLE_SHARE if item.passage.headings[-1:] == ("Examples",) else 1.0
-        for sentence, support in zip(sentences, scores, strict=True):
+        facts = item.passage.metadata
+        if facts.language != asked.language and asked.language in both.get(facts.codes[:1], ()):
+            part *= TWIN_SHARE
+        for (sentence, named), support in zip(read, scores, strict=True):
             within = support / top if top > 0 else 0.0
-            score = 0.3 * support + 0.15 * within + 0.45 * _named(sentence.text, item.passage, weights)
-            score = part * (score + 0.15 * item.score / best + 0.3 * item.by_code)
+            score = 0.2 * support + 0.1 * within + 0.45 * named + (DEFINED if _defines(sentence.text, defined) else 0)
+            score *= 1.0 if whole(sentence.text) or hands_on else LINE_SHARE
+            score = part * (score + 0.15 * item.score / best + 0.1 / (1 + place) + 0.3 * item.by_code)
             evidence.append(Evidence(passage=item.passage, sentence=sentence, score=score, support=support))
     evidence.sort(key=lambda e: (-e.score, e.passage.id, e.sentence.start))
     return evidence, flags
 
 
+def whole(text: str) -> bool:
+    """Whether it is a sentence or a table's row, rather than a command, a title or a piece of code."""
+    return ROW in text or text.rstrip("\"'»”’)").endswith((".", "!", "?", ":", ";", "…"))
+
+
+def _defines(text: str, subject: str) -> bool:
+    return bool(subject) and (plain(text) + " ").startswith((f"{subject} ", f"the {subject} ", f"an {subject} "))
+
+
+def _said_in(found: Sequence[Found]) -> dict[tuple[str, ...], set[str | None]]:
+    """The languages in which each rule was found."""
+    spoken: dict[tuple[str, ...], set[str | None]] = {}
+    for item in found:
+        facts = item.passage.metadata
+        if facts.codes:
+            spoken.setdefault(facts.codes[:1], set()).add(facts.language)
+    return spoken
+
+
 def _worth_reading(
-    question: str, found: Sequence[Found], weights: Mapping[str, float]
-) -> tuple[list[tuple[Found, list[Sentence]]], tuple[Flag, ...]]:
-    """What the rationale model reads: sentences that name most of what is asked, and some of each good passage."""
+    asked: Asked, found: Sequence[Found]
+) -> tuple[list[tuple[Found, list[tuple[Sentence, float]]]], tuple[Flag, ...]]:
+    """What the rationale model reads: sentences that name most of what is asked, and some of each good passage.
+
+    Returns:
+      Passages with their sentences and how much of what is asked each of these names, and what was noticed.
+    """
     flags: set[Flag] = set()
-    asked = _plain(question)
-    listed: list[tuple[float, int, Sentence]] = []
+    question = plain(asked.question)
+    listed: list[tuple[float, int, Sentence, float]] = []
     for place, item in enumerate(found):
+        spoken = item.passage.metadata.language
+        titles = frozenset(tokens(item.passage.context, spoken))
         own: list[tuple[float, Sentence]] = []
         for sentence in split(item.passage.text, item.passage.start):
             if gives_orders(sentence.text):
                 flags.add("orders_in_source")
-            elif _may_answer(sentence.text) and asked not in _plain(sentence.text):
-                own.append((_named(sentence.text, item.passage, weights), sentence))
+            elif _may_answer(sentence.text, item.passage, asked) and question not in plain(sentence.text):
+                own.append((asked.named(frozenset(tokens(sentence.text, spoken)), titles, spoken), sentence))
         own.sort(key=lambda pair: -pair[0])
         for number, (named, sentence) in enumerate(own):
             sure = 1.0 if place < READ and number < SURE_OF_EACH else 0.0
-            listed.append((sure + named + 1 / (place + 3), place, sentence))
+            listed.append((sure + named + 1 / (place + 3), place, sentence, named))
     listed.sort(key=lambda entry: (-entry[0], entry[1], entry[2].start))
-    chosen: dict[int, list[Sentence]] = {}
-    for _, place, sentence in listed[:MOST_SENTENCES]:
-        chosen.setdefault(place, []).append(sentence)
-    pieces = [(found[place], sorted(chosen[place], key=lambda sentence: sentence.start)) for place in sorted(chosen)]
+    chosen: dict[int, list[tuple[Sentence, float]]] = {}
+    for _, place, sentence, named in listed[:MOST_SENTENCES]:
+        chosen.setdefault(place, []).append((sentence, named))
+    pieces = [(found[place], sorted(chosen[place], key=lambda pair: pair[0].start)) for place in sorted(chosen)]
     return pieces, tuple(flags)
 
 
-def _may_answer(sentence: str) -> bool:
-    return LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS and "-->" not in sentence
-
-
-def _named(sentence: str, passage: Passage, weights: Mapping[str, float]) -> float:
-    """The share of what is asked that a sentence names, weighed by rarity; what only its titles name counts half."""
-    spoken = passage.metadata.language
-    words, titles = set(tokens(sentence, spoken)), set(tokens(passage.context, spoken))
-    named = sum(weight for token, weight in weights.items() if token in words)
-    named += 0.5 * sum(weight for token, weight in weights.items() if token in titles and token not in words)
-    return named / (sum(weights.values()) or 1.0)
-
-
-def _plain(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+def _may_answer(sentence: str, passage: Passage, asked: Asked) -> bool:
+    if "-->" in sentence or not LEAST_WORDS <= len(_WORD.findall(sentence)) <= MOST_WORDS:
+        return False
+    if passage.metadata.codes and ROW in sentence:
+        # Every rule has the same rows of facts: one answers only who asks for what it states, and none the origin.
+        key = sentence.partition(ROW)[0]
+        spoken = passage.metadata.language
+        return key != "Source" and asked.named(frozenset(tokens(key, spoken)), (), spoken) > 0
+    return True
 
 
 def compose(
@@ -168,9 +214,35 @@ def compose(
         if codes and codes[0] not in seen_codes and codes[0] not in item.sentence.text:
             lead = item.passage.metadata.title
         seen_codes.update(codes[:1])
-        statements.append(Statement(text=item.sentence.text, citations=(item.passage.id,), quoted=True, lead=lead))
-        by_passage.setdefault(item.passage.id, []).append(item)
+        also = _also_said(item, found)
+        ids = (item.passage.id, *(other.passage.id for other in also))
+        statements.append(Statement(text=item.sentence.text, citations=ids, quoted=True, lead=lead))
+        for said in (item, *also):
+            by_passage.setdefault(said.passage.id, []).append(said)
     return tuple(statements), by_passage
+
+
+def row_in_words(row: str, context: str, language: str) -> str:
+    """A table's row as a reader takes it in: each cell, in quotation marks, behind the name of its column."""
+    cells = row.split(ROW)
+    names = context.rpartition("\n")[2].split(ROW)
+    if len(names) != len(cells):
+        names = [""] * len(cells)
+    quoted = [f"{say(language, 'open')}{cell.strip()}{say(language, 'close')}" for cell in cells]
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, quoted, strict=True))
+
+
+def _also_said(item: Evidence, found: Sequence[Found]) -> list[Evidence]:
+    """The other passages in which the sentence stands word for word: a rule's is repeated in the list of codes."""
+    also: list[Evidence] = []
+    text = item.sentence.text
+    for other in found:
+        at = other.passage.text.find(text) if other.passage.id != item.passage.id else -1
+        if at >= 0 and len(also) < MOST_REPEATED:
+            start = other.passage.start + at
+            sentence = Sentence(start, start + len(text), text)
+            also.append(Evidence(passage=other.passage, sentence=sentence, score=item.score, support=item.support))
+    return also
 
 
 def _rule_words(first: Evidence, found: Sequence[Found]) -> Evidence | None:

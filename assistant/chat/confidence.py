@@ -16,11 +16,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.knowledge.concepts import CONCEPT_MARK
-from assistant.knowledge.lexical import CODE_MARK, Bm25, tokens
+from assistant.knowledge.documents import Passage
+from assistant.knowledge.lexical import tokens
+from assistant.retrieval.asking import Asked
 from assistant.retrieval.query import Found
 
-FEATURES = ("coverage", "rarest", "dense", "support", "code", "shared")
+FEATURES = ("coverage", "rarest", "dense", "support", "code", "foreign")
 
 
 class Confidence(Struct, frozen=True, kw_only=True):
@@ -51,60 +52,26 @@ def shipped() -> Confidence:
 
 
 def features(
-    question: str, language: str, found: Sequence[Found], evidence: Sequence[str], support: float, bm25: Bm25,
-    dense_centre: float,
-) -> dict[str, float]:  # fmt: skip
+    asked: Asked, found: Sequence[Found], evidence: Sequence[Passage], support: float, dense_centre: float
+) -> dict[str, float]:
     """The features of an answer.
 
     Args:
-      question: the question as it was searched.
-      language: its language.
+      asked: the question as it was searched, term by term.
       found: what was found, best first.
-      evidence: the texts that the answer rests on, with their context.
+      evidence: the passages that the answer rests on.
       support: the best sentence's score by the rationale model, 0..1.
-      bm25: tells how rare a word is.
       dense_centre: see `Confidence`.
     """
-    shared = any(item.passage.metadata.language == language for item in found[:3])
-    asked = asked_tokens(question, language)
-    named = {token for text in evidence for token in _all_tokens(text)}
-    weights = {token: bm25.rarity(token) for token in asked}
-    if not shared:
-        # Across languages only codes, concepts and names can be the same.
-        neutral = {token for token in asked if token[0] in (CODE_MARK, CONCEPT_MARK)}
-        weights = {token: weight for token, weight in weights.items() if token in neutral or token in named}
-    total = sum(weights.values())
-    rarest = sorted(weights, key=lambda token: -weights[token])[:2]
+    foreign = sum(item.passage.metadata.language != asked.language for item in found)
+    spoken = [(passage.metadata.language, passage.embedded) for passage in evidence]
+    coverage, rarest = asked.coverage([(frozenset(tokens(text, language)), language) for language, text in spoken])
     return {
-        "coverage": sum(weight for token, weight in weights.items() if token in named) / total if total else 0.0,
-        "rarest": sum(token in named for token in rarest) / len(rarest) if rarest else 0.0,
+        "coverage": coverage,
+        "rarest": rarest,
         "dense": max((item.dense or 0.0 for item in found), default=0.0) - dense_centre,
         "support": support,
         "code": float(any(item.by_code for item in found)),
-        "shared": float(shared),
+        # Cosines are lower across languages, and fewer words can be compared.
+        "foreign": foreign / len(found) if found else 0.0,
     }
-
-
-def asked_tokens(question: str, language: str) -> list[str]:
-    """What a question asks for: its concepts, its codes, and those of its words that name no concept."""
-    found = dict.fromkeys(tokens(question, language))
-    # A word that names a concept counts once, as the concept: its other forms are as good.
-    words = [token for token in found if token[0] not in (CODE_MARK, CONCEPT_MARK)]
-    covered = {word for word in words if _names_concept(word, question, language)}
-    return [token for token in found if token not in covered]
-
-
-def _names_concept(stem: str, question: str, language: str) -> bool:
-    import re
-
-    for word in re.findall(r"[^\W_]+", question):
-        made = tokens(word, language)
-        if stem in made and any(token[0] == CONCEPT_MARK for token in made):
-            return True
-    return False
-
-
-def _all_tokens(text: str) -> set[str]:
-    from assistant.knowledge.language import detect
-
-    return set(tokens(text, detect(text) or "en")) | set(tokens(text, "en"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.chat import confidence as confidence_
-from assistant.chat.assistant import Assistant
+from assistant.chat.assistant import Assistant, rests_on
 from assistant.chat.composer import choose_evidence
 from assistant.evaluation.forms import TestQuestion
 from assistant.evaluation.metrics import f1
@@ -16,10 +16,11 @@ from assistant.evaluation.report import Cell, Curve, Report, Table
 from assistant.evaluation.scoring import Outcome
 from assistant.extras import need
 from assistant.knowledge.language import detect
+from assistant.retrieval.asking import Asked
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-FITTED = ("coverage", "rarest", "dense", "support")
-"""Features whose weights are fitted; `code` and `shared` occur too seldom in questions to be learned and stay."""
+FITTED = ("coverage", "rarest", "dense", "support", "foreign")
+"""Features whose weights are fitted; `code` occurs too seldom in questions to be learned and stays."""
 
 SCALE = {"dense": 30.0}
 """Cosines lie within a narrow band: without a scale regularisation would switch them off."""
@@ -96,16 +97,9 @@ def feature_rows(assistant: Assistant, questions: Sequence[TestQuestion]) -> lis
         text = question.question
         language = detect(text) or "en"
         found = assistant.search(text)
-        evidence, _ = choose_evidence(text, language, found, assistant._rationale, assistant.index.bm25)
-        if not evidence:
-            rows.append(dict.fromkeys(confidence_.FEATURES, 0.0))
-            continue
-        best = evidence[0]
-        codes = best.passage.metadata.codes[:1]
-        texts = [f"{best.passage.context}\n{best.passage.text}"]
-        texts += [item.passage.embedded for item in found if codes and item.passage.metadata.codes[:1] == codes]
-        support = max(item.support for item in evidence)
-        rows.append(confidence_.features(text, language, found, texts, support, assistant.index.bm25, centre))
+        asked = Asked(text, language, assistant.index.bm25, assistant.index.lexicon)
+        evidence, _ = choose_evidence(asked, found, assistant._rationale)
+        rows.append(confidence_.features(*rests_on(asked, found, evidence), centre))
     return rows
 
 
@@ -137,10 +131,10 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     weights = {name: round(float(w) * SCALE.get(name, 1.0), 3) for name, w in zip(FITTED, model.coef_[0], strict=True)}
     return {
         "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
-        "`energycomm assistant evaluate abstention --fit`; code and shared are set by hand.",
+        "`energycomm assistant evaluate abstention --fit`; code is set by hand.",
         "weights": {
             "bias": round(float(model.intercept_[0]), 3), **weights,
-            "code": kept.weights["code"], "shared": 0.0,
+            "code": kept.weights["code"],
         },
         "dense_centre": kept.dense_centre,
         "threshold": round(min(max(threshold, 0.05), 0.95), 2),

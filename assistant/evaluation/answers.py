@@ -33,7 +33,7 @@ MEASURES = (
 class Setting(Struct, frozen=True, kw_only=True):
     """One cell: how passages are found, how many are shown, and how a generator is asked."""
 
-    method: Method = "hybrid"
+    method: Method = "weighted"
     passages: int = 8
     order: Order = "ranking"
     examples: int = 2
@@ -47,7 +47,7 @@ def grid(*, generator: bool, full: bool = False) -> list[Setting]:
       generator: whether a generator words the answers.
       full: all combinations; else one factor at a time around the default.
     """
-    methods: tuple[Method, ...] = ("sparse", "dense", "hybrid")
+    methods: tuple[Method, ...] = ("sparse", "dense", "hybrid", "weighted")
     cuts = (3, 5, 10)
     if not generator:
         return [Setting(method=method, passages=cut) for method, cut in product(methods, cuts)]

@@ -31,14 +31,15 @@ def _told(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _opened() -> tuple[Any, Any]:
-    """Configuration and embedder."""
+def _opened(cache: Path = CACHE) -> tuple[Any, Any]:
+    """Configuration, and an embedder that keeps its vectors between runs."""
     need("numpy", "scipy", "sklearn", "faiss", "bm25s")
     from assistant.config import load_config
+    from assistant.evaluation.keeping import Keeping
     from assistant.knowledge.models import open_embedder
 
     config = load_config()
-    return config, open_embedder(config)
+    return config, Keeping(open_embedder(config), cache, _told)
 
 
 def _show(report: Any, out: Path | None) -> None:
@@ -79,6 +80,7 @@ def retrieval(
     Example: energycomm assistant evaluate retrieval --data sets --set scifact
     """
     from assistant.evaluation import public
+    from assistant.evaluation.keeping import Keeping
     from assistant.evaluation.retrieval import evaluate, grid
     from assistant.knowledge.embedding import Concatenated, SentenceTransformerEmbedder
     from assistant.retrieval.reranker import open_reranker
@@ -91,15 +93,16 @@ def retrieval(
     if set_ not in sets:
         raise UserError(f"There is no set {set_}.", f"Name one of {', '.join(sets)}.")
     found = sets[set_]()
-    config, embedder = _opened()
+    config, embedder = _opened(cache)
     embedders: dict[str, Any] = {embedder.name: embedder}
     for folder in also or []:
-        other = SentenceTransformerEmbedder(folder, name=Path(folder).name, threads=config.threads)
+        model = SentenceTransformerEmbedder(folder, name=Path(folder).name, threads=config.threads)
+        other = Keeping(model, cache, _told)
         embedders[other.name] = other
         embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
     reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
     settings = grid(embedders, expand=expand or (), rerank=rerank)
-    report = evaluate(found, embedders, settings, cache=cache, reranker=reranker, command=_command(), told=_told)
+    report = evaluate(found, embedders, settings, reranker=reranker, command=_command(), told=_told)
     _show(report, out)
 
 
@@ -131,7 +134,7 @@ def rationale(
         raise UserError("Nothing to measure on.", "Name --data or --file.")
     if limit:
         items = items[:: max(len(items) // limit, 1)][:limit]
-    _, embedder = _opened()
+    _, embedder = _opened(cache)
     others: list[Any] = []
     if classifier:
         from assistant.rationale.classifier import Classifier
@@ -141,10 +144,9 @@ def rationale(
         from assistant.rationale.attention import AttentionRationale
 
         others.append(AttentionRationale(attention))
-    remembered = _Remembering(embedder, cache)
     name = str(file) if file else set_
     _show(
-        evaluate(name, items, remembered, others=others, across=set_ == "xquad-de", command=_command(), told=_told), out
+        evaluate(name, items, embedder, others=others, across=set_ == "xquad-de", command=_command(), told=_told), out
     )
 
 
@@ -163,23 +165,6 @@ def _rationale_set(public: Any, data: Path, name: str) -> list[Any]:
     return found
 
 
-class _Remembering:
-    """An embedder that keeps the vectors of its passages: a grid asks for the same ones again and again."""
-
-    def __init__(self, embedder: Any, cache: Path) -> None:
-        self._embedder, self._cache = embedder, cache
-        self.name, self.dimensions, self.max_tokens = embedder.name, embedder.dimensions, embedder.max_tokens
-        self.embed_queries, self.count_tokens = embedder.embed_queries, embedder.count_tokens
-
-    def embed_passages(self, texts: Any) -> Any:
-        """Unit vectors of passages."""
-        from assistant.evaluation.corpus import cached_vectors
-
-        if len(texts) < 512:
-            return self._embedder.embed_passages(texts)
-        return cached_vectors(texts, self._embedder, self._cache, _told)
-
-
 @app.command("train-rationale")
 def train_rationale(
     data: Data,
@@ -192,8 +177,8 @@ def train_rationale(
     """
     from assistant.evaluation.lessons import train
 
-    _, embedder = _opened()
-    train(data, _Remembering(embedder, cache)).save(out)
+    _, embedder = _opened(cache)
+    train(data, embedder).save(out)
     typer.echo(f"{out}: {out.stat().st_size // 1024} kB")
 
 
@@ -251,7 +236,7 @@ def answers(
 
     asked = [q for q in forms.read(questions or OWN, forms.TestQuestion) if not language or q.language == language]
     config, embedder = _opened()
-    index = own_index(root, embedder, config.chunk_tokens, CACHE)
+    index = own_index(root, embedder, config.chunk_tokens)
     generator = open_generator(config)
     settings = answers_.grid(generator=generator is not None) if grid else None
     report, outcomes = answers_.evaluate(
@@ -283,7 +268,7 @@ def abstention(
     from assistant.evaluation.corpus import own_index
 
     config, embedder = _opened()
-    index = own_index(root, embedder, config.chunk_tokens, CACHE)
+    index = own_index(root, embedder, config.chunk_tokens)
     rationale_ = open_rationale(config, embedder)
     if fit:
         taught = forms.read(DEVELOPMENT, forms.TestQuestion)
@@ -317,7 +302,7 @@ def generate(
     from assistant.evaluation.corpus import own_index
 
     config, embedder = _opened()
-    passages = own_index(root, embedder, config.chunk_tokens, CACHE).passages
+    passages = own_index(root, embedder, config.chunk_tokens).passages
     passages = passages[:: max(len(passages) // limit, 1)][:limit]
     generator = open_generator(config)
     wanted = [name for name in generation.TYPES if not types or name in types]

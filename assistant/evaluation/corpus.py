@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-import numpy as np
+from typing import cast
 
 from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
 from assistant.knowledge.chunking import ChunkSize, chunk
@@ -16,14 +12,12 @@ from assistant.knowledge.documents import Block, Document, Metadata, Passage
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index
 from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.contract import Failure
 from assistant.knowledge.loaders.folder import FolderLoader
 from assistant.knowledge.loaders.rules import RuleLoader
 from assistant.knowledge.vectors import VectorIndex
 from energycomm.errors import UserError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ERROR_CODES = "docs/codes.md"
 """The page that lists the sentence of every rule beside its code."""
@@ -32,14 +26,12 @@ ERROR_CODES = "docs/codes.md"
 class MemoryIndex:
     """What `Search` asks of an index, made from passages at hand; nothing is filtered, nothing is written."""
 
-    def __init__(
-        self, passages: Sequence[Passage], embedder: Embedder, vectors: NDArray[np.float32] | None = None
-    ) -> None:
+    def __init__(self, passages: Sequence[Passage], embedder: Embedder) -> None:
         self.passages = list(passages)
         self.embedder_name = embedder.name
-        made = embedder.embed_passages([passage.embedded for passage in self.passages]) if vectors is None else vectors
-        self.vectors = VectorIndex.build(made)
+        self.vectors = VectorIndex.build(embedder.embed_passages([passage.embedded for passage in self.passages]))
         self.bm25 = Bm25.build([tokens(passage.embedded, passage.metadata.language) for passage in self.passages])
+        self.lexicon = Lexicon.of(self.passages)
         self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
         self._documents: dict[str, Document] = {}
 
@@ -102,13 +94,12 @@ def own_documents(root: Path) -> list[Document]:
     return list(documents.values())
 
 
-def own_index(root: Path, embedder: Embedder, most: int = 256, cache: Path | None = None) -> MemoryIndex:
-    """The house's own corpus, searchable; vectors are kept in the folder `cache` between runs."""
+def own_index(root: Path, embedder: Embedder, most: int = 256) -> MemoryIndex:
+    """The house's own corpus, searchable."""
     documents = own_documents(root)
     size = ChunkSize(most=min(most, embedder.max_tokens))
     passages = {p.id: p for document in documents for p in chunk(document, size, embedder.count_tokens)}
-    texts = [passage.embedded for passage in passages.values()]
-    return MemoryIndex(list(passages.values()), embedder, cached_vectors(texts, embedder, cache)).keep(documents)
+    return MemoryIndex(list(passages.values()), embedder).keep(documents)
 
 
 def relevant_ids(question: TestQuestion, passages: Iterable[Passage]) -> frozenset[str]:
@@ -135,23 +126,3 @@ def _named(relevant: Relevant, passage: Passage) -> bool:
 def _cells(text: str) -> str:
     """Table rows with one space at each side of the cells' borders, however the loader writes them."""
     return " ".join(text.replace("|", " | ").split())
-
-
-def cached_vectors(
-    texts: Sequence[str], embedder: Embedder, cache: Path | None, told: Callable[[str], None] = lambda line: None
-) -> NDArray[np.float32]:
-    """Vectors of texts, kept in a file by content, so that a second evaluation does not embed them again."""
-    name = hashlib.sha256("\x1f".join([embedder.name, *texts]).encode()).hexdigest()[:16]
-    path = cache / f"{name}.npy" if cache else None
-    if path and path.is_file():
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
-    parts, began = [], time.perf_counter()
-    for at in range(0, len(texts), 512):
-        parts.append(embedder.embed_passages(texts[at : at + 512]))
-        told(f"  {at + len(parts[-1])} of {len(texts)} embedded, {time.perf_counter() - began:.0f} s")
-    vectors = np.concatenate(parts) if parts else np.zeros((0, embedder.dimensions), dtype=np.float32)
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            np.save(file, vectors)
-    return np.asarray(vectors, dtype=np.float32)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from assistant.evaluation.corpus import MemoryIndex, cached_vectors, passages_of
+from assistant.evaluation.corpus import MemoryIndex, passages_of
 from assistant.evaluation.forms import RetrievalSet
 from assistant.evaluation.metrics import ranking_scores
 from assistant.evaluation.report import Report, Table, summarise
@@ -63,7 +62,6 @@ def evaluate(
     embedders: Mapping[str, Embedder],
     settings: Sequence[Setting],
     *,
-    cache: Path | None = None,
     reranker: Reranker | None = None,
     hypothetical: Mapping[str, str] | None = None,
     most_tokens: int | None = None,
@@ -78,13 +76,12 @@ def evaluate(
       found: the set.
       embedders: by name.
       settings: the cells to be measured.
-      cache: folder in which vectors are kept between runs.
       reranker: for settings with `rerank`.
       hypothetical: query -> hypothetical answer, for settings with `hyde`.
       most_tokens: longest passage; what the embedder reads when None.
     """
     searches = {
-        name: _search(found, embedder, cache, reranker, most_tokens, told)
+        name: _search(found, embedder, reranker, most_tokens, told)
         for name, embedder in embedders.items()
         if any(setting.embedder == name for setting in settings)
     }
@@ -127,11 +124,10 @@ def evaluate(
 
 
 def _search(
-    found: RetrievalSet, embedder: Embedder, cache: Path | None, reranker: Reranker | None, most: int | None,
+    found: RetrievalSet, embedder: Embedder, reranker: Reranker | None, most: int | None,
     told: Callable[[str], None],
 ) -> tuple[Search, int]:  # fmt: skip
     passages = passages_of(found, embedder, most)
     told(f"{found.name}: {len(passages)} passages, embedding with {embedder.name}")
-    vectors = cached_vectors([passage.embedded for passage in passages], embedder, cache, told)
-    index = MemoryIndex(passages, embedder, vectors)
+    index = MemoryIndex(passages, embedder)
     return Search(index.as_index, embedder, reranker), len(passages)

@@ -49,9 +49,15 @@ def fold(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
 
 
+@lru_cache(maxsize=1)
+def word_list() -> str:
+    """The list as it is written, to be told from another one."""
+    return resources.files("assistant.retrieval").joinpath("terms.csv").read_text("utf-8")
+
+
 @lru_cache(maxsize=8)
 def _terms(language: str | None) -> dict[str, tuple[str, ...]]:
-    text = resources.files("assistant.retrieval").joinpath("terms.csv").read_text("utf-8")
+    text = word_list()
     found: dict[str, tuple[str, ...]] = {}
     for row in csv.DictReader(io.StringIO(text)):
         for column in (language,) if language else ("en", "fr", "nl"):

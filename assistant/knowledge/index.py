@@ -23,10 +23,12 @@ from msgspec import Struct
 
 from assistant.extras import need
 from assistant.knowledge.chunking import ChunkSize, chunk
+from assistant.knowledge.concepts import word_list
 from assistant.knowledge.documents import Document, Passage, document_key
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.filtering import Dropped, Filter
 from assistant.knowledge.lexical import Bm25, tokens
+from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.contract import Failure, Loader
 from assistant.knowledge.scrubbing import Scrubber
 from assistant.knowledge.store import SourceState, Store
@@ -34,7 +36,7 @@ from assistant.knowledge.vectorcache import VectorCache
 from assistant.knowledge.vectors import VectorIndex
 from energycomm.errors import UserError
 
-FORM = "3"
+FORM = "4"
 """Changes when the same documents would give other passages: everything is then chunked anew."""
 
 CURRENT = "current"
@@ -49,7 +51,7 @@ class Report(Struct, kw_only=True):
       passages: passages that the index holds now.
       embedded: passages whose text was embedded in this run.
       dropped: passages that were left out of the documents that were read anew, by reason.
-      scrubbed: personal data and secrets taken out of the same, by kind.
+      scrubbed: personal data and secrets taken out of the same documents, by kind.
       failures: what could not be read.
     """
 
@@ -78,6 +80,7 @@ class Index:
         self.passages: list[Passage] = self.store.passages()
         self.vectors = VectorIndex.load(folder / "vectors.faiss")
         self.bm25 = Bm25.load(folder / "bm25", len(self.passages))
+        self.lexicon = Lexicon.load(folder / "lexicon.json")
         self.embedder_name = self.store.fact("embedder") or ""
         self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
 
@@ -156,23 +159,29 @@ def update(
     size = size or ChunkSize()
     size = msgspec.structs.replace(size, most=min(size.most, embedder.max_tokens))
     report = Report()
+    listed = sorted({name.strip() for name in names})
+    made = _made(embedder, size, listed)
     with _alone(root):
+        if told:
+            told(f"reading {', '.join(loader.source for loader in loaders)}")
+        readings = _readings(root, loaders, made)
+        if current_generation(root) and not any(reading.new or reading.gone for reading in readings):
+            _leave(root, readings, report)
+            report.seconds = round((datetime.now(UTC) - began).total_seconds(), 2)
+            return report
         draft = _draft(root)
         store = Store(draft / "text.db", writable=True)
         try:
-            scrubber = Scrubber(names)
+            scrubber = Scrubber(listed)
             store.begin()
-            for loader in loaders:
-                if told:
-                    told(f"reading {loader.source}")
-                _read(store, loader, scrubber, embedder, size, report)
+            for reading in readings:
+                _read(store, reading, scrubber, embedder, size, report)
             hashes = store.number()
             report.scrubbed = dict(scrubber.counts)
             store.set_fact("embedder", embedder.name)
             store.set_fact("indexed_at", began.isoformat(timespec="seconds"))
             store.set_fact("chunk", f"{size.most}/{size.overlap}")
-            if scrubber.counts:
-                store.set_fact("scrubbed", msgspec.json.encode(report.scrubbed).decode())
+            store.set_fact("scrubbed", msgspec.json.encode(store.scrubbed()).decode())
             store.commit()
             report.passages = len(hashes)
             report.embedded = _embed(root, draft, store, embedder, hashes, told)
@@ -186,27 +195,89 @@ def update(
     return report
 
 
+def _readings(root: Path, loaders: Sequence[Loader], made: str) -> list[_Reading]:
+    """What the sources give, beside what the present generation has of them."""
+    present = current_generation(root)
+    store = Store(present / "text.db") if present else None
+    try:
+        return [_Reading(store, loader, made) for loader in loaders]
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _leave(root: Path, readings: Sequence[_Reading], report: Report) -> None:
+    """Report that the present generation says what the sources say: nothing is scrubbed, embedded or written."""
+    report.unchanged = sum(len(reading.read) for reading in readings)
+    report.failures = [failure for reading in readings for failure in reading.failed]
+    present = current_generation(root)
+    assert present is not None
+    store = Store(present / "text.db")
+    report.passages = store.size()
+    store.close()
+
+
+class _Reading:
+    """What one source gives now, beside what the store has of it; a document is known by the hash of what was read.
+
+    Attributes:
+      read: its documents as they were read, by key; not scrubbed yet.
+      hashes: the hash of each.
+      known: the hashes of the documents that the store has, of the versions that were read.
+      failed: what could not be read.
+    """
+
+    def __init__(self, store: Store | None, loader: Loader, made: str) -> None:
+        self.source = loader.source
+        items = list(loader.load())
+        self.failed = [item for item in items if isinstance(item, Failure)]
+        documents = [item for item in items if isinstance(item, Document)]
+        self.read = {f"{self.source}/{document_key(document)}": document for document in documents}
+        self.hashes = {key: _hash(document, made) for key, document in self.read.items()}
+        self.versions = {document.metadata.version or "" for document in documents} or {""}
+        self.known: dict[str, str] = {}
+        for version in self.versions if store is not None else ():
+            self.known.update(store.hashes(self.source, version))
+
+    @property
+    def gone(self) -> list[str]:
+        """Keys of the documents that are no more; what could not be read this time is not gone."""
+        spared = {f"{self.source}/{item.id}" for item in self.failed}
+        return sorted(
+            key for key in self.known.keys() - self.read.keys()
+            if key.partition("@")[0] not in spared and key not in spared
+        )  # fmt: skip
+
+    @property
+    def new(self) -> list[str]:
+        """Keys of the documents that are new or have changed."""
+        return [key for key, hash in self.hashes.items() if self.known.get(key) != hash]
+
+
 def _read(
-    store: Store, loader: Loader, scrubber: Scrubber, embedder: Embedder, size: ChunkSize, report: Report
+    store: Store, reading: _Reading, scrubber: Scrubber, embedder: Embedder, size: ChunkSize, report: Report
 ) -> None:
-    read = list(loader.load())
-    failed = [item for item in read if isinstance(item, Failure)]
-    documents = [scrubber.document(item) for item in read if isinstance(item, Document)]
-    report.failures += failed
-    filter_ = Filter(documents)
-    known: dict[str, dict[str, str]] = {}
-    kept: set[str] = set()
-    versions = {document.metadata.version or "" for document in documents}
-    for document in documents:
-        key = f"{loader.source}/{document_key(document)}"
-        version = document.metadata.version or ""
-        if version not in known:
-            known[version] = store.hashes(loader.source, version)
-        kept.add(key)
-        passages = None
-        hash = _hash(document, embedder, size)
-        if known[version].get(key) == hash:
-            report.unchanged += 1
+    report.failures += reading.failed
+    new = set(reading.new)
+    report.unchanged += len(reading.read) - len(new)
+    if not new:
+        for key in reading.gone:
+            store.remove(key)
+        report.removed += len(reading.gone)
+        return
+    documents: dict[str, Document] = {}
+    taken: dict[str, dict[str, int]] = {}
+    for key, document in reading.read.items():
+        # What has not changed was scrubbed when it was stored.
+        stored = store.document(key) if key not in new else None
+        if stored is None:
+            before = scrubber.counts.copy()
+            stored = scrubber.document(document)
+            taken[key] = dict(scrubber.counts - before)
+        documents[key] = stored
+    filter_ = Filter(documents.values())
+    for key, document in documents.items():
+        if key not in new:
             # What it says counts for telling doubles from now on.
             for passage in store.passages_of(key):
                 filter_.reason(passage)
@@ -218,7 +289,7 @@ def _read(
         ]
         for item in dropped:
             report.dropped[item.reason] = report.dropped.get(item.reason, 0) + 1
-        store.put(key, document, hash)
+        store.put(key, document, reading.hashes[key], taken[key])
         store.put_passages(
             key,
             [
@@ -228,17 +299,13 @@ def _read(
             ],
             dropped,
         )
-        if key in known[version]:
+        if key in reading.known:
             report.changed += 1
         else:
             report.added += 1
-    # What could not be read this time is not gone.
-    spared = {f"{loader.source}/{item.id}" for item in failed}
-    for version in versions or {""}:
-        for key in set(known.get(version) or store.hashes(loader.source, version)) - kept:
-            if key.partition("@")[0] not in spared and key not in spared:
-                store.remove(key)
-                report.removed += 1
+    for key in reading.gone:
+        store.remove(key)
+        report.removed += 1
 
 
 def _embed(
@@ -254,6 +321,7 @@ def _embed(
         vectors = cache.vectors(embedder.name, hashes, embedder.dimensions)
         VectorIndex.build(vectors).save(draft / "vectors.faiss")
         Bm25.build(list(store.tokens())).save(draft / "bm25")
+        Lexicon.of(store.passages()).save(draft / "lexicon.json")
         cache.prune(embedder.name, hashes)
     finally:
         cache.close()
@@ -265,10 +333,15 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _hash(document: Document, embedder: Embedder, size: ChunkSize) -> str:
+def _made(embedder: Embedder, size: ChunkSize, names: Sequence[str]) -> str:
+    """Everything beside a document's words that decides what becomes of it."""
+    listed = hashlib.sha256("\n".join([*names, word_list()]).encode()).hexdigest()[:16]
+    return f"{FORM}/{embedder.name}/{size.most}/{size.overlap}/{listed}/"
+
+
+def _hash(document: Document, made: str) -> str:
     # The day of the last change is no content: a touched file is not another one.
     same = msgspec.structs.replace(document, metadata=msgspec.structs.replace(document.metadata, modified=None))
-    made = f"{FORM}/{embedder.name}/{size.most}/{size.overlap}/"
     return hashlib.sha256(made.encode() + msgspec.msgpack.encode(same)).hexdigest()[:32]
 
 

@@ -16,17 +16,20 @@ SMALL_WORDS: dict[str, frozenset[str]] = {
     "en": _words(
         "the a an of to in is are was were be been not no on for with from by this that these those it its as at or "
         "and which who what when where why how can may must should does do did has have had will would if than then "
-        "there their between under per each any all"
+        "there their between under per each any all i me my we our us you your he she they them many much about into"
     ),
     "fr": _words(
         "le la les un une des du de et à au aux en est sont était être n ne pas que qui quoi quand où pourquoi comment "
         "pour par sur dans avec sans ce cet cette ces il elle ils se sa son ses leur leurs ou mais si plus d l qu s c "
-        "doit peut quel quelle quels quelles lors lorsque entre sous chaque tout tous"
+        "doit peut quel quelle quels quelles lors lorsque entre sous chaque tout tous toute toutes on y a ai ont comme "
+        "fait faire faut dont donc car si cela ceci ça aussi même tel telle nos notre nous je j t m vous votre vos "
+        "combien puis peuvent doivent dois dit sera soit"
     ),
     "nl": _words(
         "de het een van en in is zijn was waren niet geen op voor met uit door dit dat deze die er als aan of en wat "
         "wie wanneer waar waarom hoe kan mag moet worden wordt heeft hebben zal zou dan naar bij ook tussen elke "
-        "welke onder per alle om te"
+        "welke onder per alle om te hij zij ze wij we ons onze ik mijn jij je u uw men daar hier hoeveel wel nog dus "
+        "maar heb ben kunnen moeten mogen krijg doe doet"
     ),
     "de": _words(
         "der die das ein eine einer eines einem einen und in ist sind war nicht kein keine auf für mit aus durch "

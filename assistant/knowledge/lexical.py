@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ def tokens(text: str, language: str | None) -> list[str]:
     small = SMALL_WORDS.get(language or "", frozenset())
     for match in _WORD.finditer(text):
         word = match.group()
-        if _HAS_DIGIT.search(word) or (word.isupper() and 1 < len(word) <= 6):
+        if _HAS_DIGIT.search(word) or "_" in word or (word.isupper() and 1 < len(word) <= 6):
             found.append(CODE_MARK + code_form(word))
             if not any(separator in word for separator in "-_./"):
                 continue
@@ -131,14 +131,39 @@ class Bm25:
         index = bm25s.BM25.load(str(folder), mmap=True, load_corpus=False)
         return cls(index, dict(index.vocab_dict), size)
 
-    def scores(self, query: Sequence[str]) -> NDArray[np.float32]:
-        """The score of every text, shape (size,)."""
+    def scores(self, query: Sequence[str] | Mapping[str, float]) -> NDArray[np.float32]:
+        """The score of every text, shape (size,).
+
+        Args:
+          query: the tokens, each counted once; or tokens with their weights.
+        """
         import numpy as np
 
-        known = [self._vocabulary[token] for token in dict.fromkeys(query) if token in self._vocabulary]
-        if not known:
-            return np.zeros(self.size, dtype=np.float32)
-        return np.asarray(self._index.get_scores_from_ids(known), dtype=np.float32)
+        weights = query if isinstance(query, Mapping) else dict.fromkeys(query, 1.0)
+        scores = np.zeros(self.size, dtype=np.float32)
+        for token, weight in weights.items():
+            position = self._vocabulary.get(token)
+            if position is not None:
+                # The index holds, token by token, the texts that have it and what it adds to their scores.
+                columns = self._index.scores
+                start, end = int(columns["indptr"][position]), int(columns["indptr"][position + 1])
+                scores[columns["indices"][start:end]] += weight * columns["data"][start:end]
+        return scores
+
+    def knows(self, token: str) -> bool:
+        """Whether any text has a token."""
+        return token in self._vocabulary
+
+    def texts_with(self, token: str) -> NDArray[np.int64]:
+        """The numbers of the texts that have a token."""
+        import numpy as np
+
+        position = self._vocabulary.get(token)
+        if position is None:
+            return np.empty(0, dtype=np.int64)
+        columns = self._index.scores
+        start, end = int(columns["indptr"][position]), int(columns["indptr"][position + 1])
+        return np.asarray(columns["indices"][start:end], dtype=np.int64)
 
     def rarity(self, token: str) -> float:
         """How rare a token is among the texts: the logarithm of their number by those that have it."""

@@ -27,6 +27,13 @@ CREATE TABLE IF NOT EXISTS dropped (
 );
 CREATE INDEX IF NOT EXISTS dropped_of_document ON dropped (document);
 
+CREATE TABLE IF NOT EXISTS scrubbed (  -- how much was taken out of a document; never what
+    document TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    count    INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS scrubbed_of_document ON scrubbed (document);
+
 CREATE TABLE IF NOT EXISTS fact (      -- embedder, sizes, counts of what was scrubbed, time of the last run
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL

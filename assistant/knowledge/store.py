@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -58,8 +58,12 @@ class Store:
         rows = self._db.execute("SELECT key, hash FROM document WHERE source = ? AND version = ?", (source, version))
         return dict(rows.fetchall())
 
-    def put(self, key: str, document: Document, hash: str) -> None:
-        """Store a document; its passages are put by `put_passages`."""
+    def put(self, key: str, document: Document, hash: str, scrubbed: Mapping[str, int]) -> None:
+        """Store a document, and how much of each kind was scrubbed of it; its passages are put by `put_passages`."""
+        self._db.execute("DELETE FROM scrubbed WHERE document = ?", (key,))
+        self._db.executemany(
+            "INSERT INTO scrubbed VALUES (?, ?, ?)", [(key, kind, count) for kind, count in scrubbed.items()]
+        )
         facts = document.metadata
         self._db.execute(
             "INSERT INTO document VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET id = excluded.id, "
@@ -72,6 +76,7 @@ class Store:
         for statement in (
             "DELETE FROM passage WHERE document = ?",
             "DELETE FROM dropped WHERE document = ?",
+            "DELETE FROM scrubbed WHERE document = ?",
             "DELETE FROM document WHERE key = ?",
         ):
             self._db.execute(statement, (key,))
@@ -134,6 +139,10 @@ class Store:
         for (tokens,) in self._db.execute("SELECT tokens FROM passage ORDER BY row"):
             yield tokens.split()
 
+    def size(self) -> int:
+        """How many passages there are."""
+        return int(self._db.execute("SELECT count(*) FROM passage").fetchone()[0])
+
     def passages(self) -> list[Passage]:
         """Every passage, in the order of their numbers."""
         return [_passage(content) for (content,) in self._db.execute("SELECT content FROM passage ORDER BY row")]
@@ -174,6 +183,10 @@ class Store:
     def dropped(self) -> list[Dropped]:
         """Everything that was left out."""
         return [Dropped(*row) for row in self._db.execute("SELECT document, reason, words FROM dropped ORDER BY 1, 2")]
+
+    def scrubbed(self) -> dict[str, int]:
+        """How much of each kind was scrubbed of all documents."""
+        return dict(self._db.execute("SELECT kind, sum(count) FROM scrubbed GROUP BY kind ORDER BY kind").fetchall())
 
     def fact(self, name: str) -> str | None:
         """A fact about the generation."""

@@ -33,13 +33,22 @@ def reciprocal_ranks(dense: Scores, sparse: Scores, shared: Mask, constant: int 
     return np.asarray(by_dense + np.where(shared, by_sparse, by_dense), dtype=np.float32)
 
 
-def weighted_sum(dense: Scores, sparse: Scores, shared: Mask, dense_weight: float) -> Scores:
-    """Weighted sum of both scores, each brought to 0..1 over the candidates; dense alone across languages."""
+def weighted_sum(dense: Scores, sparse: Scores, shared: Mask, dense_weight: float, abroad: float = 1.0) -> Scores:
+    """Weighted sum of both scores, each brought to 0..1 over the candidates.
+
+    Args:
+      dense: cosines, shape (n,).
+      sparse: BM25 scores, shape (n,); across languages of what the lexicon, names and codes give.
+      shared: whether a passage is in the question's language, shape (n,).
+      dense_weight: weight of the dense score within a language.
+      abroad: the same across languages.
+    """
     import numpy as np
 
-    scaled_dense, scaled_sparse = _scaled(dense), _scaled(sparse)
-    fused = dense_weight * scaled_dense + (1 - dense_weight) * scaled_sparse
-    return np.asarray(np.where(shared, fused, scaled_dense), dtype=np.float32)
+    scaled_dense = _scaled(dense)
+    own = dense_weight * scaled_dense + (1 - dense_weight) * _scaled(np.where(shared, sparse, np.float32(0)))
+    other = abroad * scaled_dense + (1 - abroad) * _scaled(np.where(shared, np.float32(0), sparse))
+    return np.asarray(np.where(shared, own, other), dtype=np.float32)
 
 
 def _ranks(scores: Scores) -> Scores:

@@ -70,7 +70,7 @@ class Query(Struct, frozen=True, kw_only=True):
     language: str | None = None
     filters: Filters = field(default_factory=Filters)
     limit: int = 10
-    method: Method = "hybrid"
+    method: Method = "weighted"
     dense_weight: float = 0.7
     expand: int = 0
     hyde: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +13,10 @@ import msgspec
 from assistant.knowledge.documents import Passage
 from assistant.knowledge.embedding import Embedder
 from assistant.knowledge.index import Index
-from assistant.knowledge.language import LANGUAGES, detect
-from assistant.knowledge.lexical import code_form, rule_codes, tokens
+from assistant.knowledge.language import detect
+from assistant.knowledge.lexical import CODE_MARK, code_form, rule_codes
 from assistant.knowledge.vectors import VectorIndex
+from assistant.retrieval.asking import Asked, plain
 from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
 from assistant.retrieval.query import Found, Query
 from energycomm.errors import UserError
@@ -30,6 +32,24 @@ CANDIDATES = 100
 
 RERANKED = 20
 """How many of the best the reranker orders."""
+
+WORDS_ABROAD = 0.3
+"""Weight of the words across languages, in `weighted`, where all of what is asked could be said in the other."""
+
+LEAST_WORDS, TOO_SHORT = 9, 0.15
+"""A passage of fewer words, such as the caption of a table, loses this share: it is near to every question."""
+
+FEW = 6
+"""Passages that may have a code, such as ENV_CRC or log_level, for the code to name them."""
+
+_WRITTEN_CODE = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
+
+OF_ONE_MARKET = 0.9
+"""Share of the passages with a name that have to be of one market for the name to tell it."""
+
+OTHER_MARKET, SOME_MARKET = 0.25, 0.05
+"""What a passage of another market loses, as a share of the distance from the best to the worst candidate; and what one
+of any market loses when none is meant: what holds everywhere goes first."""
 
 
 class Reranker(Protocol):
@@ -61,6 +81,8 @@ class Search:
         self.embedder = embedder
         self._reranker = reranker
         self._languages = np.array([passage.metadata.language or "" for passage in index.passages])
+        self._markets = np.array([passage.metadata.market or "" for passage in index.passages])
+        self._slight = np.array([len(passage.text.split()) < LEAST_WORDS for passage in index.passages])
         self._by_code: dict[str, list[int]] = {}
         for number, passage in enumerate(index.passages):
             for code in passage.metadata.codes:
@@ -73,9 +95,10 @@ class Search:
         if len(allowed) == 0:
             return []
         language = query.language or detect(query.text)
+        asked = Asked(query.text, language, self.index.bm25, self.index.lexicon)
         vector = self._vector(query, allowed)
-        sparse = self._sparse(query.text, language)
-        numbers = self._candidates(query, vector, sparse, allowed)
+        sparse = self._sparse(asked)
+        numbers = self._candidates(query, asked, vector, sparse, allowed)
         cosines = self.index.vectors.vectors(numbers) @ vector
         dense_scores = self._with_twins(numbers, cosines)
         sparse_scores = sparse[numbers]
@@ -87,10 +110,13 @@ class Search:
         elif query.method == "sparse":
             scores = sparse_scores
         elif query.method == "weighted":
-            scores = weighted_sum(level, sparse_scores, shared, query.dense_weight)
+            abroad = 1 - WORDS_ABROAD * max((asked.sayable(spoken) for spoken in self._spoken if spoken != language),
+                                            default=0.0)  # fmt: skip
+            scores = weighted_sum(level, sparse_scores, shared, query.dense_weight, abroad)
         else:
             scores = reciprocal_ranks(level, sparse_scores, shared)
-        named = self._named(query, allowed)
+        scores = self._of_market(asked, numbers, scores)
+        named = self._named(query, asked, allowed)
         found = [
             Found(
                 passage=self.index.passages[number],
@@ -103,9 +129,23 @@ class Search:
             if query.method != "sparse" or lexical > 0 or int(number) in named
         ]
         found.sort(key=lambda item: (-item.by_code, -item.score, item.passage.id))
+        found = self._readable(found, language)
         if self._reranker is not None and query.rerank:
             found = self._reranked(query.text, language, found)
         return self._with_rule(found, query.limit)
+
+    def _readable(self, found: list[Found], language: str | None) -> list[Found]:
+        """Rules in the question's language or in English; elsewhere their beginning there takes the passage's place."""
+        kept: dict[str, Found] = {}
+        for item in found:
+            facts = item.passage.metadata
+            if language and facts.codes and facts.language not in (language, "en"):
+                heads = {head.passage.metadata.language: head for head in self.beginnings(facts.codes[0])}
+                head = heads.get(language) or heads.get("en")
+                if head is not None:
+                    item = msgspec.structs.replace(item, passage=head.passage)
+            kept.setdefault(item.passage.id, item)
+        return list(kept.values())
 
     def _with_rule(self, found: list[Found], limit: int) -> list[Found]:
         """The best, and with a rule that comes first what it says at its beginning, in each of its languages."""
@@ -154,16 +194,48 @@ class Search:
             vector = (vector + self.index.vectors.vectors(near).sum(axis=0)) / (len(near) + 1)
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), dtype=np.float32)
 
-    def _sparse(self, text: str, language: str | None) -> NDArray[np.float32]:
-        """BM25 scores of all passages: words in the question's language, codes in every one."""
-        wanted: list[str] = []
-        for known in (language,) if language else LANGUAGES:
-            wanted += tokens(text, known)
-        return self.index.bm25.scores(wanted)
+    def _sparse(self, asked: Asked) -> NDArray[np.float32]:
+        """BM25 scores of all passages, each by what the question's words are in its language."""
+        import numpy as np
+
+        if len(self._spoken) < 2 or asked.language is None:
+            return self.index.bm25.scores(asked.query(next(iter(self._spoken), asked.language)))
+        scores = np.zeros(len(self.index.passages), dtype=np.float32)
+        for spoken in self._spoken:
+            scores += np.where(self._languages == spoken, self.index.bm25.scores(asked.query(spoken)), np.float32(0))
+        return scores
+
+    def _of_market(self, asked: Asked, numbers: NDArray[np.int64], scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scores in which the passages of other markets stand back, where the question's names belong to one.
+
+        PRM, R151 and SIRET are spoken of in France only: who asks about them does not ask about the Netherlands.
+        """
+        import numpy as np
+
+        if len(scores) == 0:
+            return scores
+        meant = self._market_meant(asked)
+        away = (self._markets[numbers] != (meant or "")) & (self._markets[numbers] != "")
+        loss = (OTHER_MARKET if meant else SOME_MARKET) * float(scores.max() - scores.min())
+        slight = TOO_SHORT * float(scores.max() - scores.min()) * self._slight[numbers]
+        return np.asarray(scores - loss * away - slight, dtype=np.float32)
+
+    def _market_meant(self, asked: Asked) -> str | None:
+        """The market to which the codes and names of a question belong; None where they do not tell."""
+        import numpy as np
+
+        votes: set[str] = set()
+        for token in asked.names():
+            markets = self._markets[self.index.bm25.texts_with(token)]
+            told, times = np.unique(markets[markets != ""], return_counts=True)
+            if len(told) and times.max() >= OF_ONE_MARKET * times.sum():
+                votes.add(str(told[times.argmax()]))
+        return next(iter(votes)) if len(votes) == 1 else None
 
     def _candidates(
-        self, query: Query, vector: NDArray[np.float32], sparse: NDArray[np.float32], allowed: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+        self, query: Query, asked: Asked, vector: NDArray[np.float32], sparse: NDArray[np.float32],
+        allowed: NDArray[np.int64],
+    ) -> NDArray[np.int64]:  # fmt: skip
         import numpy as np
 
         depth = max(CANDIDATES, query.limit)
@@ -176,7 +248,7 @@ class Search:
             scores = sparse[allowed]
             best = np.argpartition(-scores, min(depth, len(scores) - 1))[:depth]
             chosen.update(int(allowed[place]) for place in best if scores[place] > 0)
-        chosen.update(self._named(query, allowed))
+        chosen.update(self._named(query, asked, allowed))
         chosen.update(self._twins(chosen, allowed))
         return np.array(sorted(chosen), dtype=np.int64)
 
@@ -223,7 +295,7 @@ class Search:
                 joined[place] = (scores[place] + together) / 2
         return joined
 
-    def _named(self, query: Query, allowed: NDArray[np.int64]) -> set[int]:
+    def _named(self, query: Query, asked: Asked, allowed: NDArray[np.int64]) -> set[int]:
         """Passages of the rules that the question names by their codes."""
         if not query.codes:
             return set()
@@ -232,7 +304,24 @@ class Search:
         forms = {code_form(word) for word in words if len(word) > 3}
         forms |= {code_form(one + other) for one, other in pairwise(words) if other[-1].isdigit()}
         numbers = {number for code in forms | rule_codes(query.text) for number in self._by_code.get(code, ())}
+        defining = self._defining.get(asked.subject, ()) if asked.subject and not numbers else ()
+        if len(defining) <= FEW:
+            numbers.update(defining)
+        for code in () if numbers else _WRITTEN_CODE.findall(query.text):
+            there = self.index.bm25.texts_with(CODE_MARK + code_form(code))
+            if len(there) <= FEW:
+                numbers.update(map(int, there))
         return numbers & set(map(int, allowed)) if numbers and not query.filters.empty else numbers
+
+    @cached_property
+    def _defining(self) -> dict[str, list[int]]:
+        """What the first cells of tables name, such as the terms of a glossary -> the passages with their rows."""
+        found: dict[str, list[int]] = {}
+        for number, passage in enumerate(self.index.passages):
+            if " | " in passage.text and not passage.metadata.codes:
+                for line in passage.text.split("\n"):
+                    found.setdefault(plain(line.partition(" | ")[0]), []).append(number)
+        return found
 
     def _reranked(self, question: str, language: str | None, found: list[Found]) -> list[Found]:
         assert self._reranker is not None

@@ -12,6 +12,7 @@ for _module in ("numpy", "faiss", "bm25s", "snowballstemmer", "filelock", "phone
 
 from assistant.knowledge.index import current_generation, open_index, update
 from assistant.knowledge.loaders.folder import Facts, FolderLoader
+from assistant.knowledge.scrubbing import Scrubber
 from assistant.retrieval.query import Filters, Query
 from assistant.retrieval.search import Search
 from energycomm.errors import UserError
@@ -32,6 +33,31 @@ def test_an_edited_page_has_only_its_own_changed_passages_embedded_again(
     assert len(embedder.embedded) == 1
     assert "six working days" in embedder.embedded[0]
     assert len(before - after) == len(after - before) == 1
+
+
+def test_a_run_without_changes_scrubs_nothing_and_leaves_the_generation(
+    indexed: Path, documents: Path, embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hash of what was read is enough; other names to be scrubbed make everything be read anew."""
+    before = current_generation(indexed)
+    scrubbed: list[str] = []
+    real = Scrubber.document
+    monkeypatch.setattr(Scrubber, "document", lambda self, d: scrubbed.append(d.id) or real(self, d))
+    report = update(indexed, [FolderLoader(documents)], embedder)
+    assert (report.unchanged, report.changed, report.embedded, scrubbed) == (3, 0, 0, [])
+    assert report.passages == len(open_index(indexed).passages)
+    assert current_generation(indexed) == before
+    assert update(indexed, [FolderLoader(documents)], embedder, names=["Jeanne Exemple"]).changed == 3
+    assert len(scrubbed) == 3
+
+
+def test_what_was_scrubbed_is_counted_over_all_runs(indexed: Path, documents: Path, embedder: WordEmbedder) -> None:
+    """Also of the documents that a run leaves alone."""
+    (documents / "mail.md").write_text("# Mail\n\nWrite to support.desk@example.org about rejected readings.\n")
+    update(indexed, [FolderLoader(documents)], embedder)
+    (documents / "more.md").write_text("# More\n\nThe desk answers questions about indexes on the same day.\n")
+    update(indexed, [FolderLoader(documents)], embedder)
+    assert open_index(indexed).store.scrubbed()["email"] == 1
 
 
 def test_a_page_that_is_gone_vanishes(indexed: Path, documents: Path, embedder: WordEmbedder) -> None:

@@ -13,12 +13,14 @@ pytest.importorskip("bm25s", reason="the assistant's package bm25s is not instal
 pytest.importorskip("snowballstemmer", reason="the assistant's package snowballstemmer is not installed")
 
 from assistant.knowledge.concepts import concepts
-from assistant.knowledge.documents import Metadata
+from assistant.knowledge.documents import Metadata, Passage
 from assistant.knowledge.index import open_index, update
 from assistant.knowledge.lexical import Bm25, code_form, rule_codes, tokens
+from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.folder import FolderLoader
 from assistant.knowledge.loaders.rules import RuleLoader
 from assistant.knowledge.vectors import VectorIndex
+from assistant.retrieval.asking import Asked
 from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
 from assistant.retrieval.query import Filters, Method, Query
 from assistant.retrieval.search import Search
@@ -150,3 +152,60 @@ def test_expansion_and_a_hypothetical_answer_are_switches(rules: Search) -> None
     ]
     assert plain != wider
     assert plain != hyped
+
+
+def twin(code: str, english: str, french: str) -> list[Passage]:
+    """A rule as it stands in two languages."""
+    return [
+        Passage(
+            id=f"{code}{language}", document=code, start=0, end=len(text), text=text, context="", headings=(),
+            metadata=Metadata(source="rules", address=code, language=language, codes=(code,)),
+        )
+        for language, text in (("en", f"{code} rejects: {english}"), ("fr", f"La règle {code} rejette : {french}"))
+    ]  # fmt: skip
+
+
+def test_a_lexicon_is_learned_from_rules_that_stand_in_two_languages(tmp_path: Path) -> None:
+    """Words that go together in several rules stand for each other, in both directions, also when read again."""
+    verdicts = [
+        ("The register is missing.", "Le cadran manque."),
+        ("The register is negative.", "Le cadran est négatif."),
+        ("The invoice is missing.", "La facture manque."),
+        ("The invoice is negative.", "La facture est négative."),
+    ]
+    passages = [p for n, (en, fr) in enumerate(verdicts) for p in twin(f"CO-X0{n}", en, fr)]
+    Lexicon.of(passages).save(tmp_path / "lexicon.json")
+    learned = Lexicon.load(tmp_path / "lexicon.json")
+    assert learned.others("cadran", "fr", "en")[0][0] == "regist"
+    assert learned.others("invoic", "en", "fr")[0][0] == "factur"
+    assert learned.others("unheard", "fr", "en") == ()
+    assert Lexicon.load(tmp_path / "nowhere.json").size == 0
+
+
+def test_a_question_is_put_into_the_words_of_the_texts_language() -> None:
+    """By the lexicon, by names that are written alike, and by codes; its own small words are left out."""
+    passages = [p for n in range(3) for p in twin(f"CO-X0{n}", "The register of Enedis.", "Le cadran d'Enedis.")]
+    texts = [tokens(passage.text, passage.metadata.language) for passage in passages]
+    asked = Asked("Que montre le cadran d'Enedis en R151 ?", "fr", Bm25.build(texts), Lexicon.of(passages))
+    wanted = asked.query("en")
+    assert {"regist", "#r151"} <= set(wanted)
+    assert "le" not in wanted
+    named = [asked.named(frozenset(tokens(text, "en")), (), "en") for text in ("a register", "the files of a folder")]
+    assert named[0] > named[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [("What is the outbox?", "outbox"), ("Que signifie ENV_CRC ?", "env_crc"), ("Why is it rejected?", "")],
+)
+def test_a_question_for_a_meaning_names_what_it_wants_explained(question: str, subject: str) -> None:
+    asked = Asked(question, None, Bm25.build([["outbox"]]), Lexicon())
+    assert asked.subject.replace(" ", "_") == subject
+
+
+def test_a_french_question_finds_the_english_page_of_its_rule(rules: Search) -> None:
+    """And an English question finds no French text of a rule."""
+    found = rules.search(Query(text="Le cadran affiche un index négatif", limit=8))
+    assert any("not-negative" in code or "R03" in code for item in found for code in item.passage.metadata.codes)
+    found = rules.search(Query(text="May an index be negative?", limit=8))
+    assert {item.passage.metadata.language for item in found if item.passage.metadata.codes} == {"en"}

@@ -23,7 +23,7 @@ KINDS_FR = {
     "AccessPointData": "données du point",
     "CustomerData": "données du client",
     "MeterData": "compteur",
-    "MeterReading": "relevé d'index des flux C15, R15, R151",
+    "MeterReading": "relevé d'index",
     "MeteredVolume": "volume, consommation",
     "MeasureSeries": "courbe de charge",
     "AggregatedSeries": "courbe agrégée",
@@ -32,6 +32,9 @@ KINDS_FR = {
     "RequestStatus": "état d'une affaire",
 }
 """Kinds of messages in the words of French consultants, beside their names."""
+
+READINGS_FR = "des flux C15, R15, R151"
+"""The flows of France in which readings come."""
 
 _VALUE = re.compile(r"\{[^{}]*\}(?:\s+\{[^{}]*\})*")
 
@@ -139,6 +142,8 @@ def _write_fr(rule: Rule, writer: Writer) -> None:
     writer.heading(1, f"Règle {rule.error_code} ({rule.code})")
     verb = "rejette" if rule.severity == "error" else "signale"
     kinds = ", ".join(KINDS_FR.get(kind, kind) for kind in rule.applies_to[:3])
+    if "MeterReading" in rule.applies_to and rule.market in ("common", "fr", "FR"):
+        kinds += f" {READINGS_FR}"
     writer.paragraph(f"La règle {rule.error_code} {verb} un message ({kinds}) : {_readable(rule.comment['fr'].text)}")
     facts = [["Règle", rule.code], ["Code d'erreur", rule.error_code]]
     facts += [["Code de motif ebIX", rule.ebix]] if rule.ebix else []

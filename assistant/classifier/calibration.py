@@ -93,7 +93,8 @@ def calibration_error(probabilities: Sequence[float], right: Sequence[bool], bin
       right: what was so.
       bins: how many; equal counts, because most answers of a good model are surer than .9.
     """
-    pairs = sorted(zip(probabilities, right, strict=True))
+    # By probability alone: equal ones keep the order of the messages, else wrong and right ones would part.
+    pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: pair[0])
     total, size = 0.0, len(pairs)
     for number in range(bins):
         part = pairs[number * size // bins : (number + 1) * size // bins]

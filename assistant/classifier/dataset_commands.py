@@ -27,10 +27,10 @@ def build(
     eis: Annotated[bool, typer.Option("--eis/--no-eis", help="Take messages of the EIS.")] = True,
     simulate: Annotated[
         int, typer.Option(min=0, help="Access points to simulate in each market, with faults; 0 for none.")
-    ] = 300,
-    months: Annotated[int, typer.Option(min=6, help="For how many months they are simulated.")] = 10,
+    ] = 250,
+    months: Annotated[int, typer.Option(min=6, help="For how many months they are simulated.")] = 14,
     first: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First day of the simulation.")] = datetime(
-        2025, 1, 1
+        2024, 9, 1
     ),
     market: Annotated[list[str] | None, typer.Option(help="Simulate only this market; may be repeated.")] = None,
     per_code: Annotated[int, typer.Option(min=1, help="Messages with one error code at most.")] = 100,

@@ -30,7 +30,7 @@ from assistant.evaluation.report import Curve, Report, Table
 
 WORST = 15
 """Codes and confusions that are shown."""
-CHEAP = ("majority", "tfidf", "boosting")
+CHEAP = ("majority", "tfidf")
 """Models that are fitted when they are not there, because it takes seconds."""
 
 

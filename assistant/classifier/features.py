@@ -79,7 +79,7 @@ class WordCounts:
 
     def state(self) -> dict[str, Any]:
         """Words and weights."""
-        return {"words": list(self.columns), "weights": [round(float(w), 5) for w in self.weights]}
+        return {"words": list(self.columns), "weights": self.weights.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Become what `state` was of."""

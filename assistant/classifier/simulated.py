@@ -41,8 +41,8 @@ class Lives:
 
     markets: tuple[str, ...] = ()
     access_points: int = 400
-    months: int = 8
-    first: date = date(2025, 1, 1)
+    months: int = 14
+    first: date = date(2024, 9, 1)
     seed: int = 1
 
     def market_seed(self, market: str) -> int:

@@ -34,10 +34,10 @@ class Splitter:
     def split(self, access_point: str, at: datetime) -> Split:
         """The split of a message of an access point at an instant."""
         share = int.from_bytes(hashlib.blake2b(access_point.encode(), digest_size=6).digest()) / 2**48
-        if share < POINTS:
-            return "points"
         if self.months_from is not None and at >= self.months_from:
             return "months"
+        if share < POINTS:
+            return "points"
         return "valid" if share < POINTS + VALID else "train"
 
 

@@ -31,8 +31,9 @@ ATTEMPTS = 40
 """Changed messages that are tried for each one that is wanted."""
 MOST_CODES = 4
 """A message that breaks more rules than this is no believable mistake."""
+_YEAR = 364
 STAND_INS = 20
-"""Carriers of a kind that no life sent."""
+"""Carriers of a kind that no life sent; those that break the fewest rules."""
 _KEPT = frozenset(("market_reason", "reason", "function", "energy", "correlation"))
 _NO_REGISTER = RegisterFacts()
 
@@ -84,12 +85,11 @@ class Variations:
                 message, history = overlaid(structs.replace(example.message, **head), case.history, example)
                 message = structs.replace(message, market_type=self.rng.choice([*types, message.market_type]))
                 made = self.judged(case, message, history)
-                if made is not None and not made.stored.codes:
+                if made is not None:
                     found.append(made)
-                    if len(found) == STAND_INS:
-                        break
             if found:
-                self.carriers[market, kind] = found
+                best = min(len(made.stored.codes) for made in found)
+                self.carriers[market, kind] = [made for made in found if len(made.stored.codes) == best][:STAND_INS]
 
     def around(self, rule: Rule, failing: int, passing: int) -> Iterator[Case]:
         """Messages that violate a rule, and near ones that do not; fewer where none come out.
@@ -208,12 +208,29 @@ class Variations:
 
 
 def overlaid(message: KernelMessage, history: History, example: RuleExample) -> tuple[KernelMessage, History]:
-    """A message with the fields and facts that a rule's example states."""
+    """A message with the fields and facts that a rule's example states, its dates moved near the message's own.
+
+    An example that states its effective instant is moved by whole years of 364 days, to the year before the message:
+    the days of the week, and nearly always legal time, stay what they were.
+    """
+    apart = (message.effective - example.message.effective).days
+    days = timedelta(days=apart // _YEAR * _YEAR if "effective" in example.content else apart)
     stated = [name for name in example.content if name in message.__struct_fields__]
-    changed = structs.replace(message, **{name: getattr(example.message, name) for name in stated})
+    changed = structs.replace(message, **{name: _moved(getattr(example.message, name), days) for name in stated})
     facts = example.content.get("history") or {}
     named = [name for name in facts if name in history.__struct_fields__]
-    return changed, structs.replace(history, **{name: getattr(example.history, name) for name in named})
+    return changed, structs.replace(history, **{name: _moved(getattr(example.history, name), days) for name in named})
+
+
+def _moved(value: Any, days: timedelta) -> Any:
+    """A value with every date in it moved."""
+    if isinstance(value, date):  # an instant is a date too
+        return value + days
+    if isinstance(value, tuple):
+        return tuple(_moved(one, days) for one in value)
+    if isinstance(value, msgspec.Struct):
+        return structs.replace(value, **{name: _moved(getattr(value, name), days) for name in value.__struct_fields__})
+    return value
 
 
 def get(message: KernelMessage, history: History, read: Read, each: str | None, index: int | None) -> Any:

@@ -42,7 +42,7 @@ def ready(url: str) -> str:
 def told(url: str) -> str:
     """A store with a start of supply, a reading, and one whose index went back."""
     desk = Desk(url)
-    desk.deliver([start(PRM, day(0)), reading(PRM, day(30), 1000), reading(PRM, day(60), 500)])
+    desk.deliver([start(PRM, day(0)), reading(PRM, day(31), 1_200_000), reading(PRM, day(60), 1_100_000)])
     desk.database.dispose()
     Desk.open.remove(desk)
     return url

@@ -41,8 +41,7 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
       UserError: the settings of a channel do not go together, or those of one market leave a message without a channel
         or a channel without messages.
     """
-    names = service_names(installed_adapters(config.mapping_files))
-    places = Places(config.folder, config.spool_folder, queue_names=names)
+    places = open_places(config)
     incoming: list[GuardedIn] = []
     outgoing: list[Route] = []
     before: dict[str, list[ChannelSetting]] = {}
@@ -61,6 +60,12 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
     for settings in before.values():
         _check(settings)
     return incoming, outgoing
+
+
+def open_places(config: Config) -> Places:
+    """Where the files of channels are, and what the services of markets call things."""
+    names = service_names(installed_adapters(config.mapping_files))
+    return Places(config.folder, config.spool_folder, queue_names=names)
 
 
 def _first(setting: ChannelSetting, earlier: tuple[ChannelSetting, ...]) -> Takes:

@@ -112,11 +112,11 @@ def serve(_: int, config: Config, connection: Connection, listening: socket.sock
     report = Reporter(connection, stop.set)
     app, channels = make_app(config)
     context = tls_context(config)
-    server = _server(app, context)
+    server = make_server(app, context)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="push", daemon=True)
     thread.start()
     log.info("push.serves", port=listening.getsockname()[1], channels=[channel.name for channel in channels])
-    renewed = _Renewed(context, config) if context is not None else None
+    renewed = Renewed(context, config) if context is not None else None
     while not stop.is_set() and thread.is_alive():
         report.send(Alive("working" if server.started else "starting"))
         if renewed is not None:
@@ -130,7 +130,8 @@ def serve(_: int, config: Config, connection: Connection, listening: socket.sock
     log.info("push.stopped")
 
 
-def _server(app: object, context: ssl.SSLContext | None) -> uvicorn.Server:
+def make_server(app: object, context: ssl.SSLContext | None) -> uvicorn.Server:
+    """The server of the application; `run` it with the listening socket."""
     settings = uvicorn.Config(
         app,  # type: ignore[arg-type]
         log_config=None,
@@ -146,8 +147,13 @@ def _server(app: object, context: ssl.SSLContext | None) -> uvicorn.Server:
     return uvicorn.Server(settings)
 
 
-class _Renewed:
-    """Reads the certificate again when its files change: connections that begin later are shown the new one."""
+class Renewed:
+    """Reads the certificate again when its files change: connections that begin later are shown the new one.
+
+    Args:
+      context: how connections are secured.
+      config: the configuration, which names the files.
+    """
 
     def __init__(self, context: ssl.SSLContext, config: Config) -> None:
         self._context, self._config = context, config

@@ -10,7 +10,7 @@ from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.delivery import Parcel, Takes, about_channel, deliver
+from energycomm.pipeline.delivery import Again, Parcel, Takes, about_channel, deliver
 from energycomm.pipeline.notification import Failure, Notification, Target, take_up, tell_all
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 
@@ -29,12 +29,20 @@ class Delivering(Duty):
       channel: the channel.
       takes: which requests of the market go through it; all of them by default.
       share: names that share of the market; the market by default.
+      again: writes a further attempt anew, where the market wants that; the same bytes by default.
     """
 
-    def __init__(self, desk: Desk, channel: Sending, takes: Takes | None = None, share: str = "") -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        channel: Sending,
+        takes: Takes | None = None,
+        share: str = "",
+        again: Again | None = None,
+    ) -> None:
         # By what is sent, not by channel: one worker sends it, whatever its channel is named.
         super().__init__(desk, f"send/{share or channel.market}", desk.config.daemon.send_seconds)
-        self.channel, self.takes = channel, takes
+        self.channel, self.takes, self.again = channel, takes, again
         self._failures = 0
 
     def turn(self) -> float | None:
@@ -46,6 +54,7 @@ class Delivering(Duty):
             limit=PIECE,
             takes=self.takes,
             watch=self._watch,
+            again=self.again,
         )
         for outcome, number in counts.items():
             self.desk.report.count("energycomm_requests", self.channel.market, outcome, value=number)

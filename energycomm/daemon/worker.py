@@ -12,7 +12,8 @@ import structlog
 
 from energycomm import logs
 from energycomm.config import Config
-from energycomm.daemon.channels import open_channels
+from energycomm.daemon.asking import asking_duties
+from energycomm.daemon.channels import open_channels, open_places
 from energycomm.daemon.claims import Waiting, begin, database_trouble, put_aside, quietly_forgive, waiting
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.daemon.housekeeping import Housekeeping
@@ -22,6 +23,7 @@ from energycomm.daemon.report import Alive, Reporter
 from energycomm.daemon.sending import Delivering, Notifying
 from energycomm.eis.database import Conflict
 from energycomm.eis.seen_files import SeenFiles
+from energycomm.pipeline.delivery import repetition
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.inbound import Inbound, Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver
@@ -140,7 +142,10 @@ class Worker:
         for channel in incoming:
             inbound = Inbound(desk.store, gateway.writer, gateway.inbound.adapters, keys, self.config.envelope_limits)
             duties.append(Polling(desk, channel, inbound))
-        duties += [Delivering(desk, route.channel, route.takes, route.share) for route in outgoing]
+        again = repetition(gateway.inbound.adapters)
+        duties += [Delivering(desk, route.channel, route.takes, route.share, again) for route in outgoing]
+        places = open_places(self.config)
+        duties += asking_duties(desk, self.config, gateway.inbound.adapters, places, self.stop)
         target = open_target(self.config)
         if target is not None:
             duties.append(Notifying(desk, target))

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import ssl
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from energycomm.config import Config
-from energycomm.daemon.endpoint import listen
+from energycomm.daemon.endpoint import Renewed, listen, make_app, make_server, tls_context
+from energycomm.daemon.polling import Polling
 from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.errors import UserError
+from energycomm.transport.memory import MemoryIn
+from tests.daemon.conftest import Office
 from tests.daemon.test_daemon import running_daemon, until
 from tests.servers.authority import Authority
 
@@ -116,3 +124,70 @@ def test_a_certificate_that_cannot_be_used_and_a_port_that_is_taken_are_told(tmp
     assert first is not None
     with first, pytest.raises(UserError, match="cannot be taken"):
         listen(config_of(port=first.getsockname()[1], certificate_file=certificate, key_file=key))
+
+
+@contextlib.contextmanager
+def endpoint(config: Config) -> Iterator[tuple[int, ssl.SSLContext]]:
+    """The endpoint in this process: its port, and how its connections are secured."""
+    listening, context = listen(config), tls_context(config)
+    assert listening is not None
+    assert context is not None
+    server = make_server(make_app(config)[0], context)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield listening.getsockname()[1], context
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listening.close()
+
+
+def shown(port: int, authority: Path) -> str:
+    """The certificate that a client is shown."""
+    return ssl.get_server_certificate(("127.0.0.1", port), ca_certs=str(authority))
+
+
+def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("server")
+    config = config_of(port=0, certificate_file=certificate, key_file=key)
+    with endpoint(config) as (port, context):
+        before = shown(port, authority.file)
+        renewed = Renewed(context, config)
+        renewed.look()
+        assert shown(port, authority.file) == before
+        certificate.write_text("half of a certificate")
+        renewed.look()
+        assert shown(port, authority.file) == before
+        authority.issue("server")
+        renewed.look()
+        assert shown(port, authority.file) != before
+
+
+def test_clients_show_a_certificate_where_authorities_are_named(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("server")
+    config = config_of(port=0, certificate_file=certificate, key_file=key, client_ca_file=authority.file)
+    url = "/channels/partner/messages"
+    with endpoint(config) as (port, _):
+        trusting = ssl.create_default_context(cafile=authority.file)
+        with pytest.raises((OSError, httpx.HTTPError)), httpx.Client(verify=trusting) as client:
+            client.post(f"https://127.0.0.1:{port}{url}", content=b"x")
+        trusting.load_cert_chain(*authority.issue("client"))
+        with httpx.Client(verify=trusting) as client:
+            assert client.post(f"https://127.0.0.1:{port}{url}", content=b"x").status_code == 401
+
+
+def test_each_host_polls_what_was_pushed_to_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other channels are polled by one host of all."""
+    channels = [
+        {"name": "partner", "market": "NL", "kind": "push", "token_file": "token"},
+        {"name": "drop", "market": "NL", "kind": "folder", "direction": "in", "path": "in"},
+    ]
+    office.desk.config = Config.model_validate({"channels": channels})
+    keys = []
+    for host in ("one", "two"):
+        monkeypatch.setattr(socket, "gethostname", lambda host=host: host)
+        keys.append([Polling(office.desk, MemoryIn(name), office.gateway.inbound).key for name in ("partner", "drop")])
+    assert keys == [["poll/partner@one", "poll/drop"], ["poll/partner@two", "poll/drop"]]

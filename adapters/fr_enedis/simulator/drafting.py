@@ -34,6 +34,7 @@ class Memory:
       day: of the reading.
       running: numbers the readings of the access point.
       billed: kWh of the latest billing period.
+      rolled: registers that passed through zero up to that reading: another reading of the instant says so too.
     """
 
     meter: Meter | None = None
@@ -44,6 +45,7 @@ class Memory:
     day: int = 0
     running: int = 0
     billed: int = 0
+    rolled: frozenset[tuple[Grid, Band]] = frozenset()
 
 
 def chance(number: int, day: int, salt: int, sides: int) -> int:
@@ -110,6 +112,10 @@ class Drafter:
         meter, terms = situation.meter, situation.terms
         distributor, supplier, raw = self._registers(life, meter, terms, day, minute, memory)
         at = self.almanac.instant(day, minute)
+        registers = dict(zip(raw, [*distributor, *supplier], strict=True))
+        for key, register in registers.items():
+            register.rollover |= int(memory.at == at and key in memory.rolled)
+        memory.rolled = frozenset(key for key, register in registers.items() if register.rollover)
         self._remember(life, meter, raw, day, at, "REEL")
         return ReadingDraft(
             qualification=qualification,
@@ -179,6 +185,8 @@ class Drafter:
         at = self.almanac.instant(day)
         memory.billed = sum(register.energy or 0 for register in supplier)
         identifier = self._remember(life, meter, raw, day, at, nature)
+        registers = [*distributor, *supplier]
+        memory.rolled = frozenset(key for key, register in zip(raw, registers, strict=True) if register.rollover)
         prm = codes.prm_of(life.number)
         return BillingReadingDraft(
             prm,

@@ -25,6 +25,9 @@ from energycomm.errors import UserError
 Kind = Literal["tfidf", "embeddings", "boosting"]
 _FEATURES: dict[Kind, type[Features]] = {"tfidf": WordCounts, "embeddings": Embeddings, "boosting": Columns}
 _ROUNDS, _LEAVES = 40, 8
+_CHUNK = 256
+_CALIBRATED = 500
+"""Texts that embeddings are calibrated on."""
 ROOM = 1e-4
 """No code is surer than this, so that a product of many does not lose its meaning."""
 
@@ -95,6 +98,7 @@ class PerCode:
         self.features: Features = _FEATURES[kind]()
         self.calibration = Calibration()
         self.version = ""
+        self.used: int | None = None
         self._judges: dict[str, _Judge] = {}
         self._places: frozenset[str] = frozenset()
 
@@ -104,21 +108,35 @@ class PerCode:
         Args:
           train: what is learnt from.
           valid: what is calibrated on.
-          budget: seconds; codes that do not get their turn are not learnt.
+          budget: seconds; examples that cannot be embedded and codes that do not get their turn are not learnt.
         """
         need("numpy", "sklearn", "scipy")
         end = time.monotonic() + (budget or 1e9)
         texts = [one.text(self.form) for one in train]
         self.features.fit(texts)
-        rows = self.features.rows(texts)
-        rows = rows.tocsr() if hasattr(rows, "tocsr") else rows
+        rows = self._rows(texts, 0.6 * budget if budget else 1e9)
+        texts, train = texts[: rows.shape[0]], train[: rows.shape[0]]
         places = np.asarray([place_of(text) for text in texts])
         self._places = frozenset(places.tolist())
         with one_thread():
             self._learn(train, rows, places, end)
+        valid = valid[:_CALIBRATED] if self.kind == "embeddings" else valid
         found = self.predict([one.text(self.form) for one in valid])
         right = [told.codes == one.codes for told, one in zip(found, valid, strict=True)]
         self.calibration = calibrate([told.probability for told in found], right)
+
+    def _rows(self, texts: Sequence[str], seconds: float) -> Any:
+        """The rows of as many texts as the time allows: an embedder reads some ten texts a second."""
+        if self.kind != "embeddings":
+            return self.features.rows(texts).tocsr()
+        end = time.monotonic() + seconds
+        parts = []
+        for start in range(0, len(texts), _CHUNK):
+            parts.append(self.features.rows(texts[start : start + _CHUNK]))
+            if time.monotonic() > end:
+                break
+        self.used = min(len(texts), len(parts) * _CHUNK)
+        return np.concatenate(parts)
 
     def _learn(self, train: Sequence[Example], rows: Any, places: Any, end: float) -> None:
         of_code: dict[str, list[int]] = {}

@@ -167,6 +167,7 @@ def drift(
 def classifier(
     data: Annotated[Path | None, typer.Option(help="The data set; the one built last by default.")] = None,
     model: Annotated[list[str] | None, typer.Option(help="Kind of model; may be repeated. All by default.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Messages of each kept part at most.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write the report and its pictures into.")] = None,
     json: Json = False,
 ) -> None:
@@ -190,13 +191,13 @@ def classifier(
         if kind not in KINDS:
             raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
     command = " ".join(["energycomm", *sys.argv[1:]])
-    report, measured = evaluate(file, classifier_folder(load_config()), kinds, command, _told)
+    report, measured = evaluate(file, classifier_folder(load_config()), kinds, command, _told, sample)
     if json:
         print_json(report)
     else:
         typer.echo(report.markdown())
     if out is not None:
-        points = read_dataset(file, "points")
+        points = read_dataset(file, "points")[:sample]
         for path in write(report, out):
             _told(str(path))
         for one in measured:

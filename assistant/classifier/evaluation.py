@@ -56,7 +56,12 @@ class Measured(Struct, frozen=True):
 
 
 def evaluate(
-    dataset: Path, folder: Path, kinds: Sequence[str], command: str, told: Callable[[str], None] = lambda _: None
+    dataset: Path,
+    folder: Path,
+    kinds: Sequence[str],
+    command: str,
+    told: Callable[[str], None] = lambda _: None,
+    sample: int | None = None,
 ) -> tuple[Report, list[Measured]]:
     """Measure models on the kept parts of a data set.
 
@@ -66,9 +71,10 @@ def evaluate(
       kinds: which models; cheap ones are fitted when they are not there or were fitted to another data set.
       command: how to get the report again.
       told: is told what is being done.
+      sample: messages of each part at most; their order in the data set is one by hash.
     """
     card = read_card(dataset)
-    points, months = read_dataset(dataset, "points"), read_dataset(dataset, "months")
+    points, months = read_dataset(dataset, "points")[:sample], read_dataset(dataset, "months")[:sample]
     comments = Comments(card.comments)
     measured = []
     for kind in kinds:

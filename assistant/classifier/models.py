@@ -115,6 +115,8 @@ def fit_model(
     version = hashlib.sha256(msgspec.json.encode([kind, form, about["data"], about["examples"]])).hexdigest()[:8]
     if hasattr(model, "version"):
         model.version = version
+    if getattr(model, "used", None) is not None:
+        about["examples"] = [model.used, len(valid)]  # type: ignore[attr-defined]
     model.save(folder)
     write_model(folder, {**about, "version": version, "kind": kind, "form": form})
     return model, about

@@ -8,6 +8,7 @@ messages (`digest`). Bad content is a value (`Refusal`), never an exception: one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -129,6 +130,37 @@ class DocumentType(NamedTuple):
     root: str
     versions: tuple[str, ...]
     about: str
+
+
+@runtime_checkable
+class Pollable(Protocol):
+    """An adapter of a market that keeps things for us until we ask (optional)."""
+
+    polls: tuple[str, ...]
+    """Message types that fetch what waits."""
+
+    def poll(self, name: str, sender: str, created: datetime, reference: str) -> OutgoingMessage | Refusal:
+        """The message that fetches what waits.
+
+        Args:
+          name: one of `polls`.
+          sender: our identifier.
+          created: now, aware.
+          reference: of this message; each has its own.
+        """
+
+
+@runtime_checkable
+class Repeating(Protocol):
+    """An adapter of a market that wants some messages written anew at each attempt (optional)."""
+
+    def repeated(self, message: OutgoingMessage, attempt: int) -> bytes:
+        """The bytes of a further attempt; those of the message where the market takes the same again.
+
+        Args:
+          message: as it was built.
+          attempt: 1 for the first; every number always gives the same bytes.
+        """
 
 
 @runtime_checkable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import IO
 
 from lxml import etree
@@ -18,7 +18,7 @@ from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.envelope import Opened, opened
 from adapters.nl_edsn.header import HEADER, MARKET, Context, context
-from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, build
+from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, POLLS, build, poll, repeated
 from adapters.nl_edsn.times import ZONE
 from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMESPACES, TYPES, Row, contents
 from energycomm.kernel import safexml
@@ -38,6 +38,7 @@ class NlEdsn:
     types: Mapping[str, DocumentType] = TYPES
     builds: frozenset[str] = frozenset(BUILDERS)
     answer_within: Mapping[str, timedelta] = ANSWER_WITHIN
+    polls: tuple[str, ...] = POLLS
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace.
@@ -108,6 +109,14 @@ class NlEdsn:
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """EDSN's own bytes of a request. See `adapters.nl_edsn.requests.build`."""
         return build(message, reference)
+
+    def poll(self, name: str, sender: str, created: datetime, reference: str) -> OutgoingMessage | Refusal:
+        """What fetches one of EDSN's lists. See `adapters.nl_edsn.requests.polls`."""
+        return poll(name, sender, created, reference)
+
+    def repeated(self, message: OutgoingMessage, attempt: int) -> bytes:
+        """A further attempt: a P4 query gets another MessageID. See `adapters.nl_edsn.requests.repeated`."""
+        return repeated(message, attempt)
 
 
 class _Member:

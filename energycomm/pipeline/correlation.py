@@ -1,4 +1,5 @@
-"""Answers meet their requests: by the reference that the market repeats, then by the market's own.
+"""Answers meet their requests: by the reference that the market repeats, then by the market's own, then by the call on
+which they were received.
 
 A request's state is that of the furthest step told of it, whatever the order in which the steps arrive: `done` and
 `refused` end it, and nothing that comes after takes it back to being under way.
@@ -61,7 +62,7 @@ def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]
         step = step_of(message)
         if step is None:
             continue
-        found = _request(tx, message, step[3])
+        found = _request(tx, message, step[3]) or _called(tx, message, message_id)
         if found is not None:
             moved += _follow(tx, found, step, message_id, message, now)
     return moved
@@ -80,6 +81,18 @@ def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str
             if rows:
                 return int(rows[0][0])
     return None
+
+
+def _called(tx: StoreTransaction, message: KernelMessage, message_id: int) -> int | None:
+    """The request on whose call an answer was received, where it repeats nothing that we know."""
+    if not isinstance(message, RequestAnswer | ErrorReport):
+        return None
+    sql = (
+        "SELECT o.id FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
+        "JOIN envelope e ON e.id = c.envelope_id JOIN outgoing o ON o.id = e.answers WHERE k.id = ? AND o.market = ?"
+    )
+    rows = tx.driver.rows(sql, (message_id, message.market))
+    return int(rows[0][0]) if rows else None
 
 
 def _follow(

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+from adapters.contract import Adapter, OutgoingMessage, Repeating
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
@@ -59,6 +60,25 @@ Takes = Callable[[str, str], bool]
 """Whether a message goes through a channel: (market's type, kind of Kernel message)."""
 
 
+Again = Callable[["Parcel", str], bytes]
+"""Writes a further attempt of a request to a market: (request, market)."""
+
+
+def repetition(adapters: Mapping[str, Adapter]) -> Again:
+    """How further attempts are written: the same bytes, but for markets that want another message id each time."""
+
+    def again(parcel: Parcel, market: str) -> bytes:
+        adapter: object = adapters.get(market)
+        if not isinstance(adapter, Repeating):
+            return parcel.content
+        message = OutgoingMessage(
+            type=parcel.type, content=parcel.content, reference=parcel.reference, content_type=parcel.content_type
+        )
+        return adapter.repeated(message, parcel.attempts + 1)
+
+    return again
+
+
 def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | None = None) -> list[Parcel]:
     """Requests of a market whose time to be sent has come, in the order they were made.
 
@@ -95,6 +115,7 @@ def deliver(
     limit: int = 100,
     takes: Takes | None = None,
     watch: Callable[[Parcel, Sent | TechnicalError], bool] | None = None,
+    again: Again | None = None,
 ) -> dict[str, int]:
     """Send what is due.
 
@@ -105,6 +126,7 @@ def deliver(
       limit: requests a market at most.
       takes: which requests go through these channels; all of them by default.
       watch: told of each attempt; answers False to stop.
+      again: writes a further attempt; the same bytes by default.
 
     Returns:
       How many were sent, put off, and put aside as dead.
@@ -113,6 +135,8 @@ def deliver(
     for market, channel in channels.items():
         failures = 0
         for parcel in due(store, market, now_micros(), limit, takes):
+            if parcel.attempts and again is not None:
+                parcel = parcel._replace(content=again(parcel, market))
             outcome = channel.send(parcel)
             counts[settle(store, parcel, channel.name, outcome, answered)] += 1
             if watch is not None and not watch(parcel, outcome):

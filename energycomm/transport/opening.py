@@ -29,7 +29,8 @@ from energycomm.transport.settings import (
 )
 from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.sftp_session import SftpServer
-from energycomm.transport.soap import SoapOut
+from energycomm.transport.signing import Signer, Verifier
+from energycomm.transport.soap import Signatures, SoapOut
 
 
 class Places:
@@ -120,6 +121,7 @@ def bare_channel(setting: ChannelSetting, places: Places, seen: Seen | None = No
                 version=setting.soap,
                 actions=setting.actions,
                 paths=setting.paths,
+                signatures=_signatures(setting, places),
             )
         case QueueSetting():
             return _queue(setting, places)
@@ -127,6 +129,22 @@ def bare_channel(setting: ChannelSetting, places: Places, seen: Seen | None = No
             return push_channel(setting, places)
         case _:
             raise ValueError(f"no channel of kind {type(setting).__name__}")
+
+
+def _signatures(setting: SoapSetting, places: Places) -> Signatures | None:
+    if not setting.signed:
+        return None
+    own = setting.signing_certificate_file is not None
+    certificate = places.file(setting.signing_certificate_file or setting.certificate_file)
+    key = places.file(setting.signing_key_file if own else setting.signing_key_file or setting.key_file)
+    assert certificate is not None  # the setting was checked
+    passphrase = places.secret("pass phrase", setting.passphrase_file, setting.passphrase_env)
+    signers = places.file(setting.signers_file)
+    return Signatures(
+        setting.signs,
+        Signer(certificate, key, passphrase, setting.signature),
+        None if signers is None else Verifier(signers, setting.signature),
+    )
 
 
 def push_channel(setting: PushSetting, places: Places) -> PushIn:

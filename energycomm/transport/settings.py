@@ -140,6 +140,40 @@ class SoapSetting(TlsSetting):
     direction: Literal["out"] = Field(default="out", description="Always out; answers are taken in with the request.")
     actions: dict[str, str] = Field(default={}, description="Message type -> SOAPAction.")
     paths: dict[str, str] = Field(default={}, description="Message type -> path on the server.")
+    signed: tuple[str, ...] = Field(
+        default=(), description="Patterns of message types whose body is signed (WS-Security) with our certificate."
+    )
+    signature: Literal["rsa-sha1", "rsa-sha256"] = Field(
+        default="rsa-sha256", description="How it is signed; P4 of EDSN asks for rsa-sha1."
+    )
+    signing_certificate_file: str | None = Field(
+        default=None, description="Certificate of the signature, in PEM; certificate_file if not set."
+    )
+    signing_key_file: str | None = Field(
+        default=None, description="Its private key, in PEM; key_file, or with the certificate, if not set."
+    )
+    signers_file: str | None = Field(
+        default=None, description="Certificates, in PEM: answers to signed messages must be signed by one of them."
+    )
+    polls: tuple[str, ...] = Field(
+        default=(), description="Message types that the daemon sends again and again to fetch what waits."
+    )
+    poll_seconds: float = Field(default=300.0, gt=0, le=86_400, description="Pause between two such rounds.")
+    party: str | None = Field(default=None, description="Who we are in them: our GLN.")
+
+    @model_validator(mode="after")
+    def _signable(self) -> Self:
+        if self.signed and not (self.signing_certificate_file or self.certificate_file):
+            raise ValueError("signed needs a certificate: signing_certificate_file or certificate_file")
+        if not self.signed and (self.signing_certificate_file or self.signing_key_file or self.signers_file):
+            raise ValueError("a certificate of signatures without signed")
+        if self.polls and self.party is None:
+            raise ValueError("polls needs party: our GLN, who asks")
+        return self
+
+    def signs(self, message_type: str) -> bool:
+        """Whether messages of a type are signed."""
+        return any(fnmatchcase(message_type, pattern) for pattern in self.signed)
 
 
 class QueueSetting(TlsSetting):

@@ -6,8 +6,8 @@ without reasons is a technical error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, NamedTuple
 
 from lxml import etree
 from msgspec import Struct
@@ -15,7 +15,9 @@ from msgspec import Struct
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.transport.channel import Direction, Outgoing, Sent, TechnicalError
+from energycomm.transport.credentials import SecretUnreadableError
 from energycomm.transport.https import Answer, HttpsClient, HttpsServer
+from energycomm.transport.signing import Signer, Verifier
 
 SoapVersion = Literal["1.1", "1.2"]
 NAMESPACES: Final[dict[str, str]] = {
@@ -121,6 +123,20 @@ def understood(client: HttpsClient, answer: Answer, item: str | None) -> Body | 
     )
 
 
+class Signatures(NamedTuple):
+    """How messages of a channel are signed.
+
+    Attributes:
+      signs: whether messages of a type are.
+      signer: signs them.
+      verifier: believes their answers; None where answers are not signed.
+    """
+
+    signs: Callable[[str], bool]
+    signer: Signer
+    verifier: Verifier | None = None
+
+
 class SoapOut:
     """A SOAP service that answers at once.
 
@@ -131,6 +147,7 @@ class SoapOut:
       version: SOAP version.
       actions: message type -> SOAPAction; empty for types that are not listed.
       paths: message type -> path of the service, relative to the server's address.
+      signatures: how messages are signed; None where none is.
     """
 
     direction: Direction = "out"
@@ -144,10 +161,12 @@ class SoapOut:
         version: SoapVersion = "1.1",
         actions: Mapping[str, str] | None = None,
         paths: Mapping[str, str] | None = None,
+        signatures: Signatures | None = None,
     ) -> None:
         self.name, self.market = name, market
         self._client = HttpsClient(name, server)
         self._version, self._actions, self._paths = version, dict(actions or {}), dict(paths or {})
+        self._signatures = signatures
 
     def check(self) -> str | TechnicalError:
         """Make a TLS connection and see whether somebody answers; nothing is asked for.
@@ -168,6 +187,12 @@ class SoapOut:
     def send(self, message: Outgoing) -> Sent | TechnicalError:
         """Send a request; its answer, a fault with reasons too, is in `Sent.answer`."""
         content = wrapped(message.content, self._version)
+        signatures = self._signatures if self._signatures and self._signatures.signs(message.type) else None
+        if signatures is not None:
+            try:
+                content = signatures.signer.sign(content)
+            except (SecretUnreadableError, ValueError) as fault:
+                return self._untrusted("CHANNEL_LOCAL", str(fault), message, maybe_sent=False)
         headers = headers_of(self._version, self._actions.get(message.type, ""))
         answer = self._client.post(content, headers, self._paths.get(message.type, ""), message.reference)
         if isinstance(answer, TechnicalError):
@@ -175,4 +200,17 @@ class SoapOut:
         body = understood(self._client, answer, message.reference)
         if isinstance(body, TechnicalError):
             return body
+        if signatures is not None and signatures.verifier is not None:
+            try:
+                doubt = signatures.verifier.fault(answer.content)
+            except SecretUnreadableError as fault:
+                return self._untrusted("CHANNEL_LOCAL", str(fault), message, maybe_sent=True)
+            if doubt is not None:
+                words = f"the answer is not believed: {doubt}"
+                return self._untrusted("CHANNEL_ANSWER", words, message, maybe_sent=True)
         return Sent(reference=message.reference, receipt=f"HTTP {answer.status}", answer=answer.content)
+
+    def _untrusted(self, code: str, detail: str, message: Outgoing, *, maybe_sent: bool) -> TechnicalError:
+        return TechnicalError(
+            code=code, channel=self.name, detail=detail, item=message.reference, maybe_sent=maybe_sent
+        )

@@ -124,7 +124,7 @@ def test_a_query_that_was_repeated_is_one_request_whatever_the_portal_answers(of
         told = re.sub(r"(<[^>]*MessageID>)[^<]+", rf"\g<1>3d9c7b6e-0000-4000-8000-00000000000{number}", told, count=1)
         asked(office, Line(told.encode()), "P4CollectedDataBatchResultRequest")
     assert office.rows("SELECT state FROM outgoing") == [("done",)]
-    ((messages,),) = office.rows("SELECT count(*) FROM ch_message WHERE type LIKE '%ResultResponse'")
+    ((messages,),) = office.rows("SELECT count(*) FROM ch_message WHERE type = 'P4CollectedDataBatchResultResponse'")
     assert office.rows("SELECT count(*) FROM ch_duplicate") == [(messages,)]
 
 

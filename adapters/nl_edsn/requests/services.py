@@ -39,10 +39,13 @@ SERVICES: dict[str, Service] = {
     "MasterDataRequest": _synchronous("MasterData", "MasterDataResponse"),
     "MeterReadingExchangeNotification": _synchronous("MeterReading", "MeterReadingExchangeAcknowledgement"),
     "P4CollectedDataBatchRequest": Service(
-        "P4", "urn:P4CollectedDataBatchRequest", True, "P4CollectedDataBatchResponse"
+        "P4BatchVerzoekMeterstand/P4Port", "urn:P4CollectedDataBatchRequest", True, "P4CollectedDataBatchResponse"
     ),
     "P4CollectedDataBatchResultRequest": Service(
-        "P4", "urn:P4CollectedDataBatchResultRequest", True, "P4CollectedDataBatchResultResponse"
+        "P4BatchVerzoekMeterstand/P4Port",
+        "urn:P4CollectedDataBatchResultRequest",
+        True,
+        "P4CollectedDataBatchResultResponse",
     ),
     "GainResultRequest": _synchronous("LossGainRejectUpdate", "GainResultResponse"),
     "LossResultRequest": _synchronous("LossGainRejectUpdate", "LossResultResponse"),

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from energycomm.config import Config
 from energycomm.console.view import READERS
 from energycomm.errors import UserError
-from energycomm.webservice import sessions
-from energycomm.webservice.identity import cookie_name, login_address
+from energycomm.webservice import audit, sessions
+from energycomm.webservice.identity import SAFE, address_of, check_origin, cookie_name, login_address
 from energycomm.webservice.problems import Problem, answer
 
 GROUP = "energycomm.console"
@@ -49,6 +49,10 @@ class Addition(Struct, frozen=True, kw_only=True):
     def about(self, message_id: int) -> str:
         """Where it explains a message."""
         return f"/{self.name}/{self.explain.format(id=message_id)}"
+
+    def explains(self, path: str) -> bool:
+        """Whether a path is one of those: it shows personal data."""
+        return bool(self.explain) and path.startswith(f"/{self.name}/{self.explain.partition('{')[0]}")
 
 
 def mount(app: FastAPI) -> None:
@@ -93,6 +97,16 @@ class Guarded:
             scope["app"] = self.app
             await answer(request, Problem("API_FORBIDDEN"))(scope, receive, send)
             return
+        if request.method not in SAFE:
+            try:
+                check_origin(request)
+            except Problem as problem:
+                scope["app"] = self.app
+                await answer(request, problem)(scope, receive, send)
+                return
+        if self.addition.explains(scope["path"]):
+            what, store = f"{request.method} {request.url.path}", self.app.state.services.store
+            await run_in_threadpool(audit.record, store, person, "read", what, address=address_of(request))
         if self._made is None:
             try:
                 self._made = await run_in_threadpool(self.addition.make)

@@ -1,0 +1,100 @@
+"""The assistant as pages of the gateway's console: the chat, and the explanation of a message's verdict.
+
+The gateway finds `addition` by the entry point group `energycomm.console`; it imports nothing of the assistant itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from importlib import resources
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from fastapi.templating import Jinja2Templates
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from assistant.config import load_config
+from assistant.extras import CORE, installed
+from assistant.web.interface import WORDS
+from energycomm.config import Config
+from energycomm.console.additions import Addition
+from energycomm.console.view import COOKIE_LANGUAGE
+from energycomm.errors import UserError
+
+TEMPLATES = Path(str(resources.files("assistant.web"))) / "templates"
+
+
+def addition(config: Config) -> Addition | None:
+    """What the console gets; None where the assistant's packages are not all installed."""
+    if not installed(*CORE):
+        return None
+    return Addition(name="assistant", title="Assistant", make=lambda: application(config), explain="explain/{id}")
+
+
+def application(config: Config) -> FastAPI:
+    """The pages: explanations need the rules and the store alone, the chat its index and models as well."""
+    # Its packages take seconds to import: only when somebody asks.
+    from assistant.explanation.explaining import explain_message
+    from assistant.web.pages import POLICY
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    templates = Jinja2Templates(TEMPLATES)
+
+    @app.get("/explain/{number}", response_class=HTMLResponse)
+    def explain(request: Request, number: int) -> HTMLResponse:
+        language = request.cookies.get(COOKIE_LANGUAGE, config.language)
+        words = WORDS.get(language, WORDS["en"])
+        values = {"words": words, "lang": language, "number": number, "explanation": None, "trouble": ""}
+        status = 200
+        try:
+            values["explanation"] = explain_message(config, load_config(), number, language)
+        except UserError as error:
+            values["trouble"], status = str(error), 404
+        answer = templates.TemplateResponse(request, "explanation.html", values, status)
+        answer.headers["Content-Security-Policy"] = POLICY
+        return answer
+
+    app.mount("/static", StaticFiles(directory=TEMPLATES.parent / "static"))
+    app.mount("/", Chat(templates))
+    return app
+
+
+class Chat:
+    """The chat, whose index and models are opened when it is first asked for.
+
+    Args:
+      templates: for the words why it cannot be opened.
+    """
+
+    def __init__(self, templates: Jinja2Templates) -> None:
+        self.templates = templates
+        self._app: ASGIApp | None = None
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        try:
+            app = self._app or await run_in_threadpool(self._open)
+        except UserError as error:
+            request = Request(scope, receive)
+            language = request.cookies.get(COOKIE_LANGUAGE, "en")
+            words = WORDS.get(language, WORDS["en"])
+            values = {"words": words, "lang": language, "number": 0, "explanation": None, "trouble": str(error)}
+            answer = self.templates.TemplateResponse(request, "explanation.html", values, 503)
+            await answer(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    def _open(self) -> ASGIApp:
+        from assistant.chat.assistant import Assistant
+        from assistant.commands.asking import open_log
+        from assistant.web.pages import make_app
+
+        with self._lock:
+            if self._app is None:
+                config = load_config()
+                self._app = make_app(Assistant.open(config), open_log(config), config)
+            return self._app

@@ -1,0 +1,223 @@
+"""Does looking take longer when the store is full? The console's queries and pages on PostgreSQL, as one store grows.
+
+Example: python -m benchmarks.browsing --messages 10000 100000 1000000
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import SecretStr
+from sqlalchemy import Engine, text
+from starlette.testclient import TestClient
+
+from benchmarks import table
+from energycomm.config import Config
+from energycomm.eis import migrations
+from energycomm.eis.browsing import MessageFilter
+from energycomm.eis.database import connect, reading, writing
+from energycomm.eis.messages import list_messages, show_message
+from energycomm.eis.tallies import code_frequencies, combinations, hourly, rule_frequencies, settle
+from energycomm.eis.timeline import timelines
+from energycomm.kernel.instants import micros
+from energycomm.web_settings import WebSettings
+from energycomm.webservice import tokens
+from energycomm.webservice.app import make_app
+from energycomm.webservice.roles import Role, Scope
+from tests.postgres import DURABLE, running
+
+SIZES = (10_000, 100_000, 1_000_000)
+ROUNDS = 40
+EACH = 40
+"""Messages of an access point."""
+
+FLOWS = (
+    ("FR", "R151", "MeterReading"),
+    ("FR", "R151", "MeterReading"),
+    ("FR", "R15", "MeterReading"),
+    ("FR", "R15", "MeteredVolume"),
+    ("FR", "F15", "GridCharge"),
+    ("FR", "C15", "ContractTerms"),
+    ("NL", "MeasureCollection", "MeterReading"),
+    ("BE", "UTILTS", "MeasureSeries"),
+)
+"""Market, type and kind of a message; some are more frequent."""
+
+RARE = ("FR", "X13", "RequestStatus")
+"""Of a hundred messages of this kind the oldest are all that there is."""
+
+FILL = """
+INSERT INTO access_point (id, market, identifier, last_at, state, messages)
+SELECT i, 'FR', lpad(i::text, 14, '0'), 0, '', 0 FROM generate_series({first} / {each} + 1, {last} / {each}) AS i;
+INSERT INTO kernel_message
+  (id, position, access_point_id, market, market_type, kind, effective, state, received_at, xml, version)
+SELECT i, 1, (i * 7919) % ({last} / {each}) + 1, f.market, f.type, f.kind,
+  {now} - (({last} - i)::numeric * 31536000000000 / {last})::bigint,
+  CASE WHEN i % 100 < 90 THEN 'accepted' WHEN i % 100 < 94 THEN 'rejected' WHEN i % 100 < 97 THEN 'quarantined'
+    WHEN i % 100 < 98 THEN 'ticketed' ELSE 'treated' END,
+  {now} - (({last} - i)::numeric * 31536000000000 / {last})::bigint, repeat('<MeterReading reference="x"/>', 30), 1
+FROM generate_series({first} + 1, {last}) AS i
+JOIN unnest(ARRAY[{markets}], ARRAY[{types}], ARRAY[{kinds}]) WITH ORDINALITY AS f(market, type, kind, n)
+  ON f.n = CASE WHEN i <= 100 THEN {flows} + 1 ELSE (i * 31) % {flows} + 1 END;
+INSERT INTO state_change (id, message_id, before, after, at, by)
+SELECT id, id, 'received', state, received_at, 'kernel' FROM kernel_message WHERE id > {first};
+INSERT INTO finding
+  (id, message_id, change_id, current, error_code, rule, severity, error_class, field, comment, comment_fr)
+SELECT id, id, id, true, 'CO-R' || lpad((width_bucket(sqrt((id * 7919) % 10007), 0, 101, 30))::text, 2, '0'),
+  'rule-' || id % 60, 'error', 'dno', 'registers', 'An index goes back.', 'Un index recule.'
+FROM kernel_message WHERE id > {first} AND state IN ('rejected', 'ticketed');
+INSERT INTO reading (id, access_point_id, at, message_id, source, qualification, nature, status, registers)
+SELECT id, access_point_id, effective, id, market_type, 'periodic', 'read', 'current', '[]'
+FROM kernel_message WHERE id > {first} AND state = 'accepted' AND kind = 'MeterReading';
+"""
+
+
+def fill(engine: Engine, first: int, last: int, now: int) -> None:
+    """Add messages until the store has so many: as many access points as they need, findings, readings."""
+    flows = [*FLOWS, RARE]
+    quoted = [", ".join(f"'{flow[part]}'" for flow in flows) for part in range(3)]
+    statement = FILL.format(
+        first=first,
+        last=last,
+        now=now,
+        each=EACH,
+        flows=len(FLOWS),
+        markets=quoted[0],
+        types=quoted[1],
+        kinds=quoted[2],
+    )
+    with writing(engine) as connection:
+        for part in statement.split(";"):
+            if part.strip():
+                connection.execute(text(part))
+    settle(engine)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM (ANALYZE)"))
+
+
+def questions(engine: Engine, size: int, now: int) -> dict[str, Callable[[], Any]]:
+    """What a page asks the store."""
+    present = datetime.fromtimestamp(now / 1e6, UTC)
+    point = f"{size // EACH // 2:014}"
+
+    def page(cursor: str | None = None, **wanted: Any) -> Any:
+        return list_messages(engine, MessageFilter(**wanted), limit=50, cursor=cursor)
+
+    def today() -> Any:
+        with reading(engine) as connection:
+            begin = present - timedelta(days=14)
+            return hourly(connection, begin, present), combinations(connection), code_frequencies(connection)
+
+    def rules() -> Any:
+        with reading(engine) as connection:
+            return rule_frequencies(connection)
+
+    halfway = f"{now - 15_768_000_000_000}-{size // 2}"
+    return {
+        "newest messages": page,
+        "in a state": lambda: page(state="rejected"),
+        "state and type": lambda: page(state="quarantined", type="C15"),
+        "a market": lambda: page(market="NL"),
+        "a rare type, all old": lambda: page(type="X13"),
+        "a code": lambda: page(code="CO-R20"),
+        "a code and a state": lambda: page(code="CO-R20", state="ticketed"),
+        "a week half a year ago, in a state": lambda: page(
+            state="rejected", since=present - timedelta(days=190), until=present - timedelta(days=183)
+        ),
+        "a page in the middle": lambda: page(cursor=halfway, state="accepted"),
+        "one message": lambda: show_message(engine, size // 2 + 90),
+        "an access point's life": lambda: timelines(engine, point),
+        "today's counts, failure groups": today,
+        "how often rules fire": rules,
+    }
+
+
+PAGES = {
+    "today": "/",
+    "messages in a state": "/messages?state=rejected",
+    "messages of a code": "/messages?code=CO-R20",
+    "an access point": "/access-points/FR/{point}",
+    "failure groups": "/failures",
+    "one group": "/failures/code/CO-R05",
+    "rules": "/rules",
+}
+
+
+def best(work: Callable[[], Any], rounds: int) -> float:
+    """Milliseconds of the fastest round, after one that does not count."""
+    work()
+    taken = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return min(taken) * 1000
+
+
+def pages(url: str, size: int, rounds: int) -> dict[str, float]:
+    """Milliseconds of whole pages, rendered by the application."""
+    app = make_app(Config(database=SecretStr(url), web=WebSettings(requests_per_minute=1_000_000)))
+    store = app.state.services.store
+    _, token = tokens.create(
+        store, "bench", frozenset((Role.CONSULTANT,)), scopes=frozenset(Scope), days=1, label="bench", by="bench"
+    )
+    client = TestClient(app, base_url="http://bench.test")
+    client.post("/login", data={"token": token, "then": "/rules"})
+    taken = {}
+    for name, path in PAGES.items():
+        address = path.format(point=f"{size // EACH // 2:014}")
+        assert client.get(address).status_code == 200, address
+        taken[name] = best(lambda address=address: client.get(address), rounds)  # type: ignore[misc]
+    app.state.workbench.close()
+    app.state.services.close()
+    return taken
+
+
+def grow(url: str, sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> list[str]:
+    """Two tables in Markdown, the store's answers and whole pages, in milliseconds at each size.
+
+    Args:
+      url: an empty PostgreSQL database.
+      sizes: numbers of messages, rising.
+      rounds: the best of so many counts.
+    """
+    engine = connect(url)
+    migrations.upgrade(engine)
+    now = micros(datetime.now(UTC))
+    asked: dict[str, list[float]] = {}
+    shown: dict[str, list[float]] = {}
+    before = 0
+    for size in sizes:
+        fill(engine, before, size, now)
+        before = size
+        for name, work in questions(engine, size, now).items():
+            asked.setdefault(name, []).append(best(work, rounds))
+        for name, taken in pages(url, size, rounds).items():
+            shown.setdefault(name, []).append(taken)
+    engine.dispose()
+    head = [*(f"{size:,}".replace(",", " ") for size in sizes), "growth"]
+    return [*_table("what is asked, ms", head, asked), "", *_table("whole page, ms", head, shown)]
+
+
+def _table(title: str, head: list[str], rows: dict[str, list[float]]) -> list[str]:
+    told = [[name, *(f"{one:.1f}" for one in taken), f"{taken[-1] / taken[0]:.2f}"] for name, taken in rows.items()]
+    return table([title, *head], told)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--messages", type=int, nargs="+", default=list(SIZES), help="sizes of the store, rising")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="the best of so many rounds counts")
+    asked = parser.parse_args()
+    with running(settings=DURABLE) as server:
+        print("\n".join(grow(server.url(server.create_database()), asked.messages, asked.rounds)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -9,6 +9,8 @@ import pytest
 from sqlalchemy import Engine
 
 from adapters.fr_enedis.simulator import simulate_market
+from benchmarks.correction import FAULTS as FRENCH
+from benchmarks.correction import is_freeable, processed, run
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.loop import loop
 from energycomm.correction.script import load_scripts
@@ -51,12 +53,6 @@ def simulated(tmp_path: Path, database_url: str) -> Iterator[tuple[Engine, dict[
     engine.dispose()
 
 
-def is_freeable(line: Truth) -> bool:
-    """Whether the truth file names a missing message that would free it, and that message was lost, not refused."""
-    freed_by = line.outcome.freed_by or ""
-    return line.outcome.error_class == "missing" and (line.outcome.fault or "").startswith("lost-") and bool(freed_by)
-
-
 def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[Engine, dict[int, Truth]]) -> None:
     """Nothing that only the market can put right is freed, nothing that was lost stays stuck; again changes nothing."""
     engine, truth = simulated
@@ -80,3 +76,15 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     assert wrong == []
     again = loop(store, writer, load_scripts().values(), by="test", why="nightly")
     assert (again.steps, again.freed, again.tickets, again.left) == ([], 0, [], len(left))
+
+
+@pytest.mark.slow
+def test_of_a_hundred_thousand_messages_the_loop_frees_what_the_truth_says(tmp_path: Path) -> None:
+    """Faults of all classes; the rest is ticketed under the right class."""
+    folder = tmp_path / "sim"
+    engine = processed("fr", 2000, folder, f"sqlite:///{tmp_path}/eis.db", FRENCH)
+    score = run(engine, folder)
+    engine.dispose()
+    assert score.messages > 100_000
+    assert score.freed > 1000
+    assert (score.missed, score.wrongly, score.unticketed, score.misclassed) == ([], [], [], {})

@@ -9,7 +9,10 @@ WIDTH = 720
 """Width of a chart in units of its own; it is scaled to its place."""
 
 _LABEL, _ROW, _BAR, _VALUE = 220, 24, 16, 70
+"""Room for names, height of a row, thickness of a bar, room for the figure behind it."""
+
 _LONGEST = 34
+"""Characters of a name that fit before its bar."""
 
 
 def bars(title: str, values: Sequence[tuple[str, Sequence[int]]], series: Sequence[str] = ("messages",)) -> str:

@@ -1,4 +1,13 @@
-"""What a correction script may ask the EIS besides its message: other access points, read-only."""
+"""What a correction script may ask the EIS besides its message: other access points, read-only.
+
+A script that wants it has a third parameter:
+
+    def correct(case, parameters, lookup):
+        meant = lookup.supplied(case.message.market, candidates)
+        ...
+
+Most scripts need none of it: what lies around a message at its own access point is in `case.around`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +21,7 @@ from energycomm.eis.database import reading
 
 
 class Lookup:
-    """Questions to the EIS; it can only read.
+    """Questions to the EIS. Each is one transaction that only reads.
 
     Args:
       engine: the store.
@@ -32,7 +41,10 @@ class Lookup:
         return {row[0] for row in rows}
 
     def messages(self, market: str, identifier: str) -> tuple[Neighbour, ...]:
-        """The messages of an access point that count, in business time; empty where there is none of it."""
+        """The messages of an access point that count, in business time; empty where there is none of it.
+
+        Their content is read only when it is asked for.
+        """
         with reading(self._engine) as connection:
             driver = driver_of(connection)
             sql = "SELECT id FROM access_point WHERE market = ? AND identifier = ?"

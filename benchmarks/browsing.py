@@ -160,7 +160,8 @@ def best(work: Callable[[], Any], rounds: int) -> float:
 
 def pages(url: str, size: int, rounds: int) -> dict[str, float]:
     """Milliseconds of whole pages, rendered by the application."""
-    app = make_app(Config(database=SecretStr(url), web=WebSettings(requests_per_minute=1_000_000)))
+    settings: dict[str, Any] = {"database": SecretStr(url), "web": WebSettings(requests_per_minute=1_000_000)}
+    app = make_app(Config(**settings))
     store = app.state.services.store
     _, token = tokens.create(
         store, "bench", frozenset((Role.CONSULTANT,)), scopes=frozenset(Scope), days=1, label="bench", by="bench"

@@ -88,31 +88,34 @@ class Guarded:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
-        cookie = request.cookies.get(cookie_name(request), "")
-        person = await run_in_threadpool(sessions.person_of, self.app.state.services.store, cookie)
-        if person is None:
-            await RedirectResponse(login_address(request.url.path), 303)(scope, receive, send)
-            return
-        if not person.may(frozenset(READERS)):
+        try:
+            asked = await self._admitted(request)
+        except Problem as problem:
             scope["app"] = self.app
-            await answer(request, Problem("API_FORBIDDEN"))(scope, receive, send)
-            return
+            asked = answer(request, problem)
+        await asked(scope, receive, send)
+
+    async def _admitted(self, request: Request) -> ASGIApp:
+        """The addition, for whoever may see it; the way to the sign-in for whoever is not signed in.
+
+        Raises:
+          Problem: not allowed, forged, or the addition cannot be made.
+        """
+        cookie = request.cookies.get(cookie_name(request), "")
+        store = self.app.state.services.store
+        person = await run_in_threadpool(sessions.person_of, store, cookie)
+        if person is None:
+            return RedirectResponse(login_address(request.url.path), 303)
+        if not person.may(frozenset(READERS)):
+            raise Problem("API_FORBIDDEN")
         if request.method not in SAFE:
-            try:
-                check_origin(request)
-            except Problem as problem:
-                scope["app"] = self.app
-                await answer(request, problem)(scope, receive, send)
-                return
-        if self.addition.explains(scope["path"]):
-            what, store = f"{request.method} {request.url.path}", self.app.state.services.store
+            check_origin(request)
+        if self.addition.explains(request.url.path):
+            what = f"{request.method} {request.url.path}"
             await run_in_threadpool(audit.record, store, person, "read", what, address=address_of(request))
         if self._made is None:
             try:
                 self._made = await run_in_threadpool(self.addition.make)
             except UserError as error:
-                scope["app"] = self.app
-                problem = Problem("API_REFUSED", error.message, advice=error.advice)
-                await answer(request, problem)(scope, receive, send)
-                return
-        await self._made(scope, receive, send)
+                raise Problem("API_REFUSED", error.message, advice=error.advice) from None
+        return self._made

@@ -93,7 +93,8 @@ class PerCode:
 
     def __init__(self, kind: Kind = "boosting", form: Form = "facts") -> None:
         self.kind: Kind = kind
-        self.name = {"tfidf": "TF-IDF + LR", "embeddings": "embeddings + LR", "boosting": "boosted trees"}[kind]
+        name = {"tfidf": "TF-IDF + LR", "embeddings": "embeddings + LR", "boosting": "boosted trees"}[kind]
+        self.name = name if form == "facts" else f"{name} ({form})"
         self.form: Form = form
         self.features: Features = _FEATURES[kind]()
         self.calibration = Calibration()

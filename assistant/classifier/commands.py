@@ -166,7 +166,10 @@ def drift(
 
 def classifier(
     data: Annotated[Path | None, typer.Option(help="The data set; the one built last by default.")] = None,
-    model: Annotated[list[str] | None, typer.Option(help="Kind of model; may be repeated. All by default.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="Kind of model, with the form of its texts (tfidf:raw); may be repeated. All by default."),
+    ] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Messages of each kept part at most.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write the report and its pictures into.")] = None,
     json: Json = False,
@@ -188,7 +191,7 @@ def classifier(
     file = chosen(data)
     kinds = model or list(KINDS)
     for kind in kinds:
-        if kind not in KINDS:
+        if kind.partition(":")[0] not in KINDS:
             raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
     command = " ".join(["energycomm", *sys.argv[1:]])
     report, measured = evaluate(file, classifier_folder(load_config()), kinds, command, _told, sample)
@@ -202,8 +205,8 @@ def classifier(
             _told(str(path))
         for one in measured:
             codes = code_table(f"{one.model.name}: every code", by_code(points, one.points))
-            (out / f"codes-{one.kind}.md").write_text(codes.markdown() + "\n", encoding="utf-8")
-            draw_confusions(points, one.points, out / f"confusions-{one.kind}.svg")
+            (out / f"codes-{one.kind.replace(':', '-')}.md").write_text(codes.markdown() + "\n", encoding="utf-8")
+            draw_confusions(points, one.points, out / f"confusions-{one.kind.replace(':', '-')}.svg")
 
 
 def _adviser(model: str | None) -> tuple[Config, Adviser]:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -24,9 +24,20 @@ from assistant.classifier.measures import (
     scores,
 )
 from assistant.classifier.models import fit_model, open_model
-from assistant.classifier.port import Card, Example, Prediction, Predictor, dataset_hash, read_card, read_dataset
+from assistant.classifier.port import (
+    FORMS,
+    Card,
+    Example,
+    Form,
+    Prediction,
+    Predictor,
+    dataset_hash,
+    read_card,
+    read_dataset,
+)
 from assistant.classifier.robustness import shuffled, without_history
 from assistant.evaluation.report import Curve, Report, Table
+from energycomm.errors import UserError
 
 WORST = 15
 """Codes and confusions that are shown."""
@@ -94,18 +105,30 @@ def evaluate(
 
 def opened_model(kind: str, dataset: Path, folder: Path, told: Callable[[str], None]) -> tuple[Predictor, float] | None:
     """A trained model and the seconds of its training; cheap ones are fitted now; None for what has to be trained."""
-    place = folder / kind
+    name, _, form = kind.partition(":")
+    place = folder / kind.replace(":", "-")
     known = read_model(place) if (place / "model.json").is_file() else {}
     fitting = known.get("data") == dataset_hash(dataset)
-    if not fitting and kind in CHEAP:
+    if not fitting and name in CHEAP:
         told(f"{kind}: fitted now")
-        fit_model(kind, dataset, place)
+        fit_model(name, dataset, place, form=form_of(form))
     elif not known:
         told(f"{kind}: not trained (`energycomm assistant train --model {kind}`)")
         return None
     elif not fitting:
         told(f"{kind}: trained on another data set than {dataset}")
     return open_model(place), float(read_model(place).get("seconds", 0.0))
+
+
+def form_of(word: str) -> Form:
+    """The form that a word names; `facts` when it is empty.
+
+    Raises:
+      UserError: there is no such form.
+    """
+    if word not in ("", *FORMS):
+        raise UserError(f"There is no form {word!r} of a text.", f"Forms: {', '.join(FORMS)}.")
+    return cast(Form, word or "facts")
 
 
 def _measured(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import ssl
 from typing import Annotated, Any
 
@@ -36,6 +37,9 @@ def serve(
     app.state.services.gateway  # noqa: B018 - broken rules are told now, not to the first caller
     server = uvicorn.Server(uvicorn.Config(app, **options(config, host, port)))
     typer.echo(f"serving on {_address(config, host, port)}; stop with Ctrl-C", err=True)
+    # uvicorn stops by itself and then sends the signal on: what was asked for is done by then.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
     try:
         server.run()
     except SystemExit:

@@ -10,6 +10,7 @@ import pytest
 
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, writing
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import notification
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import PRM, Site
@@ -85,7 +86,7 @@ def test_notifications_are_pulled_in_order_and_not_given_again_once_acknowledged
     assert confirmed == {"asked": 2, "done": first["ids"]}
     assert caller.post("/api/v1/notifications/acknowledge", json={"ids": first["ids"]}).json()["done"] == []
     given = set(second["ids"])
-    later = notification.now_micros() + 10 * notification.LEASE
+    later = now_micros() + 10 * notification.LEASE
     monkeypatch.setattr(notification, "now_micros", lambda: later)
     again = caller.post("/api/v1/notifications/pull?limit=500").json()
     assert set(again["ids"]) >= given, "what nobody acknowledged is given again"

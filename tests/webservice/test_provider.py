@@ -158,7 +158,7 @@ def test_a_code_that_the_provider_refuses_is_told(house: Site, provider: TestPro
 
 
 def test_a_provider_that_does_not_answer_is_told_without_its_secret(house: Site, provider: TestProvider) -> None:
-    provider.get = lambda _: (500, {})  # type: ignore[method-assign]
+    provider.get = lambda path: (500, {})  # type: ignore[method-assign]
     answer = house.caller().get("/login/provider")
     assert answer.status_code == 503
     assert "cannot be reached" in answer.text

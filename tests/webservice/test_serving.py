@@ -1,0 +1,157 @@
+"""`energycomm serve` in a process of its own, and the commands around it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from energycomm import cli
+from energycomm.client import Client, Refused
+from energycomm.commands.serve import options
+from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.codec import encode_json
+from energycomm.web_settings import WebSettings
+from tests.pipeline.story import day, start
+from tests.webservice.conftest import PRM, configured, told
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a store."""
+    url = told(f"sqlite:///{tmp_path / 'eis.db'}")
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code and output of a command."""
+    code = cli.main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture
+def served(place: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of a running server, and its process."""
+    port = free_port()
+    start_it = "import sys; from energycomm.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", start_it, "serve", "--port", str(port)]
+    environment = os.environ | {"PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    process = subprocess.Popen(command, cwd=place, env=environment, stderr=subprocess.PIPE)
+    address = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            if httpx.get(f"{address}/health", timeout=5).status_code == 200:
+                break
+        except httpx.HTTPError:
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                pytest.fail(f"the server does not come up: {process.communicate()[1].decode()}")
+            time.sleep(0.1)
+    yield address, process
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_a_served_gateway_answers_the_client_and_stops_when_told(
+    served: tuple[str, subprocess.Popen[bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    address, process = served
+    code, token, _ = run(capsys, "token", "create", "anna", "--role", "consultant", "--days", "1")
+    assert code == ExitCode.OK
+    with Client(address, token.strip()) as gateway:
+        (message,) = gateway.messages(state="rejected")
+        assert (message.access_point, message.codes) == (PRM, ("CO-R05",))
+        done = gateway.inject(start("99000000000025", day(0)).messages)
+        assert {one.message.state for one in done.messages} == {"accepted"}
+        code, _, _ = run(capsys, "token", "revoke", "1")
+        with pytest.raises(Refused, match="unknown, expired or revoked"):
+            gateway.me()
+    assert httpx.get(f"{address}/", follow_redirects=False).headers.get("location", "/login").startswith("/login")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    assert token.strip() not in (process.stderr.read().decode() if process.stderr else "")
+
+
+def test_tokens_people_and_the_audit_are_seen_to_on_the_command_line(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, made, told_ = run(
+        capsys, "token", "create", "billing", "--role", "back_office", "--scope", "read", "--label", "nightly"
+    )
+    assert code == ExitCode.OK
+    assert re.fullmatch(r"ec_[\w-]{43}\n", made)
+    assert "not shown again" in told_
+    (listed,) = json.loads(run(capsys, "token", "list", "--json")[1])
+    assert (listed["person"], listed["roles"], listed["scopes"]) == ("billing", ["back_office"], ["read"])
+    assert made.strip() not in json.dumps(listed)
+    (person,) = json.loads(run(capsys, "user", "list", "--json")[1])
+    assert (person["name"], person["tokens"], person["sessions"]) == ("billing", 1, 0)
+    code, _, words = run(capsys, "user", "sign-out", "billing")
+    assert (code, "not signed in" in words) == (ExitCode.USAGE, True)
+    assert run(capsys, "user", "sign-out", "billing", "--revoke")[0] == ExitCode.OK
+    assert json.loads(run(capsys, "token", "list", "--json")[1]) == []
+    code, _, words = run(capsys, "token", "revoke", "1")
+    assert (code, "no token 1 that holds" in words) == (ExitCode.USAGE, True)
+    page = json.loads(run(capsys, "audit", "list", "--json")[1])
+    assert [(one["what"], one["via"]) for one in page["entries"]] == [
+        ("energycomm user sign-out", "command"),
+        ("energycomm token create", "command"),
+    ]
+    assert page["entries"][1]["subject"] == "token 1 of billing: back_office; read"
+    for wrong in (["--action", "guess"], ["--since", "yesterday"], ["--cursor", "x"]):
+        assert run(capsys, "audit", "list", *wrong)[0] == ExitCode.USAGE
+
+
+def test_a_file_is_injected_whole_or_not_at_all(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good = b"[" + b",".join(encode_json(one) for one in start("99000000000025", day(0)).messages) + b"]"
+    (place / "good.json").write_bytes(good)
+    (place / "bad.json").write_bytes(good[:-1] + b',{"kind": "MeterReading", "market": 7}]')
+    code, _, words = run(capsys, "inject", "bad.json")
+    assert code == ExitCode.UNREADABLE
+    assert "message 5: KERNEL_JSON_VALUE at market" in words
+    code, shown, _ = run(capsys, "inject", "good.json", "--by", "anna", "--json")
+    assert code == ExitCode.OK
+    assert {one["message"]["state"] for one in json.loads(shown)["messages"]} == {"accepted"}
+    code, _, words = run(capsys, "inject", "good.json")
+    assert (code, "4 of 4 had been injected before" in words) == (ExitCode.OK, True)
+    (place / "end.json").write_text('{"kind": "EndOfSupply", "market": "FR", "access_point": "4711"}')
+    assert run(capsys, "inject", "end.json")[0] == ExitCode.REJECTED
+    assert run(capsys, "inject", "nowhere.json")[0] == ExitCode.USAGE
+
+
+def test_a_certificate_that_cannot_be_used_is_told_before_anything_is_served(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("no key")
+    web = WebSettings(certificate_file=tmp_path / "key.pem", key_file=tmp_path / "key.pem")
+    with pytest.raises(UserError, match="cannot be used"):
+        options(configured("sqlite:///x.db", web=web), None, None)
+
+
+def test_only_the_proxies_that_are_named_are_believed() -> None:
+    plain = options(configured("sqlite:///x.db"), None, 0)
+    assert (plain["proxy_headers"], plain["port"]) == (False, 0)
+    behind: dict[str, Any] = options(
+        configured("sqlite:///x.db", web=WebSettings(proxies=("10.0.0.7",))), "0.0.0.0", None
+    )
+    assert (behind["proxy_headers"], behind["forwarded_allow_ips"], behind["host"]) == (True, "10.0.0.7", "0.0.0.0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,7 +80,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
       Conflict: the database refused it because of what another worker did meanwhile.
       UserError: the database was lost, is full or stays locked.
     """
-    held = _rehearsed.get(engine)
+    held = _rehearsals().get(engine)
     if held is not None:
         with reporting(engine), held.begin_nested():
             yield held
@@ -95,7 +96,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
     Raises:
       UserError: the database was lost.
     """
-    held = _rehearsed.get(engine)
+    held = _rehearsals().get(engine)
     if held is not None:
         with reporting(engine):
             yield held
@@ -104,22 +105,31 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-_rehearsed: dict[Engine, Connection] = {}
+_own = threading.local()
+
+
+def _rehearsals() -> dict[Engine, Connection]:
+    """The rehearsals of this thread: what another thread reads and writes meanwhile is none of theirs."""
+    found: dict[Engine, Connection] | None = getattr(_own, "rehearsals", None)
+    if found is None:
+        found = _own.rehearsals = {}
+    return found
 
 
 @contextmanager
 def rehearsal(engine: Engine) -> Iterator[None]:
     """Whatever is written within is seen within, and undone at the end: for dry runs.
 
-    One thread at a time; the database stays locked for other writers meanwhile (SQLite), or the access points do
-    (PostgreSQL).
+    Other threads and processes see nothing of it; the database stays locked for other writers meanwhile (SQLite), or
+    the access points do (PostgreSQL).
     """
     with writing(engine) as connection:
-        _rehearsed[engine] = connection
+        rehearsals = _rehearsals()
+        rehearsals[engine] = connection
         try:
             yield
         finally:
-            del _rehearsed[engine]
+            del rehearsals[engine]
             connection.get_transaction().rollback()  # type: ignore[union-attr]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from energycomm.correction import campaign
 from energycomm.correction.cases import stuck_ids
 from energycomm.correction.planning import Preview, difference, plan, preview
 from energycomm.correction.script import LoadedScript, load_script, load_scripts
+from energycomm.eis.database import rehearsal
 from energycomm.errors import UserError
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, reading, start
@@ -85,6 +87,20 @@ def test_a_dry_run_says_what_would_be_freed_and_changes_nothing(database_url: st
     found = tried(desk, script, {"value": "1300"})
     assert (found.selected, len(found.useful), len(found.freed), found.lost) == (3, 3, 3, ())
     assert content(desk) == before
+
+
+def test_another_thread_sees_nothing_of_a_dry_run(database_url: str) -> None:
+    """Else what it writes meanwhile would be undone with it."""
+    desk = spoilt(database_url)
+    seen: list[object] = []
+    with rehearsal(desk.database):
+        with desk.store.transaction() as tx:
+            tx.driver.run("DELETE FROM finding", ())
+        aside = threading.Thread(target=lambda: seen.extend(desk.rows("SELECT count(*) FROM finding")))
+        aside.start()
+        aside.join()
+        assert desk.rows("SELECT count(*) FROM finding") == [(0,)]
+    assert seen == desk.rows("SELECT count(*) FROM finding") != [(0,)]
 
 
 def test_a_correction_that_frees_nothing_is_not_worth_doing(tmp_path: Path, script: LoadedScript) -> None:

@@ -10,6 +10,7 @@ from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.tallies import settle
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.delivery import overdue
@@ -47,6 +48,7 @@ class Housekeeping(Duty):
             self.desk.report.count("energycomm_given_up", value=given_up)
         self._overdue()
         self._gaps()
+        settle(self.desk.store.engine)
         if time.monotonic() >= self._retention_due:
             self._retention()
             self._retention_due = time.monotonic() + RETENTION_EVERY

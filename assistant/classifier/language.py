@@ -20,7 +20,7 @@ from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.record import Record, read_record, write_record
 from assistant.classifier.tokenizer import ANSWER, add_codes, encode
-from assistant.classifier.training import Course, Lesson, train
+from assistant.classifier.training import Course, Lesson, best_of, train
 
 Decoding: TypeAlias = Literal["labels", "grammar"]
 RESERVED = 0.12
@@ -90,7 +90,7 @@ class LanguageModel:
         notes = [note.text(kind) for note in self.notes.values() for kind in note.facts] if self.recipe.told else []
         self._model, self._tokenizer = new_model(self.recipe, [*(e.text(self.form) for e in train), *notes], codes)
         self._answers = answer_form(self.recipe.labels, codes, self.titles)
-        self._learn(train, valid, budget or 1200.0)
+        self._learn(train, valid, budget or 1200.0, self.recipe)
 
     def update(self, train: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
         """Learn more, new codes too, from where the model is; old messages among `train` keep the old codes alive."""
@@ -102,7 +102,8 @@ class LanguageModel:
                 self._model.resize_token_embeddings(len(self._tokenizer), mean_resizing=False)
         new = answer_form(self.recipe.labels, codes, self.titles)
         self._answers = replace(new, names=new.names | self._answers.names)
-        self._learn(train, valid, budget)
+        # A model that reads texts cut short goes on so; one that reads them whole has no use for short ones any more.
+        self._learn(train, valid, budget, replace(self.recipe, short_share=1.0 if self.record.short else 0.0))
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """One prediction for each text."""
@@ -127,7 +128,7 @@ class LanguageModel:
         """The answers as they are written, under the constraint in force."""
         notes = list(told) or [NOTHING] * len(texts)
         prompts = [
-            Prompt(tokens=self._prompt(text, one), names=self._names(text, one))
+            Prompt(tokens=self._prompt(text, one, self._tokens), names=self._names(text, one))
             for text, one in zip(texts, notes, strict=True)
         ]
         return write_answers(self._model, prompts, self._constraint(), pad=self._pad)
@@ -147,8 +148,6 @@ class LanguageModel:
         record = replace(
             self.record,
             recipe=self.recipe,
-            form=self.form,
-            answers=self._answers,
             comments=self.comments.templates if self.comments else self.record.comments,
             calibration=self.calibration,
         )
@@ -167,9 +166,11 @@ class LanguageModel:
         self._model.eval()
         self._constraints = {}
 
-    def _learn(self, examples: Sequence[Example], valid: Sequence[Example], budget: float) -> None:
+    def _learn(self, examples: Sequence[Example], valid: Sequence[Example], budget: float, recipe: Recipe) -> None:
         began = self.course.clock()
-        self.record = replace(self.record, recipe=self.recipe, places=self._places(examples))
+        self.record = replace(
+            self.record, recipe=self.recipe, form=self.form, answers=self._answers, places=self._places(examples)
+        )
         self._constraints = {}
         draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
         known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
@@ -180,7 +181,8 @@ class LanguageModel:
             chance = random.Random(f"notes {self.recipe.seed} {epoch}")  # noqa: S311 - a sample
             return [*(self._lesson(example, chance) for example in examples), *self._cards()]
 
-        def check() -> float:
+        def check(short: bool) -> float:
+            self.record = replace(self.record, short=short)
             return self._exact(checked)
 
         course = replace(self.course, budget=budget * (1 - RESERVED))
@@ -189,10 +191,11 @@ class LanguageModel:
             lessons,
             [self._lesson(example) for example in checked],
             check,
-            self.recipe,
+            recipe,
             course,
             pad=self._pad,
         )
+        self.record = replace(self.record, short=best_of(marks).short)
         sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
         self.calibration = self._calibrated(sample)
         self.record = self.record.after(marks, self.calibration, examples, valid, self.course.clock() - began)
@@ -252,6 +255,10 @@ class LanguageModel:
         ids = encode(self._tokenizer, text)[: most or self.recipe.max_tokens]
         end = [self._tokenizer.convert_tokens_to_ids(ANSWER)] if self.recipe.own else encode(self._tokenizer, "\n")
         return [*opening(self._tokenizer, own=self.recipe.own), *notes, *ids, *end, *encode(self._tokenizer, OPEN)]
+
+    @property
+    def _tokens(self) -> int:
+        return self.recipe.short_tokens if self.record.short else self.recipe.max_tokens
 
     @property
     def _pad(self) -> int:

@@ -32,6 +32,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
       max_tokens: of a text; longer ones are cut at the end.
       short_tokens, short_share: for the first share of the training texts are cut to so many tokens: market, kind and
         facts, which are most of what there is to learn, come first, and short texts are read several times as fast.
+        The best state is kept with the length that it was reached with.
       epochs: passes over the messages at most.
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
@@ -58,8 +59,8 @@ class Recipe(Struct, frozen=True, kw_only=True):
     batch: int = 32
     accumulation: int = 1
     max_tokens: int = 96
-    short_tokens: int = 28
-    short_share: float = 0.7
+    short_tokens: int = 40
+    short_share: float = 0.6
     epochs: int = 100
     patience: int = 5
     evaluations: int = 8

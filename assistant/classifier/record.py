@@ -31,6 +31,7 @@ class Record(Struct, frozen=True, kw_only=True):
       recipe: how it was made; the base model is named there.
       comments: error code -> template of its sentence.
       answers: how it writes its answers, and the closed list of codes.
+      short: texts are cut short when they are read, because its best state was one that learnt from such.
       places: market and kind -> codes that its messages can have.
       calibration: of its probabilities, with its threshold and calibration error.
       data: hash of the data set it was trained on.
@@ -47,6 +48,7 @@ class Record(Struct, frozen=True, kw_only=True):
     recipe: Recipe = Recipe()
     comments: dict[str, str] = {}
     answers: AnswerForm = AnswerForm(form="token", names={})
+    short: bool = False
     places: dict[str, tuple[str, ...]] = {}
     calibration: Calibration = Calibration()
     data: str = ""

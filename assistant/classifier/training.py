@@ -44,6 +44,7 @@ class Mark(Struct, frozen=True, kw_only=True):
       loss: mean on the training messages since the last mark.
       valid_loss: on the validation messages.
       exact: share of validation messages answered exactly right.
+      short: texts were cut short, in learning and here.
     """
 
     step: int
@@ -52,6 +53,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     loss: float
     valid_loss: float
     exact: float
+    short: bool = False
 
 
 class Course(Struct, frozen=True, kw_only=True):
@@ -86,13 +88,14 @@ class _State:
         self.marks: list[Mark] = []
         self.best: dict[str, Any] = {}
         self.worse = 0
+        self.short = False
 
 
 def train(
     model: Any,
     lessons: Callable[[int], Sequence[Lesson]],
     valid: Sequence[Lesson],
-    check: Callable[[], float],
+    check: Callable[[bool], float],
     recipe: Recipe,
     course: Course,
     *,
@@ -104,7 +107,7 @@ def train(
       model: causal language model, LoRA around it or not.
       lessons: epoch -> the messages of that epoch, in no particular order.
       valid: messages to measure the loss on.
-      check: the share of validation messages that the model answers exactly right.
+      check: whether texts are cut short -> the share of validation messages that the model answers exactly right.
       recipe: how.
       course: budget, checkpoints, reports.
       pad: id of the padding token.
@@ -136,8 +139,8 @@ def train(
         share = _share(state, recipe, course, course.clock() - began)
         if share >= 1:
             break
-        if share < recipe.short_share:
-            batch = [Lesson(prompt=lesson.short or lesson.prompt, answer=lesson.answer) for lesson in batch]
+        state.short = share < recipe.short_share
+        batch = _cut(batch) if state.short else batch
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _height(share, recipe.warm_up)
         with accelerator.accumulate(model):
@@ -208,6 +211,10 @@ def mean_loss(model: Any, lessons: Sequence[Lesson], pad: int, batch: int = 32) 
     return total / len(ordered)
 
 
+def _cut(lessons: Sequence[Lesson]) -> list[Lesson]:
+    return [Lesson(prompt=lesson.short or lesson.prompt, answer=lesson.answer) for lesson in lessons]
+
+
 def _batches(lessons: Callable[[int], Sequence[Lesson]], recipe: Recipe, state: _State) -> Iterator[list[Lesson]]:
     """The batches from where the training is; the order follows from seed and epoch alone, so it can be resumed."""
     while state.epoch < recipe.epochs:
@@ -241,7 +248,7 @@ def _height(share: float, warm_up: float) -> float:
 def _evaluate(
     model: Any,
     valid: Sequence[Lesson],
-    check: Callable[[], float],
+    check: Callable[[bool], float],
     pad: int,
     state: _State,
     losses: Sequence[float],
@@ -250,7 +257,7 @@ def _evaluate(
 ) -> None:
     model.eval()
     began = course.clock()
-    valid_loss, exact = mean_loss(model, valid, pad), check()
+    valid_loss, exact = mean_loss(model, _cut(valid) if state.short else valid, pad), check(state.short)
     state.seconds = seconds + course.clock() - began
     mark = Mark(
         step=state.step,
@@ -259,6 +266,7 @@ def _evaluate(
         loss=sum(losses) / len(losses) if losses else math.nan,
         valid_loss=valid_loss,
         exact=exact,
+        short=state.short,
     )
     best = max(state.marks, key=_merit, default=None)
     state.marks.append(mark)
@@ -270,6 +278,11 @@ def _evaluate(
         state.worse += 1
     course.report(mark)
     model.train()
+
+
+def best_of(marks: Sequence[Mark]) -> Mark:
+    """The mark whose state a training ends in."""
+    return max(marks, key=_merit)
 
 
 def _merit(mark: Mark) -> tuple[float, float]:
@@ -287,7 +300,7 @@ def _save(folder: Path | None, model: Any, optimizer: Any, state: _State) -> Non
         "best": state.best,
         "optimizer": optimizer.state_dict(),
         "numbers": [state.step, state.epoch, state.place, state.examples, state.seconds, state.worse],
-        "marks": [[m.step, m.seconds, m.examples, m.loss, m.valid_loss, m.exact] for m in state.marks],
+        "marks": [[m.step, m.seconds, m.examples, m.loss, m.valid_loss, m.exact, m.short] for m in state.marks],
     }
     folder.mkdir(parents=True, exist_ok=True)
     new = folder / (CHECKPOINT + ".new")
@@ -305,6 +318,6 @@ def _restore(path: Path, model: Any, optimizer: Any, state: _State) -> None:
     model.load_state_dict(content["model"], strict=False)
     optimizer.load_state_dict(content["optimizer"])
     state.step, state.epoch, state.place, state.examples, state.seconds, state.worse = content["numbers"]
-    names = ("step", "seconds", "examples", "loss", "valid_loss", "exact")
+    names = ("step", "seconds", "examples", "loss", "valid_loss", "exact", "short")
     state.marks = [Mark(**dict(zip(names, row, strict=True))) for row in content["marks"]]
     state.best = content["best"]

@@ -125,8 +125,10 @@ def write_model_folder(model: LanguageModel, folder: Path) -> None:
 
 def _tell(model: LanguageModel, folder: Path, json: bool) -> None:
     """The end of a training."""
+    from assistant.classifier.training import best_of
+
     record = model.record
-    best = max(record.marks, key=lambda mark: (mark.exact, -mark.valid_loss))
+    best = best_of(record.marks)
     told = {
         "folder": str(folder),
         "version": record.version,

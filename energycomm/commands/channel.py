@@ -17,8 +17,7 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.markets import installed_adapters, service_names
 from energycomm.pipeline.records import report_gaps
-from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
-from energycomm.transport.seen import Seen, Unseen
+from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, TechnicalError, Unseen
 from energycomm.transport.settings import AnyChannel
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from energycomm.config import Config
 from energycomm.errors import UserError
 from energycomm.pipeline.delivery import Takes
 from energycomm.pipeline.markets import installed_adapters, service_names
+from energycomm.transport.channel import Seen
 from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
-from energycomm.transport.seen import Seen
 from energycomm.transport.settings import ChannelSetting
 
 

@@ -35,7 +35,7 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
 from energycomm.pipeline.targets import open_target
-from energycomm.transport.seen import Unseen
+from energycomm.transport.channel import Unseen
 
 log = structlog.get_logger()
 

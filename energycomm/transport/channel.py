@@ -208,3 +208,31 @@ class Sending(Channel, Protocol):
         Sending the same reference with the same bytes again is safe wherever the other side lets us tell.
         """
         ...
+
+
+class Seen(Protocol):
+    """Remembers which files of a server we have; `energycomm.eis.seen_files.SeenFiles` does."""
+
+    def seen(self, channel: str, key: str) -> bool:
+        """Whether the channel's file was marked."""
+        ...
+
+    def mark(self, channel: str, key: str) -> None:
+        """Remember the channel's file, for good."""
+        ...
+
+
+class Unseen:
+    """For a channel that is only tried: no file is known, and none can be marked."""
+
+    def seen(self, channel: str, key: str) -> bool:
+        """Never."""
+        return False
+
+    def mark(self, channel: str, key: str) -> None:
+        """Nothing may be marked.
+
+        Raises:
+          RuntimeError: always: whoever takes files in needs the store's memory.
+        """
+        raise RuntimeError(f"a file of {channel} was taken in without the store's memory")

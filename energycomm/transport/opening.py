@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from energycomm.transport.breaker import CircuitBreaker
-from energycomm.transport.channel import Incoming, Sending
+from energycomm.transport.channel import Incoming, Seen, Sending
 from energycomm.transport.credentials import Secret
 from energycomm.transport.folders import FolderIn, FolderOut
 from energycomm.transport.guard import Guard, GuardedIn, GuardedOut, Pace
@@ -17,7 +17,6 @@ from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
 from energycomm.transport.push import PushIn
 from energycomm.transport.retry import Clock, RetryPolicy, SystemClock
-from energycomm.transport.seen import Seen
 from energycomm.transport.settings import (
     ChannelSetting,
     FolderSetting,

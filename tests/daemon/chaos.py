@@ -32,27 +32,16 @@ from pathlib import Path
 from typing import Any
 
 from energycomm import logs
-from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.comparison import canonical, differences
 from energycomm.eis.database import opened, reading
-from energycomm.eis.store import Store
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import Gateway
 from energycomm.simulation.faults import FaultRates, parse_faults
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
+from tests.daemon import chaos_judgement as judgement
 from tests.daemon.chaos_markets import MARKETS, Envelope, Markets
-from tests.daemon.chaos_requests import (
-    BackOffice,
-    Fate,
-    asks,
-    fates,
-    hand_in_quietly,
-    mistakes,
-    one_answer_each,
-)
+from tests.daemon.chaos_requests import BackOffice, asks, fates, mistakes, one_answer_each
 from tests.postgres import DURABLE, PostgresServer, running
 from tests.servers.sftp import PASSWORD, SftpTestServer, sftp_server
 
@@ -348,73 +337,27 @@ class Chaos:
         return left + [f"not stored: {one.name}" for digest, one in self.markets.sent.items() if digest not in stored]
 
     def _judge(self) -> None:
-        outcome, markets = self.outcome, self.markets
-        found_at_once = one_answer_each(self.url, markets.registers, self.folder / "at_once")
-        at_once, outcome.differences, outcome.requests_ended_by_later_documents = found_at_once
-        quiet, ends = self._in_peace(at_once)
-        outcome.differences += mistakes(fates(self.url), ends, markets.registers)
-        outcome.differences += self.office.refused
-        outcome.requests = {market: len(register.received) for market, register in markets.registers.items()}
-        outcome.requests_refused_by_markets = sum(
-            decision == "refused" for register in markets.registers.values() for decision in register.decided.values()
+        """Hold what there is against what a quiet store has, and count."""
+        outcome, markets, office = self.outcome, self.markets, self.office
+        given = judgement.Given(self.folder, [path for _, path in self.envelopes], self.asks, markets)
+        at_once, outcome.differences, outcome.requests_ended_by_later_documents = one_answer_each(
+            self.url, markets.registers, self.folder / "at_once"
         )
-        outcome.requests_received_again = sum(
-            times - 1 for register in markets.registers.values() for times in register.times.values()
-        )
-        outcome.requests_handed_in_again, outcome.pushed_again = self.office.repeated, markets.pushed_again
-        outcome.documents_of_answers = len(markets.sent) - len(self._simulated()) + len(at_once)
+        quiet, ends = judgement.in_peace(given, at_once)
+        outcome.differences += mistakes(fates(self.url), ends, markets.registers) + office.refused
+        found = judgement.compare(self.url, quiet, self.told)
+        outcome.differences += found.differences
+        outcome.told, outcome.told_twice_or_more = found.told, found.told_twice_or_more
+        outcome.ch_messages, outcome.kernel_messages = found.ch_messages, found.kernel_messages
+        registers = markets.registers
+        outcome.requests = {market: len(register.received) for market, register in registers.items()}
+        decisions = [decision for register in registers.values() for decision in register.decided.values()]
+        outcome.requests_refused_by_markets = decisions.count("refused")
+        times = [number for register in registers.values() for number in register.times.values()]
+        outcome.requests_received_again = sum(times) - len(times)
+        outcome.requests_handed_in_again, outcome.pushed_again = office.repeated, markets.pushed_again
+        outcome.documents_of_answers = len(given.later()) + len(at_once)
         outcome.done.update({f"calls of services, {what}": n for what, n in markets.trouble.happened.items() if what})
-        with opened(self.url) as engine, reading(engine) as connection:
-            found = canonical(engine)
-            driver = driver_of(connection)
-            rows = driver.rows("SELECT id, attempts FROM outbox WHERE state = 'sent'")
-            outcome.ch_messages = driver.rows("SELECT count(*) FROM ch_message")[0][0]
-            outcome.kernel_messages = driver.rows("SELECT count(*) FROM kernel_message")[0][0]
-            twice = "SELECT sha256 FROM envelope WHERE duplicate_of IS NULL GROUP BY sha256 HAVING count(*) > 1"
-            outcome.differences += [f"twice: {row[0].hex()}" for row in driver.rows(twice)]
-            outcome.differences += _untold(engine, quiet["notifications"])
-        # Those of the store in peace are pending, ours are sent.
-        outcome.differences += differences(quiet | {"notifications": []}, found | {"notifications": []})
-        files = {path.name for path in self.told.iterdir()}
-        wanted = {f"energycomm-{row[0]}.json" for row in rows}
-        outcome.differences += [f"not told: {name}" for name in sorted(wanted - files)]
-        outcome.told = len(wanted)
-        outcome.told_twice_or_more = sum(1 for row in rows if row[1] > 1)
-
-    def _simulated(self) -> set[bytes]:
-        return {Envelope(path.name, path.read_bytes()).sha256 for _, path in self.envelopes}
-
-    def _in_peace(self, at_once: list[Path]) -> tuple[dict[str, Any], dict[str, Fate]]:
-        """The meaning of a store that is given the same and left alone, and the ends of its requests."""
-        folder = self.folder / "later"
-        folder.mkdir()
-        simulated = self._simulated()
-        for number, (digest, envelope) in enumerate(self.markets.sent.items()):
-            if digest not in simulated:
-                place = folder / str(number)
-                place.mkdir()
-                (place / envelope.name).write_bytes(envelope.content)
-        url = f"sqlite:///{self.folder}/peace.db"
-        config = Config.model_validate({"database": url})
-        with opened(url) as engine:
-            migrations.upgrade(engine)
-            hand_in_quietly(config, Store(engine), self.asks)
-            inbound = Gateway(config, Store(engine)).inbound
-            inbound.take(inbound.in_order([path for _, path in self.envelopes]), "folder")
-            inbound.take([*at_once, *sorted(folder.glob("*/*"))], "folder")
-            return canonical(engine), fates(url)
-
-
-def _untold(engine: Any, wanted: list[str]) -> list[str]:
-    """What a store in peace tells, and this one did not."""
-    with reading(engine) as connection:
-        rows = driver_of(connection).rows(
-            "SELECT c.identity, k.position, k.version, o.event FROM outbox o JOIN kernel_message k "
-            "ON k.id = o.message_id JOIN ch_message c ON c.id = k.ch_message_id WHERE o.state = 'sent'"
-        )
-    told = {f"{row[0].hex()}/{row[1]}{'' if row[2] == 1 else f'/{row[2]}'} {row[3]}" for row in rows}
-    about_arrivals = (line for line in wanted if not line.startswith("injected/"))
-    return [f"nobody was told: {line}" for line in about_arrivals if line not in told]
 
 
 def _environment() -> dict[str, str]:

@@ -155,8 +155,12 @@ def fates(url: str) -> dict[str, Fate]:
     return {row[0]: Fate(*row[1:]) for row in rows}
 
 
-def mistakes(found: dict[str, Fate], quiet: dict[str, Fate], registers: dict[str, Register]) -> Iterator[str]:
+def mistakes(found: dict[str, Fate], quiet: dict[str, Fate], registers: dict[str, Register]) -> list[str]:
     """Where requests were lost, sent with other bytes, or ended otherwise than their market said."""
+    return list(_mistakes(found, quiet, registers))
+
+
+def _mistakes(found: dict[str, Fate], quiet: dict[str, Fate], registers: dict[str, Register]) -> Iterator[str]:
     for market, register in registers.items():
         unknown = register.kinds.keys() - register.received.keys()
         yield from (f"{market} never had request {reference}" for reference in sorted(unknown))

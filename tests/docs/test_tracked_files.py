@@ -19,7 +19,6 @@ EXCEPTIONS: dict[str, str] = {
     "assistant/evaluation/intervals.py": "one formula",
     "assistant/rationale/port.py": "one port, which methods and answers share",
     "energycomm/commands/daemon.py": "one command",
-    "energycomm/daemon/channels.py": "one choice",
     "energycomm/eis/tables.py": "the tables are read together, as one list",
     "energycomm/engine/expressions.py": "the grammar of conditions: every kind of node beside the others",
     "energycomm/engine/problems.py": "one value and one exception that all of the engine imports",

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 import typer
 
+from assistant.classifier import ablation, dataset_commands, learning_commands, training_commands
 from assistant.classifier import commands as classifying
-from assistant.classifier import dataset_commands, learning_commands, training_commands
 from assistant.commands import asking, indexing
 
 app = typer.Typer(
@@ -42,4 +42,5 @@ if find_spec("assistant.evaluation.commands") is not None:
     from assistant.evaluation.commands import app as evaluation
 
     evaluation.command()(classifying.classifier)
+    evaluation.command()(ablation.ablation)
     app.add_typer(evaluation, name="evaluate")

@@ -1,0 +1,102 @@
+"""What a caller may take, what happens when everybody comes at once, and how a cut-off try is taken up."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.testclient import TestClient
+
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.kernel.codec import encode_json
+from energycomm.kernel.instants import now_micros
+from energycomm.webservice import idempotency
+from energycomm.webservice.limits import MOST_CALLERS, RateLimit
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.roles import Role
+from tests.pipeline.story import day, start
+from tests.webservice.conftest import Site, ready
+
+
+def test_who_asks_too_often_is_told_how_long_to_wait_and_others_are_not_held_up(small_site: Site) -> None:
+    caller, other = small_site.caller(Role.OPERATOR), small_site.caller(Role.OPERATOR, person="otto")
+    answers = [caller.get("/api/v1/me") for _ in range(6)]
+    assert [one.status_code for one in answers] == [200] * 5 + [429]
+    assert answers[-1].json()["code"] == "API_RATE"
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 13
+    assert other.get("/api/v1/me").status_code == 200
+
+
+def test_who_guesses_tokens_is_stopped_before_the_store_is_asked(small_site: Site) -> None:
+    guesser = small_site.caller()
+    guesser.headers["Authorization"] = "Bearer ec_guess"
+    assert [guesser.get("/api/v1/me").status_code for _ in range(4)] == [401, 401, 401, 429]
+
+
+def test_an_allowance_fills_evenly_and_never_beyond_a_minute() -> None:
+    now = [0.0]
+    limit = RateLimit(60, lambda: now[0])
+    assert all(limit.spend("a").granted for _ in range(60))
+    refused = limit.spend("a")
+    assert (refused.granted, refused.wait) == (False, 1.0)
+    now[0] += 1.0
+    assert limit.spend("a").granted
+    assert not limit.spend("a").granted
+    now[0] += 3600
+    assert limit.spend("a").left == 59
+    assert limit.look("b").left == 60
+
+
+def test_callers_that_were_not_seen_for_long_are_forgotten_and_memory_is_bounded() -> None:
+    limit = RateLimit(1)
+    limit.spend("first")
+    for number in range(MOST_CALLERS + 10):
+        limit.spend(str(number))
+    assert len(limit._buckets) == MOST_CALLERS
+    assert limit.spend("first").granted
+
+
+def test_many_programs_that_inject_at_once_do_not_harm_one_another(database_url: str) -> None:
+    """Different access points, the same access point, and the same messages under one key."""
+    site = Site(ready(database_url))
+    try:
+        caller = site.caller(Role.CONSULTANT)
+        assert caller.post("/api/v1/injections", json=[]).status_code == 422, "the rules are read"
+
+        def send(number: int) -> int:
+            prm = str(99000000000017 + 1000 * (number % 6))
+            content = b"[" + b",".join(encode_json(one) for one in start(prm, day(number)).messages) + b"]"
+            headers = {"Idempotency-Key": f"point-{number % 12}"}
+            return _own(site, caller).post("/api/v1/injections", content=content, headers=headers).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            statuses = list(pool.map(send, [*range(12), *range(12)]))
+        assert set(statuses) <= {201, 409}
+        assert statuses.count(201) >= 12
+        with reading(site.store.engine) as connection:
+            rows = driver_of(connection).rows("SELECT kind, count(*) FROM kernel_message GROUP BY kind")
+        assert {row[1] for row in rows} == {12}, "each message once"
+    finally:
+        site.close()
+
+
+def _own(site: Site, caller: TestClient) -> TestClient:
+    client = TestClient(site.app, base_url="http://gateway.test", raise_server_exceptions=False)
+    client.headers["Authorization"] = caller.headers["Authorization"]
+    return client
+
+
+def test_a_try_that_was_cut_off_may_be_taken_up_later_but_not_meanwhile(
+    small_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process died between the change and its answer: the claim is left behind."""
+    key, content = b"k" * 32, b"c" * 32
+    assert idempotency._claim(small_site.store, key, content) is None
+    with pytest.raises(Problem, match="under way"):
+        idempotency._claim(small_site.store, key, content)
+    later = now_micros() + 2 * idempotency.STALE
+    monkeypatch.setattr(idempotency, "now_micros", lambda: later)
+    assert idempotency._claim(small_site.store, key, content) is None
+    with pytest.raises(Problem, match="under way"):
+        idempotency._claim(small_site.store, key, content)

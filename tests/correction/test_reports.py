@@ -25,6 +25,7 @@ from energycomm.correction.spreadsheet import write_workbook
 from energycomm.correction.webpage import webpage
 from energycomm.errors import ExitCode
 from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.kernel.messages import AccessPointData
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start, transaction
 
@@ -160,3 +161,22 @@ def test_every_form_of_the_command_has_the_same_columns(
     assert cli.main(["correct", "analyse", "--format", "xlsx"]) == ExitCode.USAGE
     assert cli.main(["correct", "analyse", "--only", "nothing"]) == ExitCode.USAGE
     assert cli.main(["correct", "analyse", "--format", "html", "--out", "no/such/folder.html"]) == ExitCode.USAGE
+
+
+def test_a_value_is_suggested_where_nearly_all_accepted_messages_agree(tmp_path: Path) -> None:
+    """A segment that the market does not have; a reference of another message is never suggested."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    for number in range(3):
+        desk.deliver([start(point(number), day(0))])
+        (data,) = [one for one in start(point(number), day(9)).messages if isinstance(one, AccessPointData)]
+        wrong = {"segment": "C9", "market_reason": "MDPRM", "reason": "master-data-change"}
+        desk.deliver([hostile(structs.replace(data, **wrong))])
+        desk.deliver(
+            [hostile(structs.replace(reading(point(number), day(31), 1).messages[0], contract_reference="A-1"))]
+        )
+    found = proposals(desk)
+    (first, *_) = [one for one in found if one.group == "FR-P05"]
+    assert (first.script, first.words) == ("set-field", "frees 3 of 3")
+    assert first.parameters == {"code": "FR-P05", "field": "segment", "value": "C5", "only_if": "C9"}
+    assert "--set field=segment --set value=C5" in first.command
+    assert [one.script for one in found if one.group == "FR-C02"] == [None]

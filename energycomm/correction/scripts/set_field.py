@@ -8,7 +8,7 @@ market should be asked to send the messages again all the same.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,14 @@ from energycomm.correction.cases import APPLIED, Case
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.messages import KernelMessage
+
+NEVER_SUGGESTED = frozenset(
+    ("access_point", "contract_reference", "reference", "correlation", "request_reference", "sender", "receiver")
+)
+"""Fields that say which message this is and whose: no value of another message is right for them."""
+
+NEARLY_ALL = 0.8
+"""Share of the accepted messages that must agree on a value before it is suggested."""
 
 SCRIPT = Script(
     title="Set or remove one field",
@@ -54,22 +62,26 @@ def _readings(value: str) -> tuple[object, ...]:
 
 
 def suggest(cases: Sequence[Case]) -> list[dict[str, str]]:
-    """For the field that most findings name: the value that most accepted messages have there, and none at all."""
+    """For the field that most findings name: the value that nearly all accepted messages have, and none at all."""
     refused: Counter[tuple[str, str, str]] = Counter()
     for case in cases:
         for one in case.findings:
-            if one.severity == "error" and one.value and one.field in type(case.message).__struct_fields__:
+            own = one.field in type(case.message).__struct_fields__ and one.field not in NEVER_SUGGESTED
+            if own and one.severity == "error" and getattr(case.message, one.field) is not None:
                 refused[one.code, one.field, str(getattr(case.message, one.field))] += 1
     found = []
     for (code, field, value), _ in refused.most_common(1):
-        known = Counter(
-            str(there)
-            for case in cases
-            for one in case.around
-            if one.state in APPLIED
-            and one.kind == case.kind
-            and (there := getattr(one.message, field, None)) is not None
-        )
-        usual = [there for there, _ in known.most_common(2) if there != value][:1]
-        found = [{"code": code, "field": field, "value": new, "only_if": value} for new in (*usual, "")]
+        known = Counter(_accepted_values(cases, field))
+        usual = [there for there, number in known.most_common(1) if number >= NEARLY_ALL * known.total()]
+        found = [{"code": code, "field": field, "value": new, "only_if": value} for new in (*usual, "") if new != value]
     return found
+
+
+def _accepted_values(cases: Sequence[Case], field: str) -> Iterator[str]:
+    """What the accepted messages of the same kind around each of the cases have in a field."""
+    for case in cases:
+        for one in case.around:
+            if one.state in APPLIED and one.kind == case.kind:
+                value = getattr(one.message, field, None)
+                if value is not None:
+                    yield str(value)

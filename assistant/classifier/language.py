@@ -25,10 +25,10 @@ from assistant.classifier.training import Course, Lesson, best_of, train
 Decoding: TypeAlias = Literal["labels", "grammar"]
 RESERVED = 0.12
 """Share of the budget that calibration may take."""
-CHECKED = 256
-"""Validation messages that are answered at each evaluation of a training."""
 CALIBRATED = 1500
-"""Validation messages that the calibration is learnt from."""
+"""Validation messages that the calibration is learnt from, at most; fewer where the time is over before."""
+
+SOME = 64
 
 
 class LanguageModel:
@@ -174,7 +174,7 @@ class LanguageModel:
         self._constraints = {}
         draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
         known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
-        checked = draw.sample(known, min(len(known), CHECKED))
+        checked = draw.sample(known, min(len(known), recipe.checked))
         self.calibration = Calibration()
 
         def lessons(epoch: int) -> list[Lesson]:
@@ -197,13 +197,21 @@ class LanguageModel:
         )
         self.record = replace(self.record, short=best_of(marks).short)
         sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
-        self.calibration = self._calibrated(sample)
+        self.calibration = self._calibrated(sample, began + budget)
         self.record = self.record.after(marks, self.calibration, examples, valid, self.course.clock() - began)
 
-    def _calibrated(self, examples: Sequence[Example]) -> Calibration:
-        written = self.write([example.text(self.form) for example in examples]) if examples else []
-        right = [self.read(answer) == example.codes for answer, example in zip(written, examples, strict=True)]
-        return calibrate([answer.probability for answer in written], right)
+    def _calibrated(self, examples: Sequence[Example], until: float) -> Calibration:
+        """The calibration on as many examples as can be answered in time, some always."""
+        said: list[float] = []
+        right: list[bool] = []
+        for at in range(0, len(examples), SOME):
+            if at and self.course.clock() > until:
+                break
+            part = examples[at : at + SOME]
+            for answer, example in zip(self.write([one.text(self.form) for one in part]), part, strict=True):
+                said.append(answer.probability)
+                right.append(self.read(answer) == example.codes)
+        return calibrate(said, right)
 
     def _exact(self, examples: Sequence[Example]) -> float:
         written = self.write([example.text(self.form) for example in examples]) if examples else []

@@ -37,6 +37,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
       cards: every rule is learnt as a short message of nothing but the facts that break it, beside the real ones.
+      checked: validation messages that are answered at each evaluation.
       told: share of messages whose prompt tells rules by slot: that is how a model learns to use a rule's sentence.
       seed: of weights, order and dropout.
       threads: of PyTorch; 0 leaves them as they are.
@@ -64,6 +65,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     epochs: int = 100
     patience: int = 5
     evaluations: int = 8
+    checked: int = 256
     cards: bool = True
     told: float = 0.0
     seed: int = 0

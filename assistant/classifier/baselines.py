@@ -28,6 +28,8 @@ _ROUNDS, _LEAVES = 40, 8
 _CHUNK = 256
 _CALIBRATED = 500
 """Texts that embeddings are calibrated on."""
+HALF = 0.5
+"""An answer that is likelier wrong than right is not given."""
 ROOM = 1e-4
 """No code is surer than this, so that a product of many does not lose its meaning."""
 
@@ -177,7 +179,7 @@ class PerCode:
                 Prediction(
                     codes=tuple(sorted(own)),
                     probability=probability,
-                    abstained=not known or probability < self.calibration.threshold,
+                    abstained=not known or probability < max(self.calibration.threshold, HALF),
                     model=f"{self.name} {self.version}".strip(),
                 )
             )

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.classifier.baselines import read_model, write_model
+from assistant.classifier.baselines import HALF, read_model, write_model
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.port import Example, Form, Prediction
 from assistant.extras import need
@@ -109,7 +109,7 @@ class Encoder:
                     found[number] = Prediction(
                         codes=tuple(code for code, chance in zip(self._codes, row, strict=True) if chance > 0.5),
                         probability=probability,
-                        abstained=probability < self.calibration.threshold,
+                        abstained=probability < max(self.calibration.threshold, HALF),
                         model=f"{self.name} {self.version}".strip(),
                     )
         return found

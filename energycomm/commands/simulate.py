@@ -43,8 +43,8 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="KIND=RATE",
-            help="What goes wrong and how often: wrong-order, duplicate-file; in France lost-message, grid-operator, "
-            "product, or an error code such as FR-R03 as well.",
+            help="What goes wrong and how often: wrong-order, lost-message, duplicate-file, grid-operator, product, or "
+            "a single mistake by its error code, such as FR-R03 or NL-P05.",
         ),
     ] = None,
     encrypt: Annotated[

@@ -1,18 +1,18 @@
 """Plays lives in a market that publishes plain documents: who says what on which day, in which file, and its truth.
 
-A market gives a `Writer`: what an event and a reading are in its words, and how a document is written. Wrong order and
-duplicates are the same everywhere and are played here: the document that begins a supply comes days after the ones that
-build on it, and a file comes again, as it was or written anew. None of it may change what becomes of a message.
+A market gives a `Writer`: what an event and a reading are in its words, how a document is written, and which mistakes
+are made. Faults befall lives (`staging`); duplicates befall files: one comes again, as it was or written anew, which
+may not change what becomes of a message.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 from energycomm.simulation.almanac import Almanac
 from energycomm.simulation.consumption import Shape
@@ -20,39 +20,17 @@ from energycomm.simulation.expectation import Truth, TruthFile
 from energycomm.simulation.faults import FaultDraw
 from energycomm.simulation.lives import Life, Situation, Step, plan_life
 from energycomm.simulation.scenario import Scenario
+from energycomm.simulation.staging import Draft, Market, Stage, Told
 
-PLAYABLE: Mapping[str, tuple[str, ...]] = {"wrong-order": ("late-start",), "duplicate-file": ("again",)}
-"""Classes of faults that every such market plays."""
-LATE = 11
-"""Days that a late document comes after its day."""
 MINUTE = 300
 """Minute of the morning at which documents are written."""
-
-
-class Draft(NamedTuple):
-    """One CH message before it is written.
-
-    Attributes:
-      type: of the document it goes into; documents hold drafts of one type and one `group`.
-      body: what the market's writer makes it of.
-      access_point, reference, kinds: as the truth file tells them.
-      group: what else parts documents: a reason in the header.
-      begins: the beginning of a supply, which the wrong order makes late.
-    """
-
-    type: str
-    body: Any
-    access_point: str
-    reference: str
-    kinds: tuple[str, ...]
-    group: str = ""
-    begins: bool = False
 
 
 class Writer(Protocol):
     """How a market says it."""
 
     zone: str
+    market: Market
 
     def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
         """What is published of one event."""
@@ -85,8 +63,12 @@ class Play:
         self._twice = scenario.faults.rate("duplicate-file")
         self._late: dict[int, list[tuple[int, list[Draft]]]] = defaultdict(list)
         shape = Shape(self.almanac, Random(f"weather {scenario.seed}"))  # noqa: S311
-        draw = FaultDraw(scenario.faults, {"wrong-order": PLAYABLE["wrong-order"]}, scenario.seed)
+        classes = {name: rows for name, rows in writer.market.playable().items() if name != "duplicate-file"}
+        draw = FaultDraw(scenario.faults, classes, scenario.seed)
         self.lives = [plan_life(scenario, n, shape, draw.draw()) for n in range(scenario.access_points)]
+        self._stages = {
+            life.number: Stage(life, writer.market, self._read_days(life)) for life in self.lives if life.fault
+        }
         self._steps: dict[int, list[tuple[Life, Step]]] = defaultdict(list)
         for life in self.lives:
             for step in life.steps:
@@ -98,30 +80,44 @@ class Play:
             self._send(day, [], late=True)
             drafts: list[Draft] = []
             for life, step in self._steps.get(day, ()):
-                told = list(self.writer.event(life, step, self.almanac))
-                if life.fault is not None:
-                    kept = [draft for draft in told if draft.begins]
-                    told = [draft for draft in told if not draft.begins]
-                    if kept:
-                        self._late[day + LATE].append((day, kept))
-                drafts += told
+                told = self.writer.event(life, step, self.almanac)
+                stage = self._stages.get(life.number)
+                drafts += told if stage is None else self._staged(day, stage.event(step, told))
             for life in self.lives:
                 situation = life.situation(day)
-                if situation is None or situation.supply.start >= day:
+                if situation is None or not self._reads(life, day):
                     continue
-                if life.daily or self.almanac.civil(day).day == life.reading_day:
-                    drafts += self.writer.reading(life, situation, day, self.almanac)
+                told = self.writer.reading(life, situation, day, self.almanac)
+                stage = self._stages.get(life.number)
+                drafts += told if stage is None else self._staged(day, stage.reading(day, told))
             self._send(day, drafts)
         for day in sorted(self._late):
             self._send(day, [], late=True)
         return self.count
 
+    def _reads(self, life: Life, day: int) -> bool:
+        """Whether the meter is read at the start of a day: not on the first of a supply, which has its own reading."""
+        situation = life.situation(day)
+        if situation is None or situation.supply.start >= day:
+            return False
+        return life.daily or self.almanac.civil(day).day == life.reading_day
+
+    def _read_days(self, life: Life) -> list[int]:
+        return [day for day in range(self.scenario.days) if self._reads(life, day)]
+
+    def _staged(self, day: int, told: Told) -> list[Draft]:
+        kept, late = told
+        for one in late:
+            self._late[day + one.days].append((day + one.written, [one.draft]))
+        return kept
+
     def _send(self, day: int, drafts: list[Draft], *, late: bool = False) -> None:
         batches = self._late.pop(day, []) if late else [(day, drafts)]
         for written, batch in batches:
-            parts: dict[tuple[str, str], list[Draft]] = defaultdict(list)
+            parts: dict[tuple[str, ...], list[Draft]] = defaultdict(list)
             for draft in batch:
-                parts[draft.type, draft.group].append(draft)
+                alone = (draft.reference,) if draft.spoil is not None else ()
+                parts[draft.type, draft.group, *alone].append(draft)
             for together in parts.values():
                 for start in range(0, len(together), self.scenario.per_file):
                     self._file(written, day, together[start : start + self.scenario.per_file])
@@ -130,6 +126,10 @@ class Play:
         created = self.almanac.instant(written + 1, MINUTE)
         content = self.writer.document(drafts, created, self.count.envelopes + 1)
         again: bytes | None = None
+        spoil = drafts[0].spoil
+        if spoil is not None:
+            self._put(sent, drafts, spoil(content), None)
+            return
         if self._twice and self._chance.random() < self._twice:
             again = content
             if self._chance.random() < 0.5:  # the same messages in a document that was written anew
@@ -153,7 +153,8 @@ class Play:
                     type=draft.type,
                     access_point=draft.access_point,
                     reference=draft.reference,
-                    kinds=tuple(sorted(draft.kinds)),
+                    outcome=draft.outcome,
+                    kinds=None if draft.kinds is None else tuple(sorted(draft.kinds)),
                     twin=None if twin is None else f"{twin} {position}",
                 )
             )

@@ -131,9 +131,9 @@ def test_a_market_without_a_simulator_and_a_fault_it_does_not_play_are_told(plac
     answer = here("simulate", here.folder / "out", "--market", "xx")
     assert answer.code != 0
     assert "Markets: be, fr, nl" in answer.err
-    answer = here("simulate", here.folder / "out", "--market", "nl", "--fault", "lost-message=0.1")
+    answer = here("simulate", here.folder / "out", "--market", "nl", "--fault", "FR-R03=0.1")
     assert answer.code != 0
-    assert "not played" in answer.err
+    assert "no fault that can be simulated" in answer.err
     answer = here("simulate", here.folder / "out", "--market", "nl", "--flat-file", "1000")
     assert "none in this market" in answer.err
     assert here("simulate", here.folder / "out", "--market", "be", "--access-points", "2", "--months", "2").code == 0

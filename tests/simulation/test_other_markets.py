@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from energycomm.simulation.expectation import read_truth
-from energycomm.simulation.faults import FaultRates
+from energycomm.simulation.faults import CLASSES, FaultRates
 from energycomm.simulation.port import Simulator, load_simulator, simulated_markets
 from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe
@@ -27,8 +27,13 @@ def simulator(market: str) -> Simulator:
     return found
 
 
-def assert_true(folder: Path, shuffle: int | None = None) -> None:
-    database = process(folder, f"sqlite:///{folder / 'eis.db'}", shuffle=shuffle)
+EVERY_FAULT = FaultRates(
+    {"grid-operator": 0.6, "product": 0.06, "lost-message": 0.17, "wrong-order": 0.17, "duplicate-file": 0.1}
+)
+
+
+def assert_true(folder: Path, shuffle: int | None = None, url: str | None = None) -> None:
+    database = process(folder, url or f"sqlite:///{folder / 'eis.db'}", shuffle=shuffle)
     try:
         differences = compare_truth(database, read_truth(folder / "truth.jsonl"))
         assert not differences, describe(differences)
@@ -57,6 +62,29 @@ def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int 
     lines = list(read_truth(tmp_path / "truth.jsonl"))
     assert any(line.twin for line in lines)
     assert_true(tmp_path, shuffle)
+
+
+@each_market
+def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Path) -> None:
+    """Mistakes of each family of rules, broken content, wrong codes, what is lost, late and doubled; neighbours stay
+    as they are."""
+    simulator(market).simulate(Scenario(45, 6, 8, daily_share=0.02, faults=EVERY_FAULT), tmp_path)
+    played = {line.outcome.fault for line in read_truth(tmp_path / "truth.jsonl")}
+    classes = simulator(market).playable()
+    wanted = {name for kind, names in classes.items() if kind in CLASSES for name in names} - {"again"}
+    assert wanted - played == set()
+    assert len(classes["grid-operator"]) >= 12
+    assert_true(tmp_path)
+
+
+@pytest.mark.slow
+@each_market
+@pytest.mark.parametrize("shuffle", [None, 5])
+def test_every_fault_is_judged_alike_on_both_databases_in_any_order(
+    market: str, shuffle: int | None, tmp_path: Path, database_url: str
+) -> None:
+    simulator(market).simulate(Scenario(90, 8, 5, daily_share=0.03, faults=EVERY_FAULT), tmp_path)
+    assert_true(tmp_path, shuffle, database_url)
 
 
 @each_market

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adapters.be_atrias.simulator.answers import BelgianClerk
 from adapters.be_atrias.simulator.lives import BelgianWriter
-from energycomm.simulation.playing import PLAYABLE, Count, play
+from energycomm.simulation.playing import Count, play
 from energycomm.simulation.scenario import Scenario
 
 
@@ -15,14 +15,14 @@ class BelgianSimulator:
     """Satisfies `energycomm.simulation.port.Simulator`."""
 
     market: str = "BE"
-    fault_months: int = 1
+    fault_months: int = 6
     schemes: tuple[str, ...] = ()
     flat_types: tuple[str, ...] = ()
     clerk = BelgianClerk()
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
-        """Wrong order and duplicates."""
-        return PLAYABLE
+        """Class of faults or error code -> the mistakes that are played of it."""
+        return BelgianWriter.market.playable()
 
     def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Count:
         """Play a scenario; there is no encryption of envelopes in Belgium."""

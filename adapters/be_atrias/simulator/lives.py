@@ -8,11 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.be_atrias.mapping import table
+from adapters.be_atrias.simulator.mistakes import MARKET_FAULTS
 from adapters.be_atrias.times import ZONE
 from adapters.be_atrias.writing import write
 from energycomm.simulation.almanac import Almanac
 from energycomm.simulation.lives import Life, Situation, Step
-from energycomm.simulation.playing import Draft
+from energycomm.simulation.staging import Draft
 
 MARKET, SUPPLIER, BALANCE = "5419999000017", "5419999000024", "5419999000048"
 GRID, OTHER, AREA = "5419999000031", "5419999000055", "541449000000990014"
@@ -36,6 +37,7 @@ class BelgianWriter:
     """Satisfies `energycomm.simulation.playing.Writer`."""
 
     zone: str = ZONE
+    market = MARKET_FAULTS
 
     def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
         """A start or a stop of the access, or new master data."""

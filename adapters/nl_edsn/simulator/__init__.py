@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adapters.nl_edsn.simulator.answers import DutchClerk
 from adapters.nl_edsn.simulator.lives import DutchWriter
-from energycomm.simulation.playing import PLAYABLE, Count, play
+from energycomm.simulation.playing import Count, play
 from energycomm.simulation.scenario import Scenario
 
 
@@ -15,14 +15,14 @@ class DutchSimulator:
     """Satisfies `energycomm.simulation.port.Simulator`."""
 
     market: str = "NL"
-    fault_months: int = 1
+    fault_months: int = 6
     schemes: tuple[str, ...] = ()
     flat_types: tuple[str, ...] = ()
     clerk = DutchClerk()
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
-        """Wrong order and duplicates."""
-        return PLAYABLE
+        """Class of faults or error code -> the mistakes that are played of it."""
+        return DutchWriter.market.playable()
 
     def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Count:
         """Play a scenario; there is no encryption of envelopes in the Netherlands."""

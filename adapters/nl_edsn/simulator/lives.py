@@ -18,11 +18,12 @@ from adapters.nl_edsn.simulator.documents import (
     parties,
     with_check_digit,
 )
+from adapters.nl_edsn.simulator.mistakes import MARKET_FAULTS
 from adapters.nl_edsn.times import ZONE
 from energycomm.simulation.almanac import Almanac
 from energycomm.simulation.lives import Life, Situation, Step
 from energycomm.simulation.meters import Band
-from energycomm.simulation.playing import Draft
+from energycomm.simulation.staging import Draft
 
 GAIN, LOSS = "GainResultResponse", "LossResultResponse"
 UPDATE, P4 = "MasterDataUpdateResponse", "P4CollectedDataBatchResultResponse"
@@ -46,6 +47,7 @@ class DutchWriter:
     """Satisfies `energycomm.simulation.playing.Writer`."""
 
     zone: str = ZONE
+    market = MARKET_FAULTS
 
     def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
         """A gain with the data and the reading it begins with, a loss, or a mutation."""

@@ -34,6 +34,7 @@ class Services:
     Attributes:
       store: the EIS; may be used by many threads at once, each with its own transaction.
       requests, failures: allowances of callers.
+      closing: set when the process ends.
 
     Raises:
       UserError: the database cannot be reached or is not of this version.
@@ -50,6 +51,7 @@ class Services:
         self.store = Store(engine)
         self.requests = RateLimit(config.web.requests_per_minute)
         self.failures = RateLimit(config.web.failures_per_minute)
+        self.closing = threading.Event()
         self._lock = threading.Lock()
         self._gateway: Gateway | None = None
         self._provider: Provider | None = None
@@ -115,7 +117,8 @@ class Services:
             yield Store(engine)
 
     def close(self) -> None:
-        """Wait for what is done in the background, and close the connections."""
+        """Let what is done in the background stop at its next step, and close the connections."""
+        self.closing.set()
         if self._background is not None:
             self._background.shutdown(wait=True, cancel_futures=True)
         self.store.engine.dispose()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from energycomm.client import Client, Refused
+from energycomm.client.morning import morning
 from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord
@@ -201,6 +202,19 @@ def test_every_change_is_in_the_audit_with_what_it_was_about(house: Site) -> Non
     assert [(one["what"], one["subject"], one["status"]) for one in page["entries"]] == [
         ("POST /api/v1/corrections/campaigns", "script set-index", 202)
     ]
+
+
+def test_the_morning_round_runs_what_may_run_alone_until_nothing_moves(house: Site, scripts: Path) -> None:
+    """The example of the client: a script of one's own that may run alone, whose parameter has a default."""
+    alone = SCRIPT.replace('title="Set the index",', 'title="Set the index", automatic=True,')
+    (scripts / "set_index.py").write_text(alone.replace('help="the index in kWh"', 'help="the index", default="1300"'))
+    gateway = client(house)
+    told_: list[str] = []
+    (record,) = morning(gateway, pause=0.05, watch=told_.append)
+    assert (record.script, record.state, record.freed) == ("set-index", "done", 1)
+    assert told_ == [f"set-index: campaign {record.id} is done and freed 1"]
+    assert gateway.groups() == []
+    assert morning(gateway, pause=0.05) == []
 
 
 def test_an_access_point_and_the_rules_come_as_the_types_of_the_server(house: Site) -> None:

@@ -25,6 +25,10 @@ router = APIRouter(prefix="/corrections/campaigns", tags=["corrections"], route_
 log = structlog.get_logger()
 
 
+class Closing(Exception):
+    """The process ends: a campaign stops after the access point it is at."""
+
+
 class CampaignDetail(Struct, frozen=True, kw_only=True):
     """A campaign, and what it did message by message."""
 
@@ -159,11 +163,21 @@ def find(shared: Services, number: int) -> CampaignRecord:
 
 def in_background(shared: Services, number: int) -> None:
     """Run what is left of a campaign in a thread. A process that dies meanwhile leaves it `running`: `run` goes on."""
+    with shared.store.transaction() as tx:
+        # At once, so that who looks at it knows a campaign on its way from one that waits for approval.
+        sql = "UPDATE campaign SET state = 'running', finished_at = NULL WHERE id = ? AND state <> 'done'"
+        tx.driver.run(sql, (number,))
+
+    def watch(_done: int, _freed: int) -> None:
+        if shared.closing.is_set():
+            raise Closing
 
     def work() -> None:
         try:
             four_eyes = shared.config.correction.four_eyes
-            campaign.run(shared.store, shared.writer(), number, four_eyes=four_eyes)
+            campaign.run(shared.store, shared.writer(), number, four_eyes=four_eyes, watch=watch)
+        except Closing:
+            log.warning("campaign.interrupted", campaign=number)
         except UserError as error:
             log.error("campaign.stopped", campaign=number, error=error.message)
         except Exception as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-WIDTH = 720
+WIDTH = 780
 """Width of a chart in units of its own; it is scaled to its place."""
 
-_LABEL, _ROW, _BAR, _VALUE = 220, 24, 16, 70
+_LABEL, _ROW, _BAR, _VALUE = 280, 24, 16, 70
 """Room for names, height of a row, thickness of a bar, room for the figure behind it."""
 
-_LONGEST = 34
+_LONGEST = 36
 """Characters of a name that fit before its bar."""
 
 

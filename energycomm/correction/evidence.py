@@ -64,12 +64,10 @@ def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evide
 
 def _missing(case: Case, waits_for: str) -> list[Evidence]:
     """What it waits for is nowhere, or came and was refused."""
-    reference = case.message.contract_reference
     kind = MARKET_WORDS.get(waits_for.split()[0], waits_for.split()[0])
     refused = [one for one in case.around if _is_predecessor(one, kind, case)]
-    words = f"no {waits_for} has arrived" + (f" (contract {reference})" if reference else "")
     if not refused:
-        return [Evidence("missing", words)]
+        return [Evidence("missing", f"no {waits_for} has arrived")]
     return [Evidence("missing", f"{waits_for} has arrived and is not accepted", refused[0].id)]
 
 
@@ -79,10 +77,21 @@ def _is_predecessor(one: Neighbour, kind: str, case: Case) -> bool:
     if kind not in KINDS:  # an original reading or volume
         same = one.kind == case.kind and one.at == case.at and one.message.market_type == case.message.market_type
         return same and one.message.function == "original"
+    if one.kind != kind:
+        return False
+    if kind == "EndOfSupply":  # of the contract that runs, not of the one that waits
+        return _ends_running(one, case)
     reference = case.message.contract_reference
-    return one.kind == kind and (
-        reference is None or kind == "EndOfSupply" or one.message.contract_reference == reference
-    )
+    return reference is None or one.message.contract_reference == reference
+
+
+def _ends_running(one: Neighbour, case: Case) -> bool:
+    starts = [other for other in case.around if other.kind == "StartOfSupply" and other.state in APPLIED]
+    running = [other for other in starts if other.at <= case.at]
+    if not running:
+        return False
+    last = running[-1]
+    return one.at > last.at and one.message.contract_reference in (None, last.message.contract_reference)
 
 
 def _orphan(case: Case) -> list[Evidence]:
@@ -92,8 +101,7 @@ def _orphan(case: Case) -> list[Evidence]:
         return []
     for one in case.around:
         if one.state not in APPLIED and (one.waits_for or "").startswith("StartOfSupply"):
-            contract = one.message.contract_reference or "without reference"
-            return [Evidence("missing", f"contract {contract}, whose start is missing, would cover it", one.id)]
+            return [Evidence("missing", "a contract whose start is missing would cover it", one.id)]
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from energycomm.correction.charts import bars
@@ -26,11 +27,14 @@ dt { font-weight: 600; } dd { margin: 0; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
+th, td.day { white-space: nowrap; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .wide { overflow-x: auto; }
 svg { width: 100%; max-width: 48rem; height: auto; font: 13px system-ui, sans-serif; fill: var(--ink); }
 svg .name { text-anchor: end; } .bar0 { fill: var(--a); } .bar1 { fill: var(--b); }
 """
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -93,4 +97,5 @@ def _table(sheet: Sheet) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, int | float):
         return f'<td class="number">{value}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    text = escape(str(value))
+    return f'<td class="day">{text}</td>' if _DAY.fullmatch(text) else f"<td>{text}</td>"

@@ -104,21 +104,30 @@ class Variations:
             for market, kind in sorted(self.carriers)
             if kind in rule.triggers and rule.judges_market(market) and rule.market in (market, "common")
         ]
-        wanted = {True: failing, False: passing}
         seen: set[tuple[KernelMessage, History]] = set()
-        for attempt in range(ATTEMPTS * (failing + passing) if places else 0):
+        for number, place in enumerate(places):
+            # Every market and kind has its share: what is known of one is not known of the others.
+            left = len(places) - number
+            for made in self._at(rule, place, -(-failing // left), -(-passing // left), seen):
+                fails = rule.error_code in made.stored.codes
+                failing, passing = failing - fails, passing - (not fails)
+                yield made
+
+    def _at(
+        self, rule: Rule, place: tuple[str, str], failing: int, passing: int, seen: set[tuple[KernelMessage, History]]
+    ) -> Iterator[Case]:
+        wanted = {True: failing, False: passing}
+        for _ in range(ATTEMPTS * (failing + passing)):
             if not any(wanted.values()):
                 return
-            market, kind = places[attempt % len(places)]
-            made = self.change(rule, self.rng.choice(self.carriers[market, kind]))
+            made = self.change(rule, self.rng.choice(self.carriers[place]))
             if made is None or (made.message, made.history) in seen:
                 continue
             fails = rule.error_code in made.stored.codes
-            if not wanted[fails]:
-                continue
-            seen.add((made.message, made.history))
-            wanted[fails] -= 1
-            yield made
+            if wanted[fails]:
+                seen.add((made.message, made.history))
+                wanted[fails] -= 1
+                yield made
 
     def change(self, rule: Rule, case: Case) -> Case | None:
         """One message changed where a rule looks, with the Kernel's verdict; None when nothing usable came out."""
@@ -126,7 +135,7 @@ class Variations:
             return None
         message, history = case.message, case.history
         kind = type(message).__name__
-        own = [one for one in rule.examples if type(one.message).__name__ == kind]
+        own = [one for one in rule.examples if _fits(one, message)]
         if own and self.rng.random() < 0.5:
             message, history = overlaid(message, history, self.rng.choice(own))
         steps = self.rng.choice((0, 1, 1, 2)) if message is not case.message else self.rng.choice((1, 1, 2, 3))
@@ -220,6 +229,12 @@ def overlaid(message: KernelMessage, history: History, example: RuleExample) -> 
     facts = example.content.get("history") or {}
     named = [name for name in facts if name in history.__struct_fields__]
     return changed, structs.replace(history, **{name: _moved(getattr(example.history, name), days) for name in named})
+
+
+def _fits(example: RuleExample, message: KernelMessage) -> bool:
+    """Whether a message has the fields that an example states, of whatever kind that is."""
+    fields = [name for name in example.content if name not in ("kind", "history", "errors")]
+    return type(example.message) is type(message) or all(name in message.__struct_fields__ for name in fields)
 
 
 def _moved(value: Any, days: timedelta) -> Any:

@@ -42,6 +42,7 @@ COMMANDS: dict[str, Place] = {
     "outbox": Place("outbox", "app", "What the back office is told."),
     "eis": Place("eis", "app", "The Energy Information Store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
+    "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
         "simulate",
         "simulate",

@@ -25,7 +25,6 @@ EXCEPTIONS: dict[str, str] = {
     "energycomm/engine/validity.py": "one check",
     "energycomm/errors.py": "imported by all parts: whatever else stood here, all would import",
     "energycomm/kernel/family.py": "one table",
-    "energycomm/kernel/instants.py": "one conversion, both ways",
     "energycomm/simulation/scenario.py": "one value",
     "energycomm/webservice/api.py": "one list of subjects",
     "energycomm/webservice/health.py": "one question, asked in two ways",

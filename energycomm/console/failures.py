@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
@@ -11,8 +12,8 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.console import trials
-from energycomm.console.front import STUCK
-from energycomm.console.view import Consultant, Reader, Shared, address, page
+from energycomm.console.front import STUCK, stuck_by_state
+from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
 from energycomm.correction.script import load_scripts
 from energycomm.eis import tables
@@ -56,12 +57,12 @@ def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> 
     with reading(shared.store.engine) as connection:
         everything = combinations(connection)
         if dimension == "code":
-            lines = _by_code(connection, shared.gateway.catalogue)
+            lines = [*_by_code(connection, shared.gateway.catalogue), *_without_code(everything, words_of(request))]
         elif dimension in AT_ONCE:
             lines = _by_column(everything, dimension)
     if dimension not in AT_ONCE:
         job = bench.latest(f"analysis {dimension}") or _analyse(request, shared, dimension, person.name)
-        lines = [_line(dimension, group) for group in job.result or ()]
+        lines = [_line(dimension, group, words_of(request)) for group in job.result or ()]
     return page(
         request,
         "failures.html",
@@ -185,6 +186,17 @@ def _by_code(connection: Connection, catalogue: Any) -> list[Line]:
     ]
 
 
+def _without_code(everything: Iterable[Combination], words: Words) -> list[Line]:
+    """What is stuck and has no code: messages that wait, and those whose rule broke."""
+    found = stuck_by_state(everything)
+    places = {"quarantined": "/quarantine", "engine_error": "/messages?state=engine_error"}
+    return [
+        Line(key=words.state(state), title="", messages=found[state], link=link)
+        for state, link in places.items()
+        if found.get(state)
+    ]
+
+
 def _handed(connection: Connection) -> Counter[str]:
     """Code -> messages in open tickets; a ticket names the codes of its messages."""
     t, m = tables.ticket, tables.ticket_message
@@ -213,11 +225,11 @@ def _browse(dimension: str, key: str) -> str:
     return address("/messages", **{dimension: key, "state": "rejected"})
 
 
-def _line(dimension: str, one: Group) -> Line:
+def _line(dimension: str, one: Group, words: Words) -> Line:
     links = {"access-point": f"/access-points?identifier={one.key}", "rule": f"/rules/{one.key}"}
     return Line(
-        key=one.key,
-        title=", ".join(f"{name} {number}" for name, number in one.classes.items()),
+        key=words.t(one.key) if dimension in ("class", "age") else one.key,
+        title=", ".join(f"{words.t(name)} {number}" for name, number in one.classes.items()),
         messages=one.messages,
         occurrences=one.occurrences,
         oldest=one.oldest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.webservice.roles import Role
-from tests.console.scene import CODE, Visitor, morning
+from tests.console.scene import CODE, Visitor
 from tests.webservice.conftest import Site, configured
 
 made: list[str] = []
@@ -54,13 +55,13 @@ class Entry:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(arrived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """The console with one addition that works and one that does not."""
     made.clear()
     found = [Entry("oracle", oracle), Entry("broken", broken), Entry("absent", lambda _: None)]
     monkeypatch.setattr(additions, "entry_points", lambda group: found if group == additions.GROUP else [])
     url = f"sqlite:///{tmp_path / 'eis.db'}"
-    morning(url)
+    shutil.copy(arrived, tmp_path / "eis.db")
     built = Site(url, configured(url))
     yield built
     built.app.state.workbench.close()

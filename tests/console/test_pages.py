@@ -98,6 +98,26 @@ def test_a_message_is_shown_with_its_verdict_and_the_sentence_of_each_rule(lite:
     assert anna.get("/messages/999999").status_code == 404
 
 
+def test_what_waits_is_among_the_failures_and_has_scripts(lite: Site, anna: Visitor) -> None:
+    """A dry run for the quarantine is about all that the script selects."""
+    assert 'href="/quarantine"' in anna.get("/failures").text
+    page = anna.get("/quarantine").text
+    assert WAITING in page
+    assert "/failures/scripts/create-missing-start" in page
+    trial = anna.send("/failures/scripts/create-missing-start")
+    assert "/trials/" in str(trial.url)
+    until(lambda: "would be freed" in anna.get(trial.url.path).text)
+    assert rows(lite, "SELECT count(*) FROM campaign") == [(0,)]
+
+
+def test_groups_that_have_to_be_analysed_are_analysed_in_the_background(anna: Visitor) -> None:
+    anna.get("/failures?by=class")
+    until(lambda: "Analyse anew" in anna.get("/failures?by=class").text)
+    words = plain(anna.get("/failures?by=class").text)
+    assert "missing message" in words
+    assert "grid operator" in words or "our rules" in words
+
+
 def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None:
     """Supply as a span, readings as dots, what was refused as a mark that leads to its message."""
     page = anna.get(f"/access-points/FR/{ODD}").text

@@ -12,7 +12,7 @@ from energycomm.console import STATIC
 from energycomm.console.terms import ENGLISH, TERMS
 from energycomm.console.view import STATES
 from energycomm.console.words import FRENCH, translate
-from energycomm.correction.analysis import DIMENSIONS
+from energycomm.correction.analysis import AGES, DIMENSIONS
 from energycomm.correction.tickets import STATES as TICKET_STATES
 from energycomm.daemon.survey import Survey
 from energycomm.eis import tables
@@ -90,7 +90,8 @@ def words_of_the_store() -> set[str]:
         "failed",
         "duplicate",
     }
-    found |= {"dno", "missing", "ordering", "product", "error", "warning", "passes", "fails", "common"}
+    found |= {"dno", "missing", "ordering", "product", "error", "warning"}
+    found |= {words for _, words in AGES} | {"older"}
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from collections import Counter
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import structlog
 from msgspec import Struct, field
 from sqlalchemy import Engine
 
@@ -162,6 +164,7 @@ def main() -> int:
     parser.add_argument("--database", help="an empty database; SQLite in the folder by default")
     parser.add_argument("--processed", action="store_true", help="the folder holds a processed simulation already")
     arguments = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     folder: Path = arguments.folder
     url = arguments.database or f"sqlite:///{folder / 'eis.db'}"
     if arguments.processed:

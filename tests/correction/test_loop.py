@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from adapters.fr_enedis.simulator import simulate_market
-from benchmarks.correction import FAULTS as FRENCH
+from benchmarks.correction import FAULTS as FAULTS_OF_ALL
 from benchmarks.correction import is_freeable, processed, run
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.loop import loop
@@ -78,11 +78,23 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     assert (again.steps, again.freed, again.tickets, again.left) == ([], 0, [], len(left))
 
 
+@pytest.mark.parametrize("market", ["nl", "be"])
+def test_the_loop_does_as_the_truth_says_in_the_other_markets(tmp_path: Path, market: str) -> None:
+    """Starts and ends are deduced in each market's own words; what is left is ticketed under the right class."""
+    folder = tmp_path / "sim"
+    engine = processed(market, 50, folder, f"sqlite:///{tmp_path}/eis.db", FAULTS_OF_ALL)
+    score = run(engine, folder)
+    engine.dispose()
+    assert score.freed > 20
+    assert score.stuck > score.freed
+    assert (score.missed, score.wrongly, score.unticketed, score.misclassed) == ([], [], [], {})
+
+
 @pytest.mark.slow
 def test_of_a_hundred_thousand_messages_the_loop_frees_what_the_truth_says(tmp_path: Path) -> None:
     """Faults of all classes; the rest is ticketed under the right class."""
     folder = tmp_path / "sim"
-    engine = processed("fr", 2000, folder, f"sqlite:///{tmp_path}/eis.db", FRENCH)
+    engine = processed("fr", 2000, folder, f"sqlite:///{tmp_path}/eis.db", FAULTS_OF_ALL)
     score = run(engine, folder)
     engine.dispose()
     assert score.messages > 100_000

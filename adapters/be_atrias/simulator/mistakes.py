@@ -49,7 +49,7 @@ def _recipient(content: bytes) -> bytes:
 MISTAKES: tuple[Mistake, ...] = (
     Mistake("BE-P06", "change", _put(phases=2), {POINT: ("BE-P06",)}),
     Mistake("BE-P10", "change", _put(reading_period=7), {POINT: ("BE-P10",)}),
-    Mistake("BE-C01", "change", _put(contract_kind="E99"), {TERMS: ("BE-C01",)}),
+    Mistake("BE-C01", "change", _put(contract_kind="E99"), {TERMS: ("BE-C01",)}, error_class="product"),
     Mistake("BE-C02", "change", _put(subscribed_power=Decimal(0)), {TERMS: ("BE-C02",)}),
     Mistake("BE-U01", "change", _put(category=None), {HOLDER: ("BE-U01",)}, error_class="missing"),
     Mistake("BE-M02", "change", _meter(registers=99), {METER: ("BE-M02",)}),

@@ -35,10 +35,15 @@ from assistant.classifier.port import (
     read_card,
     read_dataset,
 )
-from assistant.classifier.robustness import shuffled, without_history
+from assistant.classifier.robustness import shortened, shuffled, without_history
 from assistant.evaluation.report import Curve, Report, Table
 from energycomm.errors import UserError
 
+SPOILT = (
+    ("fields in another order", shuffled),
+    ("history missing", without_history),
+    ("second half missing", shortened),
+)
 WORST = 15
 """Codes and confusions that are shown."""
 CHEAP = ("majority", "tfidf")
@@ -202,7 +207,7 @@ def _doubts(measured: Sequence[Measured], points: Sequence[Example], comments: C
         rows.append(
             {"model": one.model.name, "texts": "as they are", **scores(sample, one.points[:1000], comments).row()}
         )
-        for name, change in (("fields in another order", shuffled), ("history missing", without_history)):
+        for name, change in SPOILT:
             said = one.model.predict([change(text) for text in texts])
             rows.append({"model": one.model.name, "texts": name, **scores(sample, said, comments).row()})
     measures = ("A_class", "A_error exact", "coverage", "A_error answered")

@@ -42,3 +42,11 @@ def without_history(text: str) -> str:
         if name not in ("history", "before")
     }
     return joined(head, {**kept, "history": [], "before": ["nothing"]})
+
+
+def shortened(text: str, share: float = 0.5) -> str:
+    """The first part of a text, as if its budget were smaller; the head always stays."""
+    head, parts = sections(text)
+    words = text.split()
+    kept = max(len(head), round(len(words) * share))
+    return " ".join(words[:kept]) if parts else text

@@ -16,7 +16,7 @@ from assistant.classifier.dataset import Amounts, Builder
 from assistant.classifier.facts import Reader, atom_name, atoms
 from assistant.classifier.material import Case, cases, pseudonym, stored_messages, stored_verdicts
 from assistant.classifier.port import Card, Example, Prediction, dataset_hash, read_card, read_dataset, write_dataset
-from assistant.classifier.robustness import shuffled, without_history
+from assistant.classifier.robustness import shortened, shuffled, without_history
 from assistant.classifier.serialisation import Serialiser, shape_of
 from assistant.classifier.splits import splitter
 from assistant.classifier.variation import Variations, judging
@@ -243,4 +243,5 @@ def test_texts_are_spoilt_without_losing_their_head() -> None:
     assert other != text
     assert sorted(other.split()) == sorted(text.split())
     assert other.startswith("FR MeterReading R15 | facts ")
+    assert shortened(text) == "FR MeterReading R15 | facts a<previous.b c | fields"
     assert without_history(text) == "FR MeterReading R15 | facts c | fields x=1 y=2 z=3 | history | before nothing"

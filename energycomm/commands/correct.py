@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from energycomm.commands.correct_analyse import analyse
 from energycomm.commands.correct_edit import edit_
 from energycomm.commands.correct_script import app as script_app
+from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.config import load
@@ -208,21 +205,6 @@ def undo(
     config = load()
     with open_store(config) as store:
         _tell(campaign.undo(store, Gateway(config, store).writer, number, user(by)), json=json)
-
-
-def user(by: str | None) -> str:
-    """Who does it: as told, else the user of the system."""
-    return by or getpass.getuser()
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Any]:
-    """A progress bar on standard error, where that is a terminal; gives a function (done, freed)."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("messages", total=total)
-        yield lambda done, freed=0: bar.update(task, completed=done)
 
 
 def print_campaign(record: campaign.CampaignRecord) -> None:

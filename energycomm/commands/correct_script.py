@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import getpass
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
@@ -86,7 +90,9 @@ def run(
         raise UserError("Say why: it is kept with the campaign.", 'Add --why "...".')
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        tried = preview(store, gateway.writer, plan(store.engine, found, parameters, limit=limit, only=only))
+        planned = plan(store.engine, found, parameters, limit=limit, only=only)
+        with progress(len(planned.items), "tried out") as watch:
+            tried = preview(store, gateway.writer, planned, watch=watch)
         if not json:
             _print_preview(found, tried, diffs)
         record = None
@@ -95,7 +101,7 @@ def run(
                 store,
                 found,
                 tried.useful,
-                by=by or getpass.getuser(),
+                by=user(by),
                 why=why,
                 parameters=found.values(parameters),
                 selected=tried.selected,
@@ -103,13 +109,31 @@ def run(
             )
             record = campaign.show(store, number)
             if yes and not propose:
-                record = campaign.run(store, gateway.writer, number, four_eyes=config.correction.four_eyes)
+                with progress(len(tried.useful), "done") as watch:
+                    record = campaign.run(
+                        store, gateway.writer, number, four_eyes=config.correction.four_eyes, watch=watch
+                    )
     if json:
         print_json({"preview": _facts(tried), "campaign": record})
     elif record is not None:
         typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
     elif not yes and tried.useful:
         typer.echo('Nothing is done yet; --yes --why "..." does it.')
+
+
+def user(by: str | None) -> str:
+    """Who does it: as told, else the user of the system."""
+    return by or getpass.getuser()
+
+
+@contextmanager
+def progress(total: int, words: str = "messages") -> Iterator[Any]:
+    """A progress bar on standard error, where that is a terminal; gives a function (done, freed)."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(words, total=total)
+        yield lambda done, freed=0: bar.update(task, completed=done)
 
 
 def _parameters(words: list[str]) -> dict[str, str]:

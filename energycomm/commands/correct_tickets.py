@@ -10,10 +10,12 @@ import typer
 from energycomm.commands.correct_analyse import end_of
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
+from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
 from energycomm.correction.export import export
 from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_store
 
 
@@ -50,18 +52,33 @@ def tickets_(
 
 
 def delegate_(
-    ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Messages.")],
-    to: Annotated[str, typer.Option("--to", help="The colleague.")],
+    ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Messages.")] = None,
+    to: Annotated[str, typer.Option("--to", help="The colleague.")] = "",
+    group: Annotated[
+        str, typer.Option(help=f"Instead: a whole group; what it has in common: {', '.join(DIMENSIONS)}.")
+    ] = "code",
+    only: Annotated[str | None, typer.Option(help="Which group: CO-R05.")] = None,
     note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
 ) -> None:
-    """Give refused messages to a colleague, with a note.
+    """Give refused messages, or a group of them, to a colleague, with a note.
 
-    Example: energycomm correct delegate 17 18 --to ben --note "call the grid operator"
+    Example: energycomm correct delegate --only CO-R05 --to ben --note "call the grid operator"
     """
+    if not to:
+        raise UserError("To whom?", "Name the colleague with --to.")
+    if bool(ids) == (only is not None):
+        raise UserError("Which messages?", "Name their numbers, or a group with --only.")
+    if group not in DIMENSIONS:
+        raise UserError(f"{group!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     with open_store(load()) as store:
-        given = delegate(store, ids, to, by or getpass.getuser(), note)
-    typer.echo(f"{len(given)} of {len(ids)} messages are {to}'s now")
+        if only is not None:
+            found = members(judged_cases(store.engine), group, now_micros())
+            if only not in found:
+                raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
+            ids = [one.case.id for one in found[only]]
+        given = delegate(store, ids or [], to, by or getpass.getuser(), note)
+    typer.echo(f"{len(given)} of {len(ids or [])} messages are {to}'s now")
 
 
 def export_(

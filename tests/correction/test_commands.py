@@ -91,6 +91,17 @@ def test_a_message_is_delegated_with_a_note_and_replayed(desk: Desk, capsys: pyt
     assert found["states"] == {str(number): "rejected"}
 
 
+def test_a_whole_group_is_delegated_by_its_key(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """A message in quarantine goes on waiting; who is to get it, and what, has to be said."""
+    assert cli.main(["correct", "delegate", "--only", "CO-R05", "--to", "ben", "--note", "look"]) == ExitCode.OK
+    assert "1 of 1 messages are ben's now" in capsys.readouterr().out
+    assert desk.rows("SELECT state, count(*) FROM kernel_message GROUP BY state HAVING state = 'delegated'") == [
+        ("delegated", 1)
+    ]
+    for typed in (["--only", "CO-R05"], ["--to", "ben"], ["--only", "XX-1", "--to", "ben"]):
+        assert cli.main(["correct", "delegate", *typed]) == ExitCode.USAGE
+
+
 def test_what_is_unknown_is_told_with_what_there_is(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """No traceback for a user's mistake."""
     for typed in (

@@ -54,15 +54,12 @@ def index(
     )
     loaders = [loader for place in places for loader in open_loaders(place, config, facts, source)]
     embedder = open_embedder(config)
-    names: list[str] = []
-    if config.names_file:
-        names = config.names_file.read_text("utf-8").splitlines()
     report = update(
         config.folder / "index",
         loaders,
         embedder,
         size=ChunkSize(most=config.chunk_tokens, overlap=config.overlap_tokens),
-        names=names,
+        names=config.names_file.read_text("utf-8").splitlines() if config.names_file else (),
         told=lambda words: typer.echo(words, err=True),
     )
     left_out = open_index(config.folder / "index").store.dropped() if dropped else []

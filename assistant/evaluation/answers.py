@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from assistant.chat.assistant import Assistant
 from assistant.chat.generators import Generator
@@ -21,13 +21,24 @@ from assistant.knowledge.embedding import Embedder
 from assistant.rationale.port import Rationale
 from assistant.retrieval.query import Filters, Method
 from assistant.retrieval.search import Search
+from energycomm.errors import UserError
 
 Order = Literal["ranking", "reversed", "best_last"]
 
 MEASURES = (
     "accuracy", "EM recall", "a right citation", "citation precision", "citation recall", "precision given retrieved",
-    "recall given retrieved", "retrieved", "answered", "invented ids", "misquoted",
+    "recall given retrieved", "retrieved", "answered", "EM recall unchecked", "invented ids", "misquoted", "seconds",
 )  # fmt: skip
+
+
+NOTES = (
+    "accuracy: every wanted statement is in the answer, normalised as in ALCE; EM recall: share of statements, "
+    "exact substring as in EquinorQA. Citations are scored against the relevant passages that were shown; an "
+    "empty set scores 0; a right citation: at least one cited passage is relevant (a rule's sentence stands in "
+    "its page, in two languages, and in the list of codes, so that recall of all of them is low by nature). "
+    "EM recall unchecked, invented ids: of what a generator wrote, before the check. "
+    "refused: unanswerable questions to which the assistant said that it does not know."
+)
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -63,6 +74,19 @@ def grid(*, generator: bool, full: bool = False) -> list[Setting]:
     varied += [Setting(passages=5, length=64, examples=count) for count in (0, 1, 2)]
     varied += [Setting(passages=5, length=count) for count in (16, 32, 64)]
     return list(dict.fromkeys([base, *varied]))
+
+
+def setting_of(words: str) -> Setting:
+    """A cell as it is typed: `weighted,5,best_last,0,32`; what is left out at the end is the default.
+
+    Raises:
+      UserError: a part is none of its values.
+    """
+    parts = [part.strip() for part in words.split(",")]
+    try:
+        return convert(dict(zip(Setting.__struct_fields__, parts, strict=False)), Setting, strict=False)
+    except ValidationError as error:
+        raise UserError(f"{words} is no cell: {error}.", "Write it like weighted,5,best_last,0,32.") from None
 
 
 def ask_all(
@@ -135,7 +159,7 @@ def evaluate(
         )
         outcomes = ask_all(questions, index, embedder, rationale, varied, generator=generator, told=told)
         first = first or outcomes
-        invented += sum(outcome.invented for outcome in outcomes)
+        invented += sum(outcome.escaped for outcome in outcomes)
         misquoted += sum(outcome.misquoted for outcome in outcomes)
         keys: dict[str, Cell] = {"retrieval": setting.method, "passages": setting.passages}
         if generator is not None:
@@ -143,9 +167,8 @@ def evaluate(
         grid_rows.append({**keys, **summary(outcomes)})
         told(f"{keys}: accuracy {grid_rows[-1]['accuracy']}")
     figures = (*MEASURES, "refused")
-    keys_shown = tuple(key for key in grid_rows[0] if key not in figures)
     tables = [
-        Table(title="Settings", keys=keys_shown, measures=figures, rows=tuple(grid_rows), plot=("accuracy",)),
+        Table(title="Settings", keys=tuple(keys), measures=figures, rows=tuple(grid_rows), plot=("accuracy",)),
         Table(
             title="First setting, by language and kind", keys=("language", "kind", "n"), measures=figures,
             rows=tuple(by_kind(first)),
@@ -159,13 +182,7 @@ def evaluate(
             "highlighted sentences that are not in their source": misquoted,
             "cited ids that were not retrieved": invented,
         },
-        notes=(
-            "accuracy: every wanted statement is in the answer, normalised as in ALCE; EM recall: share of statements, "
-            "exact substring as in EquinorQA. Citations are scored against the relevant passages that were shown; an "
-            "empty set scores 0; a right citation: at least one cited passage is relevant (a rule's sentence stands in "
-            "its page, in two languages, and in the list of codes, so that recall of all of them is low by nature). "
-            "refused: unanswerable questions to which the assistant said that it does not know.",
-        ),
+        notes=(NOTES,),
     )
     return report, first
 
@@ -185,6 +202,8 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Cell]:
         "recall given retrieved": mean_of([o.recall for o in reached if not o.refused]),
         "retrieved": mean_of([float(o.retrieved) for o in asked]),
         "answered": mean_of([float(not o.refused) for o in asked]),
+        "EM recall unchecked": mean_of([o.unchecked for o in asked]),
+        "seconds": mean_of([o.seconds for o in asked]),
     }
     if not asked:
         found = dict.fromkeys(found)

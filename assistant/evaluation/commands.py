@@ -21,6 +21,9 @@ Out = Annotated[Path | None, typer.Option(help="Folder to write report.md, repor
 Root = Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")]
 Questions = Annotated[Path | None, typer.Option(help="File of questions in JSON lines; our own when not set.")]
 Cache = Annotated[Path, typer.Option(help="Folder in which vectors are kept between runs.")]
+Language = Annotated[str, typer.Option(help="Only questions in this language.")]
+Market = Annotated[str, typer.Option(help="Filter that every question is asked with that names no market, such as FR.")]
+Sample = Annotated[int, typer.Option(help="Only so many questions, evenly picked; 0 takes all.")]
 CACHE = Path(".assistant") / "evaluation"
 
 OWN = Path(__file__).parent / "questions" / "own.jsonl"
@@ -55,6 +58,16 @@ def _show(report: Any, out: Path | None) -> None:
         )
 
 
+def _picked(questions: list[Any], language: str, market: str, sample: int) -> list[Any]:
+    """The questions of a language, so many of them, asked with a market's filter."""
+    import msgspec
+
+    found = [question for question in questions if not language or question.language == language]
+    if sample and found:
+        found = [found[number * len(found) // sample] for number in range(min(sample, len(found)))]
+    return [msgspec.structs.replace(q, market=q.market or market or None) for q in found]
+
+
 def _command() -> str:
     return " ".join(["energycomm", *sys.argv[1:]])
 
@@ -69,6 +82,8 @@ def retrieval(
         list[int] | None, typer.Option(help="Neighbours averaged into the question (AQE); may be given again.")
     ] = None,
     rerank: Annotated[bool, typer.Option(help="Also with the configured reranker.")] = False,
+    hyde: Annotated[bool, typer.Option(help="Also with the configured generator's hypothetical answers.")] = False,
+    sample: Sample = 0,
     also: Annotated[
         list[str] | None, typer.Option(help="Further embedders: model folders, alone and concatenated.")
     ] = None,
@@ -101,9 +116,25 @@ def retrieval(
         embedders[other.name] = other
         embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
     reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
-    settings = grid(embedders, expand=expand or (), rerank=rerank)
-    report = evaluate(found, embedders, settings, reranker=reranker, command=_command(), told=_told)
+    settings = grid(embedders, expand=expand or (), rerank=rerank, hyde=hyde)
+    if sample:
+        found = found.sampled(sample)
+    written = _hypothetical(config, found.queries) if hyde else None
+    report = evaluate(
+        found, embedders, settings, reranker=reranker, hypothetical=written, command=_command(), told=_told
+    )
     _show(report, out)
+
+
+def _hypothetical(config: Any, queries: dict[str, str]) -> dict[str, str]:
+    """What the configured generator would answer to each query, for HyDE."""
+    from assistant.chat.generators import open_generator
+    from assistant.chat.prompting import hypothetical_prompt
+
+    generator = open_generator(config)
+    if generator is None:
+        raise UserError("HyDE needs a generator.", "Configure one in assistant.toml.")
+    return {key: "".join(generator.stream(hypothetical_prompt(text), 64)).strip() for key, text in queries.items()}
 
 
 @app.command()
@@ -220,7 +251,12 @@ def answers(
     grid: Annotated[
         bool, typer.Option(help="All retrieval methods and cut-offs, and with a generator its prompts.")
     ] = False,
-    language: Annotated[str, typer.Option(help="Only questions in this language.")] = "",
+    cell: Annotated[
+        list[str] | None, typer.Option(help="One cell: method, passages, order, examples, length; may be given again.")
+    ] = None,
+    language: Language = "",
+    market: Market = "",
+    sample: Sample = 0,
     details: Annotated[Path | None, typer.Option(help="File for every answer, in JSON lines.")] = None,
     out: Out = None,
 ) -> None:
@@ -234,17 +270,57 @@ def answers(
     from assistant.evaluation import forms
     from assistant.evaluation.corpus import own_index
 
-    asked = [q for q in forms.read(questions or OWN, forms.TestQuestion) if not language or q.language == language]
+    asked = _picked(forms.read(questions or OWN, forms.TestQuestion), language, market, sample)
     config, embedder = _opened()
     index = own_index(root, embedder, config.chunk_tokens)
     generator = open_generator(config)
     settings = answers_.grid(generator=generator is not None) if grid else None
+    if cell:
+        settings = [answers_.setting_of(words) for words in cell]
     report, outcomes = answers_.evaluate(
         asked, index, embedder, open_rationale(config, embedder), config, settings=settings, generator=generator,
         command=_command(), told=_told,
     )  # fmt: skip
     if details is not None:
         forms.write(details, outcomes)
+    _show(report, out)
+
+
+@app.command()
+def judges(
+    questions: Questions = None,
+    root: Root = Path(),
+    chunks: Annotated[list[int] | None, typer.Option(help="Passages that are read; may be given again.")] = None,
+    language: Language = "en",
+    market: Market = "",
+    sample: Sample = 0,
+    out: Out = None,
+) -> None:
+    """Judges of answers: by ids, words, vectors, and where they are configured a cross-encoder and a language model.
+
+    Example: energycomm assistant evaluate judges --chunks 1 --chunks 5
+    """
+    from assistant.chat.generators import open_generator
+    from assistant.chat.scorer import open_rationale
+    from assistant.evaluation import forms, judging
+    from assistant.evaluation import judges as judges_
+    from assistant.evaluation.corpus import own_index
+    from assistant.retrieval.reranker import CrossEncoder, open_reranker
+
+    asked = _picked(forms.read(questions or OWN, forms.TestQuestion), language, market, sample)
+    config, embedder = _opened()
+    found: list[Any] = [judges_.LexicalJudge(), judges_.EmbeddingJudge(embedder)]
+    reranker = open_reranker(config.reranker, config.threads)
+    if isinstance(reranker, CrossEncoder):
+        found.append(judges_.RankingJudge(reranker))
+    generator = open_generator(config)
+    if generator is not None:
+        found.append(judges_.LanguageModelJudge(generator))
+    index = own_index(root, embedder, config.chunk_tokens)
+    report = judging.evaluate(
+        asked, index, embedder, open_rationale(config, embedder), config, found, chunks=chunks or (1, 3, 5, 10),
+        command=_command(), told=_told,
+    )  # fmt: skip
     _show(report, out)
 
 

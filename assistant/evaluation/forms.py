@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from assistant.rationale.port import Question
 from energycomm.errors import UserError
@@ -106,6 +106,13 @@ class RetrievalSet(Struct, frozen=True, kw_only=True):
     relevant: dict[str, dict[str, float]]
     query_language: str = "en"
     corpus_language: str = "en"
+
+    def sampled(self, count: int) -> RetrievalSet:
+        """The same with so many queries, evenly picked; the corpus stays whole."""
+        keys = list(self.queries)
+        kept = {keys[number * len(keys) // count] for number in range(min(count, len(keys)))}
+        queries = {key: text for key, text in self.queries.items() if key in kept}
+        return structs.replace(self, queries=queries, relevant={key: self.relevant[key] for key in queries})
 
 
 Form = TypeVar("Form", RationaleItem, TestQuestion)

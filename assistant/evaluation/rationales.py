@@ -18,6 +18,13 @@ from assistant.rationale.similarity import TOP_1, EmbeddingSimilarity, Hybrid, N
 MEASURES = ("IoU characters", "IoU tokens", "IoU count", "IOU-F1 (ERASER)", "hit@1", "chosen")
 
 
+NOTES = (
+    "IoU is the study's (eq. 4.1): length of the intersection over length of the union, the best of several "
+    "gold sets; ± is a 95 % Student-t interval. Folds share no question and no context; rules of choice are "
+    "tuned on the other folds. IOU-F1 counts spans and is another measure."
+)
+
+
 def evaluate(
     name: str,
     items: Sequence[RationaleItem],
@@ -73,11 +80,7 @@ def evaluate(
         title=f"Rationales: {name}",
         command=command,
         tables=(table, bins),
-        notes=(
-            "IoU is the study's (eq. 4.1): length of the intersection over length of the union, the best of several "
-            "gold sets; ± is a 95 % Student-t interval. Folds share no question and no context; rules of choice are "
-            "tuned on the other folds. IOU-F1 counts spans and is another measure.",
-        ),
+        notes=(NOTES,),
     )
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from assistant.evaluation.corpus import MemoryIndex, passages_of
 from assistant.evaluation.forms import RetrievalSet
 from assistant.evaluation.metrics import ranking_scores
-from assistant.evaluation.report import Report, Table, summarise
+from assistant.evaluation.report import Cell, Report, Table, summarise
 from assistant.knowledge.embedding import Embedder
 from assistant.retrieval.query import Method, Query
 from assistant.retrieval.search import Reranker, Search
@@ -87,7 +87,7 @@ def evaluate(
     }
     rows = []
     for setting in settings:
-        search, passages = searches[setting.embedder]
+        search = searches[setting.embedder]
         began = time.perf_counter()
         scores = []
         for key, text in found.queries.items():
@@ -99,20 +99,7 @@ def evaluate(
             scores.append(ranking_scores(ranking, found.relevant[key]))
         milliseconds = 1000 * (time.perf_counter() - began) / max(len(scores), 1)
         told(f"{setting}: nDCG@10 {np.mean([row['nDCG@10'] for row in scores]):.3f}, {milliseconds:.0f} ms a query")
-        rows.append(
-            {
-                "method": setting.method,
-                "embedder": "" if setting.method == "sparse" else setting.embedder,
-                "switches": " ".join(
-                    [f"AQE {setting.expand}"] * bool(setting.expand)
-                    + ["HyDE"] * setting.hyde
-                    + ["rerank"] * setting.rerank
-                ),
-                **summarise(scores, MEASURES),
-                "ms/query": round(milliseconds, 1),
-            }
-        )
-        del passages
+        rows.append({**_keys(setting), **summarise(scores, MEASURES), "ms/query": round(milliseconds, 1)})
     table = Table(
         title=f"{found.name}: {len(found.queries)} queries, {len(found.corpus)} texts",
         keys=("method", "embedder", "switches"),
@@ -123,11 +110,20 @@ def evaluate(
     return Report(title=f"Retrieval: {found.name}", command=command, tables=(table,))
 
 
+def _keys(setting: Setting) -> dict[str, Cell]:
+    switches = [f"AQE {setting.expand}"] * bool(setting.expand) + ["HyDE"] * setting.hyde + ["rerank"] * setting.rerank
+    return {
+        "method": setting.method,
+        "embedder": "" if setting.method == "sparse" else setting.embedder,
+        "switches": " ".join(switches),
+    }
+
+
 def _search(
     found: RetrievalSet, embedder: Embedder, reranker: Reranker | None, most: int | None,
     told: Callable[[str], None],
-) -> tuple[Search, int]:  # fmt: skip
+) -> Search:  # fmt: skip
     passages = passages_of(found, embedder, most)
     told(f"{found.name}: {len(passages)} passages, embedding with {embedder.name}")
     index = MemoryIndex(passages, embedder)
-    return Search(index.as_index, embedder, reranker), len(passages)
+    return Search(index.as_index, embedder, reranker)

@@ -28,7 +28,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
       precision, recall: of cited passages against relevant = known relevant ∩ shown; 0 where nothing was cited or
         nothing relevant was shown.
       retrieved: whether a relevant passage was among those shown.
-      invented: ids that were cited and not shown.
+      invented: ids that were cited and not shown, those that the check dropped of a generator's text counted too.
+      escaped: the same in the answer that the reader got.
+      unchecked: `said` of a generator's text before it was checked; of the answer itself where there is none.
       misquoted: highlighted sentences that do not stand in their source.
       refused: whether the assistant abstained.
     """
@@ -43,6 +45,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     recall: float
     retrieved: bool
     invented: int
+    escaped: int
+    unchecked: float
     misquoted: int
     refused: bool
     confidence: float
@@ -76,7 +80,8 @@ def score(
     text = spoken(answer)
     shown = {source.passage.id for source in answer.sources}
     cited = {source.passage.id for source in answer.cited}
-    claimed = cited | {id for statement in answer.statements for id in statement.citations}
+    given = cited | {id for statement in answer.statements for id in statement.citations}
+    claimed = set(given)
     if raw is not None:
         claimed |= {id.strip().lower() for match in _ID.finditer(raw) for id in re.split(r"[,;]", match.group(1))}
     precision, recall = precision_recall(cited, set(relevant) & shown)
@@ -89,7 +94,10 @@ def score(
         said_normalised=sum(loose) / len(loose) if loose else 0.0,
         right=bool(loose) and all(loose),
         precision=precision, recall=recall, retrieved=bool(set(relevant) & shown),
-        invented=len(claimed - shown), misquoted=misquoted(answer, documents),
+        invented=len(claimed - shown), escaped=len(given - shown),
+        unchecked=sum(any(s in raw for s in spellings) for spellings in question.answers) / len(exact)
+        if raw is not None and exact else (sum(exact) / len(exact) if exact else 0.0),
+        misquoted=misquoted(answer, documents),
         refused=answer.abstained, confidence=answer.confidence, seconds=seconds, answer=text,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,12 +55,14 @@ class SentenceTransformerEmbedder:
         device: str | None = None,
     ) -> None:
         need("sentence_transformers", "torch")
+        # Where bitsandbytes is installed it is imported along and tells of kernels that nobody asked for.
+        logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         import torch
         from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
+        from transformers.utils import logging as spoken
 
-        logging.set_verbosity_error()
-        logging.disable_progress_bar()
+        spoken.set_verbosity_error()
+        spoken.disable_progress_bar()
         torch.set_num_threads(threads)
         self._model: Any = SentenceTransformer(model, device=device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.eval()

@@ -169,30 +169,37 @@ def update(
             _leave(root, readings, report)
             report.seconds = round((datetime.now(UTC) - began).total_seconds(), 2)
             return report
-        draft = _draft(root)
-        store = Store(draft / "text.db", writable=True)
-        try:
-            scrubber = Scrubber(listed)
-            store.begin()
-            for reading in readings:
-                _read(store, reading, scrubber, embedder, size, report)
-            hashes = store.number()
-            report.scrubbed = dict(scrubber.counts)
-            store.set_fact("embedder", embedder.name)
-            store.set_fact("indexed_at", began.isoformat(timespec="seconds"))
-            store.set_fact("chunk", f"{size.most}/{size.overlap}")
-            store.set_fact("scrubbed", msgspec.json.encode(store.scrubbed()).decode())
-            store.commit()
-            report.passages = len(hashes)
-            report.embedded = _embed(root, draft, store, embedder, hashes, told)
-        except BaseException:
-            store.close()
-            shutil.rmtree(draft, ignore_errors=True)
-            raise
-        store.close()
-        _put_in_place(root, draft)
+        _renew(root, readings, Scrubber(listed), embedder, size, report, told)
     report.seconds = round((datetime.now(UTC) - began).total_seconds(), 2)
     return report
+
+
+def _renew(
+    root: Path, readings: Sequence[_Reading], scrubber: Scrubber, embedder: Embedder, size: ChunkSize, report: Report,
+    told: Callable[[str], None] | None,
+) -> None:  # fmt: skip
+    """Make a new generation and put it in place."""
+    draft = _draft(root)
+    store = Store(draft / "text.db", writable=True)
+    try:
+        store.begin()
+        for reading in readings:
+            _read(store, reading, scrubber, embedder, size, report)
+        hashes = store.number()
+        report.scrubbed = dict(scrubber.counts)
+        store.set_fact("embedder", embedder.name)
+        store.set_fact("indexed_at", datetime.now(UTC).isoformat(timespec="seconds"))
+        store.set_fact("chunk", f"{size.most}/{size.overlap}")
+        store.set_fact("scrubbed", msgspec.json.encode(store.scrubbed()).decode())
+        store.commit()
+        report.passages = len(hashes)
+        report.embedded = _embed(root, draft, store, embedder, hashes, told)
+    except BaseException:
+        store.close()
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    store.close()
+    _put_in_place(root, draft)
 
 
 def _readings(root: Path, loaders: Sequence[Loader], made: str) -> list[_Reading]:

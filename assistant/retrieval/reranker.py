@@ -53,16 +53,20 @@ class CrossEncoder:
 
     def scores(self, question: str, passages: Sequence[Passage], found: Sequence[Found]) -> list[float]:
         """The sigmoid of the model's relevance."""
+        return self.pairs(question, [passage.embedded for passage in passages])
+
+    def pairs(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The sigmoid of the relevance of each text to a query."""
         import numpy as np
 
-        encoded = self._tokenizer.encode_batch([(question, passage.embedded) for passage in passages])
+        encoded = self._tokenizer.encode_batch([(query, text) for text in texts])
         arrays = {
             "input_ids": np.array([item.ids for item in encoded], dtype=np.int64),
             "attention_mask": np.array([item.attention_mask for item in encoded], dtype=np.int64),
             "token_type_ids": np.array([item.type_ids for item in encoded], dtype=np.int64),
         }
         logits = self._session.run(None, {name: value for name, value in arrays.items() if name in self._inputs})[0]
-        return [1 / (1 + math.exp(-float(row[-1]))) for row in logits.reshape(len(passages), -1)]
+        return [1 / (1 + math.exp(-float(row[-1]))) for row in logits.reshape(len(texts), -1)]
 
 
 class FeatureRanker:

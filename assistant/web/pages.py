@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import AsyncIterator
 from datetime import date
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,26 +65,38 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
     """
     app = FastAPI(title="EnergyComm assistant", docs_url=None, redoc_url=None, openapi_url=None)
     folder = Path(str(resources.files("assistant.web")))
-    templates = Jinja2Templates(folder / "templates")
     app.mount("/static", StaticFiles(directory=folder / "static"), name="static")
-    desk = _Desk()
+    app.middleware("http")(_headed)
+    chat = _Chat(assistant, log, config, Jinja2Templates(folder / "templates"))
+    app.get("/", response_class=HTMLResponse)(chat.home)
+    app.post("/ask", response_class=HTMLResponse)(chat.ask)
+    app.get("/answers/{ticket}")(chat.answers)
+    app.get("/document/{passage}", response_class=HTMLResponse)(chat.document)
+    app.post("/feedback/{number}", response_class=HTMLResponse)(chat.feedback)
+    return app
 
-    @app.middleware("http")
-    async def headers(request: Request, follow: Any) -> Any:
-        answer = await follow(request)
-        answer.headers["Content-Security-Policy"] = POLICY
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers["Referrer-Policy"] = "no-referrer"
-        return answer
 
-    def page(request: Request, name: str, **values: Any) -> HTMLResponse:
-        return templates.TemplateResponse(request, name, values)
+async def _headed(request: Request, follow: Any) -> Any:
+    """Every answer says what a browser may load with it."""
+    answer = await follow(request)
+    answer.headers["Content-Security-Policy"] = POLICY
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
 
-    def words_of(lang: str | None) -> dict[str, str]:
-        return WORDS.get(lang or "", WORDS[config.language])
 
-    @app.get("/", response_class=HTMLResponse)
+class _Chat:
+    """The pages of one assistant."""
+
+    def __init__(self, assistant: Assistant, log: Log, config: AssistantConfig, templates: Jinja2Templates) -> None:
+        self.assistant = assistant
+        self.log = log
+        self.config = config
+        self.templates = templates
+        self.desk = _Desk()
+
     def home(
+        self,
         request: Request,
         conversation: Annotated[str | None, Cookie()] = None,
         lang: Annotated[str | None, Cookie()] = None,
@@ -91,18 +104,19 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
         new: bool = False,
         open: str | None = None,
     ) -> HTMLResponse:
+        """The chat with its conversation, history and filters."""
         chosen = language if language in WORDS else lang
         name = open or conversation
         if new or not name or len(name) > 64:
             name = secrets.token_urlsafe(12)
-        facts = [passage.metadata for passage in assistant.index.passages]
-        answer = page(
+        facts = [passage.metadata for passage in self.assistant.index.passages]
+        answer = self._page(
             request,
             "chat.html",
-            words=words_of(chosen),
-            lang=chosen or config.language,
-            turns=[_shown(e.answer, e.id, e.good) for e in log.conversation(name)],
-            history=[] if not log.enabled else log.latest(30),
+            words=self._words(chosen),
+            lang=chosen or self.config.language,
+            turns=[_shown(e.answer, e.id, e.good) for e in self.log.conversation(name)],
+            history=[] if not self.log.enabled else self.log.latest(30),
             markets=sorted({f.market for f in facts if f.market}),
             languages=sorted({f.language for f in facts if f.language}),
             sources=sorted({f.source for f in facts}),
@@ -113,8 +127,8 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
             answer.set_cookie("lang", chosen, httponly=True, samesite="strict")
         return answer
 
-    @app.post("/ask", response_class=HTMLResponse)
     def ask(
+        self,
         request: Request,
         question: Annotated[str, Form()] = "",
         market: Annotated[str, Form()] = "",
@@ -125,10 +139,11 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
         conversation: Annotated[str | None, Cookie()] = None,
         lang: Annotated[str | None, Cookie()] = None,
     ) -> HTMLResponse:
-        words = words_of(lang)
+        """Take a question; what comes back fetches its answer."""
+        words = self._words(lang)
         question = question.strip()[:LONGEST_QUESTION]
         if not question:
-            return page(request, "trouble.html", words=words, trouble=words["empty"])
+            return self._page(request, "trouble.html", words=words, trouble=words["empty"])
         filters = Filters(
             markets=(market,) if market else None,
             on=_day(on),
@@ -136,53 +151,27 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
             sources=(source,) if source else None,
             versions=(version,) if version else None,
         )
-        ticket = desk.put(conversation or "", question, filters)
-        return page(request, "pending.html", words=words, question=question, ticket=ticket)
+        ticket = self.desk.put(conversation or "", question, filters)
+        return self._page(request, "pending.html", words=words, question=question, ticket=ticket)
 
-    @app.get("/answers/{ticket}")
-    async def answers(request: Request, ticket: str, lang: Annotated[str | None, Cookie()] = None) -> StreamingResponse:
-        words = words_of(lang)
+    async def answers(self, ticket: str, lang: Annotated[str | None, Cookie()] = None) -> StreamingResponse:
+        """The answer as server-sent events: pieces as they come, then the whole."""
+        return StreamingResponse(
+            self._events(ticket, self._words(lang)),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-store"},
+        )
 
-        async def events() -> AsyncIterator[str]:
-            waiting = desk.waiting.pop(ticket, None)
-            if waiting is None:
-                yield _event("done", "")
-                return
-            pieces: asyncio.Queue[str] = asyncio.Queue()
-            loop = asyncio.get_running_loop()
-
-            def streamed(piece: str) -> None:
-                loop.call_soon_threadsafe(pieces.put_nowait, piece)
-
-            task = asyncio.create_task(asyncio.to_thread(_answer, assistant, log, desk, waiting, streamed))
-            text = ""
-            while not task.done() or not pieces.empty():
-                try:
-                    text += await asyncio.wait_for(pieces.get(), 0.1)
-                except TimeoutError:
-                    continue
-                yield _event("piece", _escaped(text))
-            try:
-                answer, number = task.result()
-            except UserError as error:
-                yield _event("answer", _rendered(templates, "trouble.html", words=words, trouble=str(error)))
-            else:
-                shown = _shown(answer, number, None)
-                yield _event("answer", _rendered(templates, "answer.html", words=words, turn=shown, fresh=True))
-            yield _event("done", "")
-
-        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-    @app.get("/document/{passage}", response_class=HTMLResponse)
     def document(
-        request: Request, passage: str, marks: str = "", lang: Annotated[str | None, Cookie()] = None
+        self, request: Request, passage: str, marks: str = "", lang: Annotated[str | None, Cookie()] = None
     ) -> HTMLResponse:
-        words = words_of(lang)
-        found = assistant.index.passage(passage)
-        whole = found and assistant.index.document(found.document)
+        """The whole document of a passage, its marked spans highlighted."""
+        words = self._words(lang)
+        found = self.assistant.index.passage(passage)
+        whole = found and self.assistant.index.document(found.document)
         if not found or not whole:
-            return page(request, "trouble.html", words=words, trouble=words["gone"])
-        return page(
+            return self._page(request, "trouble.html", words=words, trouble=words["gone"])
+        return self._page(
             request,
             "document.html",
             words=words,
@@ -190,22 +179,57 @@ def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI
             blocks=blocks_of(whole, [*_spans(marks)] or [(found.start, found.end)]),
         )
 
-    @app.post("/feedback/{number}", response_class=HTMLResponse)
     def feedback(
+        self,
         request: Request,
         number: int,
         good: Annotated[bool, Form()],
         comment: Annotated[str, Form()] = "",
         lang: Annotated[str | None, Cookie()] = None,
     ) -> HTMLResponse:
-        words = words_of(lang)
+        """Keep an opinion."""
+        words = self._words(lang)
         try:
-            log.rate(number, good, comment)
+            self.log.rate(number, good, comment)
         except UserError as error:
-            return page(request, "trouble.html", words=words, trouble=str(error))
-        return page(request, "rated.html", words=words, number=number, good=good, commented=bool(comment))
+            return self._page(request, "trouble.html", words=words, trouble=str(error))
+        return self._page(request, "rated.html", words=words, number=number, good=good, commented=bool(comment))
 
-    return app
+    async def _events(self, ticket: str, words: dict[str, str]) -> AsyncIterator[str]:
+        waiting = self.desk.waiting.pop(ticket, None)
+        if waiting is None:
+            yield _event("done", "")
+            return
+        pieces: asyncio.Queue[str] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def streamed(piece: str) -> None:
+            loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+        task = asyncio.create_task(
+            asyncio.to_thread(_answer, self.assistant, self.log, self.desk, waiting, streamed)
+        )  # fmt: skip
+        text = ""
+        while not task.done() or not pieces.empty():
+            try:
+                text += await asyncio.wait_for(pieces.get(), 0.1)
+            except TimeoutError:
+                continue
+            yield _event("piece", escape(text))
+        try:
+            answer, number = task.result()
+        except UserError as error:
+            yield _event("answer", _rendered(self.templates, "trouble.html", words=words, trouble=str(error)))
+        else:
+            shown = _shown(answer, number, None)
+            yield _event("answer", _rendered(self.templates, "answer.html", words=words, turn=shown, fresh=True))
+        yield _event("done", "")
+
+    def _page(self, request: Request, name: str, **values: Any) -> HTMLResponse:
+        return self.templates.TemplateResponse(request, name, values)
+
+    def _words(self, lang: str | None) -> dict[str, str]:
+        return WORDS.get(lang or "", WORDS[self.config.language])
 
 
 def _answer(
@@ -231,12 +255,6 @@ def _event(name: str, data: str) -> str:
 
 def _rendered(templates: Jinja2Templates, name: str, **values: Any) -> str:
     return str(templates.get_template(name).render(**values))
-
-
-def _escaped(text: str) -> str:
-    from html import escape
-
-    return escape(text)
 
 
 def _day(text: str) -> date | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -96,6 +99,29 @@ class Site:
         self.app.state.services.close()
 
 
+@cache
+def _template(make: Callable[[str], str]) -> Path:
+    """A SQLite store that was made once, to be copied: making one takes as long as most tests."""
+    file = Path(tempfile.mkdtemp(prefix="energycomm-")) / "template.db"
+    make(f"sqlite:///{file}")
+    atexit.register(shutil.rmtree, file.parent, ignore_errors=True)
+    return file
+
+
+def copied(make: Callable[[str], str], folder: Path) -> str:
+    """The address of a copy of a store on SQLite, made by `ready` or `told`."""
+    shutil.copyfile(_template(make), folder / "eis.db")
+    return f"sqlite:///{folder / 'eis.db'}"
+
+
+@pytest.fixture
+def lite_site(tmp_path: Path) -> Iterator[Site]:
+    """The web services on a fresh store on SQLite, for what has nothing to do with the database."""
+    made = Site(copied(ready, tmp_path))
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def site(database_url: str) -> Iterator[Site]:
     """The web services on a fresh store, once on each database."""
@@ -107,7 +133,7 @@ def site(database_url: str) -> Iterator[Site]:
 @pytest.fixture
 def small_site(tmp_path: Path) -> Iterator[Site]:
     """The web services on SQLite with little patience."""
-    url = ready(f"sqlite:///{tmp_path / 'small.db'}")
+    url = copied(ready, tmp_path)
     web = WebSettings(requests_per_minute=5, failures_per_minute=3, body_bytes=1000)
     made = Site(url, configured(url, web=web))
     yield made
@@ -118,12 +144,12 @@ def small_site(tmp_path: Path) -> Iterator[Site]:
 def story_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The web services on a store with a story, for all tests of a file that change little; on each database."""
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path_factory.mktemp('story') / 'eis.db'}"
+        url = copied(told, tmp_path_factory.mktemp("story"))
     else:
         server: PostgresServer = request.getfixturevalue("postgres")
         name = server.create_database()
-        url = server.url(name)
-    made = Site(told(url))
+        url = told(server.url(name))
+    made = Site(url)
     yield made
     made.close()
     if request.param == "postgresql":

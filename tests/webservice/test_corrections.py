@@ -16,7 +16,7 @@ from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.tickets import make_tickets
 from energycomm.webservice.roles import Role, Scope
-from tests.webservice.conftest import PRM, Site, configured, told
+from tests.webservice.conftest import PRM, Site, configured, copied, told
 
 SCRIPT = '''
 """Sets an index that went back, for tests."""
@@ -54,9 +54,17 @@ def house(database_url: str, scripts: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
+def lite_house(tmp_path: Path, scripts: Path) -> Iterator[Site]:
+    url = copied(told, tmp_path)
+    made = Site(url, configured(url, correction=CorrectionSettings(scripts=scripts)))
+    yield made
+    made.close()
+
+
+@pytest.fixture
 def strict_house(tmp_path: Path, scripts: Path) -> Iterator[Site]:
     """Two pairs of eyes are asked for."""
-    url = told(f"sqlite:///{tmp_path / 'eis.db'}")
+    url = copied(told, tmp_path)
     settings = CorrectionSettings(scripts=scripts, four_eyes=True)
     made = Site(url, configured(url, correction=settings))
     yield made
@@ -105,8 +113,8 @@ def test_a_group_is_looked_at_previewed_corrected_and_taken_back(house: Site) ->
     assert gateway.message(number).summary.state == "rejected"
 
 
-def test_a_campaign_that_frees_nothing_is_refused_and_so_are_wrong_parameters(house: Site) -> None:
-    gateway = client(house)
+def test_a_campaign_that_frees_nothing_is_refused_and_so_are_wrong_parameters(lite_house: Site) -> None:
+    gateway = client(lite_house)
     with pytest.raises(Refused) as nothing:
         gateway.run("set-index", "typed wrong", parameters={"value": "1"})
     assert (nothing.value.status, nothing.value.details.code) == (409, "API_CONFLICT")
@@ -151,8 +159,8 @@ def test_with_four_eyes_a_colleague_approves_what_was_proposed(strict_house: Sit
             colleague.raw("POST", f"/corrections/campaigns/{begun.id}/{path}")
 
 
-def test_messages_are_replayed_and_delegated_by_their_numbers(house: Site) -> None:
-    gateway = client(house)
+def test_messages_are_replayed_and_delegated_by_their_numbers(lite_house: Site) -> None:
+    gateway = client(lite_house)
     number = stuck(gateway)
     after = gateway.ask(list[dict[str, Any]], "POST", "/corrections/replays", body={"messages": [number], "why": "x"})
     assert [(one["id"], one["state"]) for one in after] == [(number, "rejected")]
@@ -181,34 +189,34 @@ def test_a_ticket_that_somebody_else_changed_meanwhile_is_not_overwritten(house:
     assert {one["target"] for one in wrong.json()["errors"]} == {"/state", "/colour", "/owner"}
 
 
-def test_who_may_only_read_previews_nothing_into_the_store(house: Site) -> None:
-    gateway = client(house, scopes=frozenset({Scope.READ}))
+def test_who_may_only_read_previews_nothing_into_the_store(lite_house: Site) -> None:
+    gateway = client(lite_house, scopes=frozenset({Scope.READ}))
     assert gateway.preview("set-index", parameters={"value": "1300"}).freed
     with pytest.raises(Refused, match="API_FORBIDDEN"):
         gateway.run("set-index", "typed wrong", parameters={"value": "1300"})
 
 
-def test_what_is_proposed_was_tried_out(house: Site) -> None:
-    proposals = client(house).proposals()
+def test_what_is_proposed_was_tried_out(lite_house: Site) -> None:
+    proposals = client(lite_house).proposals()
     assert {one.group for one in proposals} == {"CO-R05"}
     assert proposals[-1].words
 
 
-def test_every_change_is_in_the_audit_with_what_it_was_about(house: Site) -> None:
-    gateway = client(house, "carla")
+def test_every_change_is_in_the_audit_with_what_it_was_about(lite_house: Site) -> None:
+    gateway = client(lite_house, "carla")
     number = stuck(gateway)
     gateway.run("set-index", "typed wrong", parameters={"value": "1300"}, messages=[number])
-    page = house.caller(Role.ADMINISTRATOR).get("/api/v1/audit?person=carla&action=change").json()
+    page = lite_house.caller(Role.ADMINISTRATOR).get("/api/v1/audit?person=carla&action=change").json()
     assert [(one["what"], one["subject"], one["status"]) for one in page["entries"]] == [
         ("POST /api/v1/corrections/campaigns", "script set-index", 202)
     ]
 
 
-def test_the_morning_round_runs_what_may_run_alone_until_nothing_moves(house: Site, scripts: Path) -> None:
+def test_the_morning_round_runs_what_may_run_alone_until_nothing_moves(lite_house: Site, scripts: Path) -> None:
     """The example of the client: a script of one's own that may run alone, whose parameter has a default."""
     alone = SCRIPT.replace('title="Set the index",', 'title="Set the index", automatic=True,')
     (scripts / "set_index.py").write_text(alone.replace('help="the index in kWh"', 'help="the index", default="1300"'))
-    gateway = client(house)
+    gateway = client(lite_house)
     told_: list[str] = []
     (record,) = morning(gateway, pause=0.05, watch=told_.append)
     assert (record.script, record.state, record.freed) == ("set-index", "done", 1)
@@ -217,8 +225,8 @@ def test_the_morning_round_runs_what_may_run_alone_until_nothing_moves(house: Si
     assert morning(gateway, pause=0.05) == []
 
 
-def test_an_access_point_and_the_rules_come_as_the_types_of_the_server(house: Site) -> None:
-    gateway = client(house)
+def test_an_access_point_and_the_rules_come_as_the_types_of_the_server(lite_house: Site) -> None:
+    gateway = client(lite_house)
     assert gateway.access_point(PRM)[0].supplied
     assert [one.content["tariff"] for one in gateway.rows(PRM, "contracts", page=1)] == ["BTINFCU4"]
     assert gateway.timeline(PRM)[0].complete

@@ -7,15 +7,15 @@ from energycomm.webservice.roles import Person, Role, Scope
 from tests.webservice.conftest import Site
 
 
-def test_the_gateway_tells_anybody_that_it_is_ready(site: Site) -> None:
-    answer = site.caller().get("/health")
+def test_the_gateway_tells_anybody_that_it_is_ready(lite_site: Site) -> None:
+    answer = lite_site.caller().get("/health")
     assert (answer.status_code, answer.json()["status"]) == (200, "ready")
 
 
-def test_a_token_is_found_by_its_hash_and_is_kept_nowhere(site: Site) -> None:
-    secret = site.token(Role.CONSULTANT)
-    assert tokens.person_of(site.store, secret) == Person("anna", frozenset({Role.CONSULTANT}), "token 1")
-    with site.store.transaction() as tx:
+def test_a_token_is_found_by_its_hash_and_is_kept_nowhere(lite_site: Site) -> None:
+    secret = lite_site.token(Role.CONSULTANT)
+    assert tokens.person_of(lite_site.store, secret) == Person("anna", frozenset({Role.CONSULTANT}), "token 1")
+    with lite_site.store.transaction() as tx:
         assert secret.encode() not in repr(tx.driver.rows("SELECT * FROM api_token")).encode()
 
 
@@ -34,22 +34,22 @@ def test_a_token_that_was_taken_back_or_is_over_lets_nobody_in(site: Site) -> No
     ]
 
 
-def test_who_pastes_a_token_is_signed_in_with_its_roles(site: Site) -> None:
-    caller = site.caller()
-    answer = caller.post("/login", data={"token": site.token(Role.CONSULTANT), "then": "/messages?state=rejected"})
+def test_who_pastes_a_token_is_signed_in_with_its_roles(lite_site: Site) -> None:
+    caller = lite_site.caller()
+    answer = caller.post("/login", data={"token": lite_site.token(Role.CONSULTANT), "then": "/messages?state=rejected"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/messages?state=rejected")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
-    person = sessions.person_of(site.store, caller.cookies["energycomm"])
+    person = sessions.person_of(lite_site.store, caller.cookies["energycomm"])
     assert person is not None
     assert (person.name, person.roles, person.via) == ("anna", frozenset({Role.CONSULTANT}), "session by token 1")
-    assert [entry.action for entry in audit.list_audit(site.store).entries] == ["sign-in"]
+    assert [entry.action for entry in audit.list_audit(lite_site.store).entries] == ["sign-in"]
 
 
-def test_the_sign_in_leads_only_to_pages_of_ours(site: Site) -> None:
+def test_the_sign_in_leads_only_to_pages_of_ours(lite_site: Site) -> None:
     for then in ("https://evil.test/", "//evil.test", "/\\evil.test", "javascript:x"):
-        answer = site.caller().post("/login", data={"token": site.token(Role.OPERATOR), "then": then})
+        answer = lite_site.caller().post("/login", data={"token": lite_site.token(Role.OPERATOR), "then": then})
         assert answer.headers["location"] == "/"
 
 
@@ -79,8 +79,8 @@ def test_a_body_over_the_bound_is_refused_whether_or_not_its_length_is_told(smal
     assert caller.post("/login", content=iter([b"x" * 600, b"x" * 600]), headers=form).status_code == 413
 
 
-def test_every_answer_tells_the_browser_to_be_careful(site: Site) -> None:
-    answer = site.caller().get("/login")
+def test_every_answer_tells_the_browser_to_be_careful(lite_site: Site) -> None:
+    answer = lite_site.caller().get("/login")
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     assert answer.headers["x-frame-options"] == "DENY"
     assert answer.headers["cache-control"] == "no-store"

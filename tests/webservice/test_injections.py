@@ -54,8 +54,8 @@ def test_many_messages_are_judged_like_those_of_the_market_and_bear_who_injected
     assert raw == as_json(start(PRM, day(0)), reading(PRM, day(30), 1000), reading(PRM, day(60), 5))
 
 
-def test_kernel_xml_and_json_are_the_same_to_the_kernel(site: Site) -> None:
-    caller = site.caller(Role.BACK_OFFICE)
+def test_kernel_xml_and_json_are_the_same_to_the_kernel(lite_site: Site) -> None:
+    caller = lite_site.caller(Role.BACK_OFFICE)
     first = caller.post("/api/v1/injections", content=as_xml(start(PRM, day(0))))
     assert [one["message"]["state"] for one in first.json()["messages"]] == ["accepted"] * 4
     one = caller.post("/api/v1/injections", content=encode(messages(reading(PRM, day(30), 1000))[0]))
@@ -112,8 +112,8 @@ def test_none_and_too_many_messages_are_refused(story_site: Site) -> None:
     assert (many.status_code, many.json()["errors"][0]["expected"]) == (422, "1 to 1000 messages")
 
 
-def test_a_second_try_gets_the_first_answer_and_other_content_under_the_key_is_refused(site: Site) -> None:
-    caller = site.caller(Role.CONSULTANT)
+def test_a_second_try_gets_the_first_answer_and_other_content_under_the_key_is_refused(lite_site: Site) -> None:
+    caller = lite_site.caller(Role.CONSULTANT)
     sent, headers = as_json(start(PRM, day(0))), {"Idempotency-Key": "mail-17"}
     first = caller.post("/api/v1/injections", content=sent, headers=headers)
     again = caller.post("/api/v1/injections", content=sent, headers=headers)
@@ -121,7 +121,7 @@ def test_a_second_try_gets_the_first_answer_and_other_content_under_the_key_is_r
     assert again.headers["idempotency-replayed"] == "true"
     other = caller.post("/api/v1/injections", content=as_json(reading(PRM, day(30), 1)), headers=headers)
     assert (other.status_code, other.json()["target"]) == (409, "Idempotency-Key")
-    berta = site.caller(Role.CONSULTANT, person="berta")
+    berta = lite_site.caller(Role.CONSULTANT, person="berta")
     mine = berta.post("/api/v1/injections", content=as_json(reading(PRM, day(30), 1)), headers=headers)
     assert mine.status_code == 201, "a key is of one person"
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from energycomm.web_settings import OidcSettings
 from energycomm.webservice import audit, sessions
 from energycomm.webservice.roles import Role
-from tests.webservice.conftest import Site, configured, ready
+from tests.webservice.conftest import Site, configured, copied, ready
 from tests.webservice.provider import CLIENT, SECRET, TestProvider
 
 
@@ -35,7 +35,7 @@ def house(provider: TestProvider, tmp_path: Path) -> Iterator[Site]:
         secret_file=tmp_path / "secret",
         roles={"energy-correction": "consultant", "energy-it": "operator"},
     )
-    url = ready(f"sqlite:///{tmp_path / 'eis.db'}")
+    url = copied(ready, tmp_path)
     made = Site(url, configured(url, oidc=oidc))
     yield made
     made.close()
@@ -80,7 +80,7 @@ def test_nested_claims_and_other_names_are_found(provider: TestProvider, tmp_pat
         name_claim="upn",
     )
     provider.claims = {"realm_access": {"roles": ["it"]}, "email": "otto@example.org"}
-    url = ready(f"sqlite:///{tmp_path / 'eis.db'}")
+    url = copied(ready, tmp_path)
     site = Site(url, configured(url, oidc=oidc))
     try:
         caller = site.caller()
@@ -165,8 +165,8 @@ def test_a_provider_that_does_not_answer_is_told_without_its_secret(house: Site,
     assert SECRET not in answer.text
 
 
-def test_without_a_provider_there_is_only_the_token(site: Site) -> None:
-    assert site.caller().get("/login/provider").status_code == 404
+def test_without_a_provider_there_is_only_the_token(lite_site: Site) -> None:
+    assert lite_site.caller().get("/login/provider").status_code == 404
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from energycomm.documentation.routes import api_routes
 from energycomm.webservice.identity import Require
 from energycomm.webservice.roles import Role, Scope
-from tests.webservice.conftest import Site, ready
+from tests.webservice.conftest import Site, copied, ready
 
 PUBLIC = {
     "/api/v1/openapi.json",
@@ -67,7 +67,7 @@ def knock(caller: TestClient, door: Door) -> int:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(ready(f"sqlite:///{tmp_path_factory.mktemp('rights') / 'eis.db'}"))
+    made = Site(copied(ready, tmp_path_factory.mktemp("rights")))
     yield made
     made.close()
 

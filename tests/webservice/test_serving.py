@@ -24,13 +24,13 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.codec import encode_json
 from energycomm.web_settings import WebSettings
 from tests.pipeline.story import day, start
-from tests.webservice.conftest import PRM, configured, told
+from tests.webservice.conftest import PRM, configured, copied, told
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a store."""
-    url = told(f"sqlite:///{tmp_path / 'eis.db'}")
+    url = copied(told, tmp_path)
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -30,8 +30,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
-    parser.add_argument("--worker-points", type=int, default=100, help="access points of each market for the workers")
-    parser.add_argument("--worker-months", type=int, default=6, help="that these are simulated for")
+    parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
+    parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts")
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument(

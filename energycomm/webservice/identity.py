@@ -148,7 +148,10 @@ def check_origin(request: Request) -> None:
     """
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    # A proxy may have put its own name into Host: then public_url says how the browser sees us.
+    public = request.app.state.services.config.web.public_url
+    ours = {request.headers.get("host"), urlsplit(public).netloc if public else None}
+    foreign = origin is not None and urlsplit(origin).netloc not in ours
     if foreign or site in ("cross-site", "same-site"):
         raise Problem("API_FORGED", "The request was sent from a page of another site.", target="Origin", value=origin)
 

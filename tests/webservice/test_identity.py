@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from energycomm.web_settings import WebSettings
 from energycomm.webservice import audit, sessions, tokens
 from energycomm.webservice.roles import Person, Role, Scope
-from tests.webservice.conftest import Site
+from tests.webservice.conftest import Site, configured, copied, ready
 
 
 def test_the_gateway_tells_anybody_that_it_is_ready(lite_site: Site) -> None:
@@ -85,3 +88,18 @@ def test_every_answer_tells_the_browser_to_be_careful(lite_site: Site) -> None:
     assert answer.headers["x-frame-options"] == "DENY"
     assert answer.headers["cache-control"] == "no-store"
     assert "strict-transport-security" not in answer.headers
+
+
+def test_behind_a_proxy_the_public_address_is_ours_too(tmp_path: Path) -> None:
+    """The proxy asks us by another name than the one that the browser sees."""
+    url = copied(ready, tmp_path)
+    made = Site(url, configured(url, web=WebSettings(public_url="https://energycomm.example.org/")))
+    try:
+        form = {"token": made.token(Role.OPERATOR)}
+        statuses = {
+            origin: made.caller().post("/login", data=form, headers={"Origin": origin}).status_code
+            for origin in ("https://energycomm.example.org", "http://gateway.test", "https://evil.example.org")
+        }
+        assert list(statuses.values()) == [303, 303, 403]
+    finally:
+        made.close()

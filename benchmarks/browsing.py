@@ -55,7 +55,7 @@ INSERT INTO access_point (id, market, identifier, last_at, state, messages)
 SELECT i, 'FR', lpad(i::text, 14, '0'), 0, '', 0 FROM generate_series({first} / {each} + 1, {last} / {each}) AS i;
 INSERT INTO kernel_message
   (id, position, access_point_id, market, market_type, kind, effective, state, received_at, xml, version)
-SELECT i, 1, (i * 7919) % ({last} / {each}) + 1, f.market, f.type, f.kind,
+SELECT i, 1, (i::bigint * 7919) % ({last} / {each}) + 1, f.market, f.type, f.kind,
   {now} - (({last} - i)::numeric * 31536000000000 / {last})::bigint,
   CASE WHEN i % 100 < 90 THEN 'accepted' WHEN i % 100 < 94 THEN 'rejected' WHEN i % 100 < 97 THEN 'quarantined'
     WHEN i % 100 < 98 THEN 'ticketed' ELSE 'treated' END,
@@ -67,7 +67,7 @@ INSERT INTO state_change (id, message_id, before, after, at, by)
 SELECT id, id, 'received', state, received_at, 'kernel' FROM kernel_message WHERE id > {first};
 INSERT INTO finding
   (id, message_id, change_id, current, error_code, rule, severity, error_class, field, comment, comment_fr)
-SELECT id, id, id, true, 'CO-R' || lpad((width_bucket(sqrt((id * 7919) % 10007), 0, 101, 30))::text, 2, '0'),
+SELECT id, id, id, true, 'CO-R' || lpad((width_bucket(sqrt((id::bigint * 7919) % 10007), 0, 101, 30))::text, 2, '0'),
   'rule-' || id % 60, 'error', 'dno', 'registers', 'An index goes back.', 'Un index recule.'
 FROM kernel_message WHERE id > {first} AND state IN ('rejected', 'ticketed');
 INSERT INTO reading (id, access_point_id, at, message_id, source, qualification, nature, status, registers)

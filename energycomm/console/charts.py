@@ -67,8 +67,10 @@ def bars(content: Sequence[Bar], name: str) -> Markup:
         if bar.label:
             drawn.append(f'<text class="tick" x="{x + wide / 2:.1f}" y="{HEIGHT - 6}" text-anchor="middle">')
             drawn.append(f"{escape(bar.label)}</text>")
+    # What can be followed must be reachable: the content of an image is not.
+    role = "group" if any(bar.link for bar in content) else "img"
     return Markup(  # noqa: S704 - every text in it is escaped
-        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name, quote=True)}">'
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="{role}" aria-label="{escape(name, quote=True)}">'
         f"{''.join(drawn)}</svg>"
     )
 
@@ -102,8 +104,11 @@ def _bar(bar: Bar, x: float, wide: float, most: int, height: float) -> str:
     told = ", ".join(f"{words} {value}" for _, words, value in bar.parts if value) or "0"
     # Something to point at where the bar is low, too.
     area = f'<rect class="area" x="{x:.1f}" y="{TOP}" width="{wide:.1f}" height="{height:.1f}"/>'
-    group = f"<g><title>{escape(bar.title)}: {escape(told)}</title>{area}{''.join(pieces)}</g>"
-    return f'<a href="{escape(bar.link, quote=True)}">{group}</a>' if bar.link else group
+    words = f"{bar.title}: {told}"
+    group = f"<g><title>{escape(words)}</title>{area}{''.join(pieces)}</g>"
+    if not bar.link:
+        return group
+    return f'<a href="{escape(bar.link, quote=True)}" aria-label="{escape(words, quote=True)}">{group}</a>'
 
 
 def _grid(most: int, height: float) -> str:

@@ -171,7 +171,7 @@ def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: ZoneInf
     if begin < now < end:
         drawn.append(f'<line class="now" x1="{x(now):.1f}" y1="{AXIS - 4}" x2="{x(now):.1f}" y2="{height}"/>')
     return Markup(  # noqa: S704 - every text in it is escaped
-        f'<svg class="life" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(name, quote=True)}">'
+        f'<svg class="life" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{escape(name, quote=True)}">'
         f"{''.join(drawn)}</svg>"
     )
 
@@ -195,7 +195,8 @@ def _mark(mark: Mark, left: float, right: float, y: float, zone: ZoneInfo) -> st
     when = f"{mark.begin.astimezone(zone):%Y-%m-%d}"
     if mark.end is not None:
         when += f" – {mark.end.astimezone(zone):%Y-%m-%d}"
-    title = f"<title>{escape(f'{when} {mark.title}')}</title>"
+    words = f"{when} {mark.title}"
+    title = f"<title>{escape(words)}</title>"
     if mark.style in ("span", "gap"):
         tall = 12 if mark.style == "span" else 16
         shape = (
@@ -211,7 +212,9 @@ def _mark(mark: Mark, left: float, right: float, y: float, zone: ZoneInfo) -> st
         points = f"{left:.1f},{middle - 5:.1f} {left + 5:.1f},{middle:.1f} {left:.1f},{middle + 5:.1f} "
         points += f"{left - 5:.1f},{middle:.1f}"
         shape = f'<polygon class="m-{mark.style}" points="{points}">{title}</polygon>'
-    return f'<a href="{escape(mark.link, quote=True)}">{shape}</a>' if mark.link else shape
+    if not mark.link:
+        return shape
+    return f'<a href="{escape(mark.link, quote=True)}" aria-label="{escape(words, quote=True)}">{shape}</a>'
 
 
 def _axis(begin: datetime, end: datetime, x: object, height: float) -> str:

@@ -168,7 +168,7 @@ def _slices(best: Measured, points: Sequence[Example], comments: Comments) -> li
     """The best model by market, origin, number of codes and length of the history, and its worst codes."""
     keys: tuple[tuple[str, Callable[[Example], str]], ...] = (
         ("market", lambda one: one.market),
-        ("origin", lambda one: one.origin),
+        ("origin", lambda one: f"{one.origin}, {one.klass}"),
         ("codes of the message", lambda one: str(min(len(one.codes), 3))),
         ("messages before", length_range),
     )

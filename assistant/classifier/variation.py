@@ -219,11 +219,11 @@ class Variations:
 def overlaid(message: KernelMessage, history: History, example: RuleExample) -> tuple[KernelMessage, History]:
     """A message with the fields and facts that a rule's example states, its dates moved near the message's own.
 
-    An example that states its effective instant is moved by whole years of 364 days, to the year before the message:
-    the days of the week, and nearly always legal time, stay what they were.
+    An example that states an effective instant after the message's is moved by whole years of 364 days, to the year
+    before the message: the days of the week, and nearly always legal time, stay what they were.
     """
     apart = (message.effective - example.message.effective).days
-    days = timedelta(days=apart // _YEAR * _YEAR if "effective" in example.content else apart)
+    days = timedelta(days=min(0, apart // _YEAR * _YEAR) if "effective" in example.content else apart)
     stated = [name for name in example.content if name in message.__struct_fields__]
     changed = structs.replace(message, **{name: _moved(getattr(example.message, name), days) for name in stated})
     facts = example.content.get("history") or {}

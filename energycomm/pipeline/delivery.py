@@ -50,6 +50,8 @@ class Parcel(NamedTuple):
     reference: str
     content_type: str
     attempts: int
+    failed: int = 0
+    """Attempts that failed, those before a person took it up again too."""
 
 
 Answered = Callable[[StoreTransaction, bytes, str, str, int], object]
@@ -74,7 +76,7 @@ def repetition(adapters: Mapping[str, Adapter]) -> Again:
         message = OutgoingMessage(
             type=parcel.type, content=parcel.content, reference=parcel.reference, content_type=parcel.content_type
         )
-        return adapter.repeated(message, parcel.attempts + 1)
+        return adapter.repeated(message, parcel.failed + 1)
 
     return again
 
@@ -101,10 +103,12 @@ def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | No
                 return []
             where += f" AND ({' OR '.join(['(type = ? AND kind = ?)'] * len(ours))})"
             values += tuple(name for pair in ours for name in pair)
-        columns = "id, type, content, reference, content_type, attempts"
+        tried = "e.outgoing_id = outgoing.id AND e.state IN ('put-off', 'dead')"
+        failed = f"(SELECT count(*) FROM outgoing_event e WHERE {tried})"  # noqa: S608 - constant
+        columns = f"id, type, content, reference, content_type, attempts, {failed}"
         sql = f"SELECT {columns} FROM outgoing {where} ORDER BY id LIMIT ?"  # noqa: S608 - values are parameters
         rows = driver.rows(sql, (*values, limit))
-    return [Parcel(row[0], row[1], bytes(row[2]), row[3], row[4], row[5]) for row in rows]
+    return [Parcel(row[0], row[1], bytes(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
 
 
 def deliver(
@@ -135,7 +139,7 @@ def deliver(
     for market, channel in channels.items():
         failures = 0
         for parcel in due(store, market, now_micros(), limit, takes):
-            if parcel.attempts and again is not None:
+            if parcel.failed and again is not None:
                 parcel = parcel._replace(content=again(parcel, market))
             outcome = channel.send(parcel)
             counts[settle(store, parcel, channel.name, outcome, answered)] += 1

@@ -13,7 +13,7 @@ from adapters.contract import OutgoingMessage
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
-from energycomm.kernel.verdicts import Refusal, Verdict
+from energycomm.kernel.verdicts import Action, Refusal, Verdict
 from energycomm.pipeline import delivery
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
@@ -25,13 +25,15 @@ NOW = datetime(2026, 9, 20, 12, 0, tzinfo=UTC)
 
 
 class Rules(ParallelEngine):
-    """Outgoing rules of the test: a customer must have agreed. Incoming messages are accepted."""
+    """Outgoing rules of the test: a customer must have agreed. What comes in is accepted, milestones are kept."""
 
     def __init__(self) -> None:
         super().__init__(shipped_rules())
 
     def judge(self, message: KernelMessage, history: Any) -> Verdict:
         """Accept, but for a move in without consent."""
+        if isinstance(message, RequestStatus):
+            return Verdict(label="accepted", actions=(Action(verb="follow-request", rule="test"),))
         if isinstance(message, MoveInRequest) and message.consent is False:
             return Verdict(label="rejected")
         if isinstance(message, EndOfSupplyRequest) and history.pending_requests:
@@ -186,11 +188,11 @@ def test_an_error_that_a_person_must_see_to_is_put_aside_and_can_be_taken_up(des
 def test_an_answer_that_comes_at_once_is_taken_in(desk: Desk) -> None:
     """Synchronous services answer in the same breath."""
     outbound, _ = office(desk)
-    outbound.submit(request(), "anna")
-    taken: list[tuple[bytes, str, str]] = []
+    handed = outbound.submit(request(), "anna")
+    taken: list[tuple[bytes, str, str, int]] = []
     delivery.deliver(desk.store, {"FR": Line("answers")}, lambda _tx, *answer: taken.append(answer))
-    ((content, name, channel),) = taken
-    assert (content, channel) == (b"<answer/>", "line")
+    ((content, name, channel, asked),) = taken
+    assert (content, channel, asked) == (b"<answer/>", "line", handed.request_id)
     assert name.endswith(".xml")
 
 

@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
-from energycomm.eis import migrations, tables
+from energycomm.eis import migrations, tables, tallies
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
@@ -123,3 +123,32 @@ def test_the_folder_of_migrations_does_not_hide_the_library(project_root: Path) 
     assert found.origin is not None
     assert not Path(found.origin).is_relative_to(project_root / "alembic")
     assert migrations.scripts() == project_root / "alembic"
+
+
+def test_what_was_stored_before_there_were_tallies_is_counted(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The migration that makes the tallies counts what is there, and the triggers go on from that."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0005")
+        migrations.upgrade(empty)
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = f"INSERT INTO kernel_message ({columns}) VALUES ({{}}, 1, 'FR', 'C15', 'MeterData', 0, '{{}}', 7, 'x', 1)"
+    finding = (
+        'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
+        "comment, comment_fr) VALUES ({}, 2, 1, {}, 'FR-R03', 'r', 'error', 'dno', 'f', 'c', 'c')"
+    )
+    with writing(empty) as connection:
+        connection.execute(text(message.format(1, "accepted")))
+        connection.execute(text(message.format(2, "rejected")))
+        connection.execute(
+            text("INSERT INTO state_change (id, message_id, after, at, by) VALUES (1, 2, 'rejected', 7, 'x')")
+        )
+        for number, current in ((1, "true"), (2, "true"), (3, "false")):
+            connection.execute(text(finding.format(number, current)))
+    migrations.upgrade(empty)
+    with writing(empty) as connection:
+        connection.execute(text(message.format(3, "accepted")))
+    with empty.connect() as connection:
+        counted = {(one.kind, one.state): one.messages for one in tallies.combinations(connection)}
+        (code,) = tallies.code_frequencies(connection)
+    assert counted == {("MeterData", "accepted"): 2, ("MeterData", "rejected"): 1}
+    assert (code.name, code.messages, code.occurrences, code.ever) == ("FR-R03", 1, 2, 3)

@@ -95,14 +95,14 @@ def test_every_request_gets_an_answer_that_repeats_its_reference(market: str, ki
         assert not any(getattr(each, "accepted", True) for each in answers)
 
 
-@pytest.mark.parametrize("kind", sorted(SUBJECTS["be_atrias"].adapter.builds))
+@pytest.mark.parametrize(("market", "kind"), BUILT)
 @pytest.mark.parametrize("disorder", [0.0, 1.0])
-def test_a_belgian_request_that_is_granted_is_done(kind: str, disorder: float) -> None:
+def test_a_request_that_is_granted_is_done(market: str, kind: str, disorder: float) -> None:
     """By what is announced or sent, which repeats its reference; where nothing is, by the positive answer."""
-    request = asked(belgian(kind), 3)
-    adapter = installed_adapters()["BE"]
+    request = asked((dutch if market == "NL" else belgian)(kind), 3)
+    adapter = installed_adapters()[market]
     done = []
-    for delivery in said("BE", [request], Manners(disorder=disorder)):
+    for delivery in said(market, [request], Manners(disorder=disorder)):
         found = read(adapter, delivery.document.content, delivery.document.name + delivery.document.suffix)
         for transaction in found.transactions:
             assert transaction.refusals == ()

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from adapters.nl_edsn.simulator.documents import OTHER, Content, document, mutation, parties
+from adapters.nl_edsn.simulator import holdings
+from adapters.nl_edsn.simulator.documents import GRID, OTHER, Content, access_point, document, mutation, parties
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
@@ -47,25 +48,24 @@ class _Read(NamedTuple):
     grid: str | None
     balance: str | None
     reference: str
+    queried: str | None
+    reason: str | None
 
 
 class DutchClerk:
-    """Satisfies `energycomm.simulation.answering.Clerk`.
-
-    A question about a point is refused: the register of a simulation holds no data. A reading and a P4 query are taken.
-    """
+    """Satisfies `energycomm.simulation.answering.Clerk`."""
 
     def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
-        """The positive answer, and the gain or loss that the request ends in."""
-        if asked.kind in ("SearchRequest", "MasterDataRequest", "ContractDataRequest"):
-            return self.refuse(asked, at, 0)
+        """What was asked for; to a request that changes something the positive answer, and the gain or loss it ends
+        in."""
         request = _read(asked)
+        if asked.kind == "MeteredDataRequest":
+            return _collected(asked, request, at)
         if asked.kind not in _SUPPLY:
-            root = "P4Content" if asked.kind == "MeteredDataRequest" else "Portaal_Content"
-            return [_answer(_OTHER[asked.kind], request, at, [(root, [])])]
+            return [_answer(_OTHER[asked.kind], request, at, _told(asked.kind, request))]
         label, reason, listed = _SUPPLY[asked.kind]
         gaining = listed == "GainResultResponse"
-        dossier = f"8{int.from_bytes(hashlib.sha256(asked.reference.encode()).digest()[:4], 'big') % 10**7:07d}"
+        dossier = _dossier(asked.reference)
         told = mutation(str(request.day), reason, dossier, request.reference)
         before = OTHER if reason == "SWITCHLV" else None
         ours = parties(request.sender, before, request.balance or OTHER)
@@ -99,6 +99,41 @@ class DutchClerk:
         return [_answer(label, request, at, [(root, [(tag, reason)])])]
 
 
+def _dossier(reference: str) -> str:
+    """The register's number of a request."""
+    return f"8{int.from_bytes(hashlib.sha256(reference.encode()).digest()[:4], 'big') % 10**7:07d}"
+
+
+def _told(kind: str, request: _Read) -> Content:
+    """What answers a question, or says that a reading was taken."""
+    point = request.point or access_point(1)
+    match kind:
+        case "SearchRequest":
+            return holdings.found(point)
+        case "MasterDataRequest":
+            return holdings.master_data(point, request.reference)
+        case "ContractDataRequest":
+            return holdings.contract(point, request.reference, _dossier(request.reference))
+        case _:
+            return [("Portaal_Content", [])]
+
+
+def _collected(asked: Asked, request: _Read, at: datetime) -> Sequence[Document]:
+    """The query is taken; its result waits in the list that is polled."""
+    label = "P4CollectedDataBatchResultResponse"
+    result = holdings.collected(str(request.point), request.reference, str(request.queried), str(request.reason))
+    made = document(
+        label,
+        result,
+        created=_moment(at + timedelta(minutes=1)),
+        name=asked.reference,
+        receiver=request.sender,
+        sender=GRID,
+    )
+    taken = _answer(_OTHER[asked.kind], request, at, [("P4Content", [])])
+    return [taken, Document(f"2_{label}", made)]
+
+
 def _read(asked: Asked) -> _Read:
     root = safexml.parse_bytes(asked.content)
     if isinstance(root, Refusal):
@@ -111,6 +146,8 @@ def _read(asked: Asked) -> _Read:
         grid=_below(root, "GridOperator_Company"),
         balance=_below(root, "BalanceResponsibleParty_Company"),
         reference=asked.reference,
+        queried=_text(root, "QueryDate"),
+        reason=_text(root, "QueryReason"),
     )
 
 

@@ -53,7 +53,7 @@ settle = 0
 """
 
 
-def until(good: Callable[[], Any], seconds: float = 60) -> Any:
+def until(good: Callable[[], Any], seconds: float = 120) -> Any:
     """Wait until something is so; what it was."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import growth, memory, rules_alone, table, whole_path, workers
+from benchmarks import browsing, growth, memory, rules_alone, table, whole_path, workers
 from benchmarks.material import flat, mixed
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "workers", "rules", "growth", "memory")
+SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -68,6 +68,7 @@ def main(typed: list[str] | None = None) -> int:
                 "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
+                "browsing": ("Looking", lambda: _looking(found, asked)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
             }
             for section, (title, measure) in sections.items():
@@ -81,6 +82,12 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
     materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
     materials.append(mixed(folder / "mixed", asked.access_points, 6))
     return whole_path.compare(materials, found, asked.rounds)
+
+
+def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    if "PostgreSQL" not in found:
+        return ["It is measured on PostgreSQL."]
+    return browsing.grow(found["PostgreSQL"](), browsing.sizes(asked.messages))
 
 
 def _workers(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

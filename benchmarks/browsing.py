@@ -1,11 +1,10 @@
 """Does looking take longer when the store is full? The console's queries and pages on PostgreSQL, as one store grows.
 
-Example: python -m benchmarks.browsing --messages 10000 100000 1000000
+Example: python -m benchmarks --only browsing --messages 1000000
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,9 +27,7 @@ from energycomm.web_settings import WebSettings
 from energycomm.webservice import tokens
 from energycomm.webservice.app import make_app
 from energycomm.webservice.roles import Role, Scope
-from tests.postgres import DURABLE, running
 
-SIZES = (10_000, 100_000, 1_000_000)
 ROUNDS = 40
 EACH = 40
 """Messages of an access point."""
@@ -178,12 +175,12 @@ def pages(url: str, size: int, rounds: int) -> dict[str, float]:
     return taken
 
 
-def grow(url: str, sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> list[str]:
+def grow(url: str, numbers: Sequence[int], rounds: int = ROUNDS) -> list[str]:
     """Two tables in Markdown, the store's answers and whole pages, in milliseconds at each size.
 
     Args:
       url: an empty PostgreSQL database.
-      sizes: numbers of messages, rising.
+      numbers: of messages, rising.
       rounds: the best of so many counts.
     """
     engine = connect(url)
@@ -192,7 +189,7 @@ def grow(url: str, sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> list[s
     asked: dict[str, list[float]] = {}
     shown: dict[str, list[float]] = {}
     before = 0
-    for size in sizes:
+    for size in numbers:
         fill(engine, before, size, now)
         before = size
         for name, work in questions(engine, size, now).items():
@@ -200,7 +197,7 @@ def grow(url: str, sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> list[s
         for name, taken in pages(url, size, rounds).items():
             shown.setdefault(name, []).append(taken)
     engine.dispose()
-    head = [*(f"{size:,}".replace(",", " ") for size in sizes), "growth"]
+    head = [*(f"{size:,}".replace(",", " ") for size in numbers), "growth"]
     return [*_table("what is asked, ms", head, asked), "", *_table("whole page, ms", head, shown)]
 
 
@@ -209,16 +206,6 @@ def _table(title: str, head: list[str], rows: dict[str, list[float]]) -> list[st
     return table([title, *head], told)
 
 
-def main() -> int:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--messages", type=int, nargs="+", default=list(SIZES), help="sizes of the store, rising")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="the best of so many rounds counts")
-    asked = parser.parse_args()
-    with running(settings=DURABLE) as server:
-        print("\n".join(grow(server.url(server.create_database()), asked.messages, asked.rounds)))
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def sizes(most: int) -> list[int]:
+    """10 000, 100 000, ... up to the most."""
+    return [size for size in (10_000 * 10**power for power in range(5)) if size < most] + [most]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import growth, memory, rules_alone, workers
+from benchmarks import browsing, growth, memory, rules_alone, workers
 from benchmarks.__main__ import main
 from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
@@ -70,3 +70,15 @@ def test_one_worker_and_two_are_measured_in_each_market(tmp_path: Path, postgres
 
 def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -> None:
     assert workers.compare(tmp_path, None, 2, 1, 1) == ["Several workers need PostgreSQL: nothing was measured."]
+
+
+def test_looking_is_measured_at_each_size(postgres: PostgresServer) -> None:
+    """Every question and page is asked on a store that holds what it asks for."""
+    lines = browsing.grow(postgres.url(postgres.create_database()), [400, 800], rounds=1)
+    assert lines[0].startswith("| what is asked, ms | 400 | 800 | growth |")
+    assert len(lines) == 2 + 13 + 1 + 2 + len(browsing.PAGES)
+
+
+def test_the_sizes_of_a_store_to_look_at_end_with_the_most() -> None:
+    assert browsing.sizes(1_000_000) == [10_000, 100_000, 1_000_000]
+    assert browsing.sizes(500) == [500]

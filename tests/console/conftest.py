@@ -89,4 +89,4 @@ def until(happened: Callable[[], object], seconds: float = 20) -> None:
     end = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
+        time.sleep(0.02)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from fastapi.routing import APIRoute
 
+from energycomm.config import CorrectionSettings
 from energycomm.console import PARTS
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
@@ -17,7 +20,7 @@ from energycomm.webservice.roles import Role
 from tests.console.conftest import until
 from tests.console.scene import CODE, FAILING, MESSAGES, ODD, WAITING, WRONG, Visitor
 from tests.pipeline.desk import shipped_rules
-from tests.webservice.conftest import Site
+from tests.webservice.conftest import Site, configured
 
 LISTS = ("/", "/messages", "/failures", "/campaigns", "/quarantine", "/tickets", "/requests", "/access-points")
 OPEN = ("/rules", "/state")
@@ -244,6 +247,62 @@ def test_an_edit_is_checked_before_it_is_saved_and_done_once(site: Site) -> None
     anna.send("/campaigns/1/undo")
     until(lambda: rows(site, "SELECT state FROM campaign") == [("undone",)])
     assert number in failing(site)
+
+
+def tried(site: Site, visitor: Visitor) -> str:
+    """Address of a dry run of the script that helps, when it is over."""
+    address = str(visitor.send("/failures/scripts/relabel-unit", code=CODE).url.path)
+    until(lambda: "would be freed" in visitor.get(address).text)
+    return address
+
+
+def test_a_second_click_finds_the_campaign_of_the_first(site: Site) -> None:
+    """One campaign, done once, however often its form is sent."""
+    anna = Visitor(site, Role.CONSULTANT)
+    address = tried(site, anna)
+    places = {str(anna.send(f"{address}/run", why="confirmed").url.path) for _ in range(3)}
+    assert places == {"/campaigns/1"}
+    until(lambda: rows(site, "SELECT state, freed FROM campaign") == [("done", 3)])
+    assert str(anna.send(f"{address}/run", why="once more").url.path) == "/campaigns/1"
+    assert rows(site, "SELECT count(*) FROM kernel_message WHERE version = 2") == [(3,)]
+
+
+def test_with_four_eyes_a_campaign_waits_for_somebody_else(arrived: Path, tmp_path: Path) -> None:
+    shutil.copy(arrived, tmp_path / "eyes.db")
+    url = f"sqlite:///{tmp_path / 'eyes.db'}"
+    site = Site(url, configured(url, correction=CorrectionSettings(four_eyes=True)))
+    anna, ben = Visitor(site, Role.CONSULTANT), Visitor(site, Role.CONSULTANT, person="ben")
+    anna.send(f"{tried(site, anna)}/run", why="confirmed")
+    assert rows(site, "SELECT state FROM campaign") == [("planned",)]
+    assert "Agree and run" not in anna.get("/campaigns/1").text
+    assert anna.send("/campaigns/1/approve").status_code == 422
+    assert "Agree and run" in ben.get("/campaigns/1").text
+    ben.send("/campaigns/1/approve")
+    until(lambda: rows(site, "SELECT state, approved_by FROM campaign") == [("done", "ben")])
+    site.app.state.workbench.close()
+    site.app.state.services.close()
+
+
+def test_a_campaign_that_was_cut_off_offers_to_go_on(lite: Site, anna: Visitor) -> None:
+    """As after the death of the process that ran it: it is running, and nobody works on it."""
+    anna.send(f"{tried(lite, anna)}/run", why="confirmed")
+    until(lambda: rows(lite, "SELECT state FROM campaign") == [("done",)])
+    with lite.store.transaction() as tx:
+        tx.driver.run("UPDATE campaign SET state = 'running'")
+    assert "Nobody works on it here" in anna.get("/campaigns/1").text
+    anna.send("/campaigns/1/cancel")
+    assert rows(lite, "SELECT state FROM campaign") == [("cancelled",)]
+    assert "Go on" in anna.get("/campaigns/1").text
+    anna.send("/campaigns/1/resume")
+    until(lambda: rows(lite, "SELECT state FROM campaign") == [("done",)])
+
+
+def test_a_wrong_parameter_of_a_script_is_refused_in_words(anna: Visitor) -> None:
+    answer = anna.send("/failures/scripts/set-field", code=CODE)
+    assert answer.status_code == 422
+    assert "needs the parameter" in answer.text
+    assert anna.send("/failures/scripts/nobody-wrote-this").status_code == 422
+    assert anna.get("/trials/nobody-tried-this").status_code == 404
 
 
 def test_a_ticket_is_taken_up_dated_noted_and_closed(lite: Site, anna: Visitor) -> None:

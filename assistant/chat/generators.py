@@ -51,7 +51,7 @@ class TransformersGenerator:
     """Any causal model that transformers opens: a folder or a hub name; in 4 bits by bitsandbytes where a GPU is."""
 
     def __init__(self, model: str, *, four_bit: bool = False, threads: int = 2, device: str | None = None) -> None:
-        need("torch", "transformers")
+        need("torch", "transformers", *(("bitsandbytes", "accelerate") if four_bit else ()))
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -164,6 +164,24 @@ class Repeating(Protocol):
 
 
 @runtime_checkable
+class Acknowledging(Protocol):
+    """An adapter of a market whose senders want to be told that they were read (optional)."""
+
+    def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+        """What says that a member was read, or what of it could not be.
+
+        Args:
+          label: of the member's type.
+          content: the member; read once.
+          reference: ours, at most 14 characters.
+          created: now, aware.
+
+        Returns:
+          The answer's bytes; None where none is wanted; a refusal where nobody is there to be answered.
+        """
+
+
+@runtime_checkable
 class Mappable(Protocol):
     """An adapter whose names and codes stand in a table that a licensee may replace (optional)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +13,7 @@ from adapters.be_atrias import calorific, times
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import DIGESTERS, MARKET, Walk
 from adapters.be_atrias.edifact import digesting as edifact
+from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
 from adapters.common.codes import Unreadable
@@ -59,6 +60,12 @@ class BeAtrias:
         self.service: Mapping[str, str] = mapping.service
         self.answer_within: Mapping[str, timedelta] = dict.fromkeys(self.builds, ANSWER_WITHIN)
         self._roots = {document.root: document for document in mapping.documents.values()}
+
+    def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+        """The CONTRL that answers an interchange of EDIFACT; documents want none. See `adapters.contract`."""
+        if label != edifact.LABEL:
+            return None
+        return control_answer(content, reference, created, self.mapping)
 
     def mapped(self, path: Path) -> BeAtrias:
         """The adapter with a licensee's table. See `adapters.contract.Mappable`.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -15,6 +17,8 @@ from energycomm.eis.archive import open_raw
 from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.acknowledgement import acknowledgements
 from energycomm.pipeline.gateway import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
@@ -121,6 +125,33 @@ def extract(
                 return
             _write(raw, out)
     typer.echo(f"{found.summary.size} bytes written to {out}")
+
+
+@app.command()
+def acknowledge(
+    envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
+) -> None:
+    """Write what tells the sender that an envelope was read: the CONTRL of an EDIFACT interchange.
+
+    Example: energycomm envelope acknowledge 3 --out contrl.edi
+    """
+    config = load()
+    with open_store(config) as store:
+        summary = _find(store, envelope_id).summary
+        envelope = (envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
+    for answer in answers:
+        if isinstance(answer, Refusal):
+            raise UserError(f"Nobody can be answered: {answer}.", "Ask the sender for it again by another way.")
+    content = b"".join(answer for answer in answers if isinstance(answer, bytes))
+    if not content:
+        raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")
+    if out is None:
+        sys.stdout.buffer.write(content)
+        return
+    _write(io.BytesIO(content), out)
+    typer.echo(f"{len(content)} bytes written to {out}")
 
 
 def _write(raw: IO[bytes], out: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import IO
+from typing import IO, Any
 
 from adapters.be_atrias.edifact.syntax import Interchange, Message, read
-from adapters.be_atrias.mapping import table
+from adapters.be_atrias.mapping import Table, table
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from energycomm.kernel.verdicts import Refusal
@@ -16,13 +17,16 @@ UNSPECIFIED = "18"
 _SPECIAL = "?+:'"
 
 
-def control_answer(content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+def control_answer(
+    content: IO[bytes], reference: str, created: datetime, mapping: Table | None = None
+) -> bytes | Refusal | None:
     """The CONTRL for an interchange.
 
     Args:
       content: the interchange that came.
       reference: our reference of the answer, at most 14 characters.
       created: when the answer is written.
+      mapping: the mapping table; ours by default.
 
     Returns:
       The bytes of an interchange with one CONTRL; None where nothing but CONTRL came, which is never answered; a
@@ -47,11 +51,18 @@ def control_answer(content: IO[bytes], reference: str, created: datetime) -> byt
     assert interchange is not None  # read gives it first, or raises
     if messages and all(message.type == "CONTRL" for message in messages):
         return None
-    return _written(interchange, messages, fault, reference, belgian(created))
+    kind = (mapping or table()).edifact["control"]
+    return _written(kind, interchange, messages, fault, reference, belgian(created))
 
 
-def _written(interchange: Interchange, messages: list[Message], fault: str, reference: str, created: datetime) -> bytes:
-    kind = table().edifact["control"]
+def _written(
+    kind: Mapping[str, Any],
+    interchange: Interchange,
+    messages: list[Message],
+    fault: str,
+    reference: str,
+    created: datetime,
+) -> bytes:
     body = [_segment("UNH", "1", (kind["type"], kind["version"], str(kind["release"]), kind["agency"]))]
     action = REFUSED if fault else ACCEPTED
     body.append(

@@ -1,0 +1,51 @@
+"""What says to the sender of an envelope that it was read, for markets that want to be told (CONTRL of EDIFACT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from adapters.contract import Acknowledging
+from energycomm.config import Config
+from energycomm.eis.archive import open_raw
+from energycomm.eis.store import Store
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.gateway import open_keys
+from energycomm.pipeline.markets import dispatch, installed_adapters
+from energycomm.pipeline.records import look
+from energycomm.transport.envelopes import open_envelope
+
+
+def acknowledgements(
+    config: Config, store: Store, envelope: tuple[int, str, bytes], now: datetime
+) -> Iterator[bytes | Refusal]:
+    """What answers each member of an envelope; nothing for members that want no answer.
+
+    Args:
+      config: the configuration: its keys open encrypted envelopes.
+      store: the EIS.
+      envelope: number, name and SHA-256.
+      now: when the answer is written, aware.
+    """
+    number, name, sha256 = envelope
+    adapters = installed_adapters(config.mapping_files)
+    with (
+        open_raw(store.engine, sha256) as raw,
+        open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,
+    ):
+        for position, member in enumerate(opened, 1):
+            if isinstance(member, Refusal):
+                yield member
+                continue
+            seen = look(member)
+            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0])
+            if isinstance(route, Refusal):
+                yield route
+                continue
+            adapter: object
+            adapter, label = route
+            if isinstance(adapter, Acknowledging):
+                with member.open() as content:
+                    answer = adapter.acknowledge(label, content, f"EC{number}-{position}"[:14], now)
+                if answer is not None:
+                    yield answer

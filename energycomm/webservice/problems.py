@@ -35,7 +35,6 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "API_CONFLICT": (409, "This was done before, or stands against what is there."),
     "API_CHANGED": (412, "It was changed since it was seen."),
     "API_TOO_LARGE": (413, "The body is too large."),
-    "API_MEDIA_TYPE": (415, "The body is in a form that is not understood."),
     "API_INVALID": (422, "Something in the request is wrong; every mistake is listed."),
     "API_REFUSED": (422, "A rule or the schema refuses it; every reason is listed."),
     "API_RATE": (429, "Too many requests."),
@@ -191,10 +190,11 @@ def install(app: FastAPI) -> None:
             return answer(request, Problem("API_DATABASE", advice="Try again.", headers={"Retry-After": "5"}))
         return answer(request, Problem("API_REFUSED", error.message, advice=error.advice))
 
-    @app.exception_handler(Exception)
-    async def _fault(request: Request, error: Exception) -> Response:
-        log.error("web.fault", path=request.url.path, exc_info=error)
-        return answer(request, Problem("API_FAULT", advice="Tell the operator when it happened."))
+
+def fault(request: Request, error: Exception) -> Response:
+    """The answer to a mistake of the program: logged, and told without a word of it."""
+    log.error("web.fault", path=request.url.path, exc_info=error)
+    return answer(request, Problem("API_FAULT", advice="Tell the operator when it happened."))
 
 
 def answer(request: Request, problem: Problem) -> Response:

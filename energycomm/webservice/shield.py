@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from energycomm.webservice.problems import MEDIA, Problem
+from energycomm.webservice.problems import MEDIA, Problem, fault
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -44,8 +45,12 @@ class Shield:
             await self.app(scope, receive, send)
             return
 
+        began = False
+
         async def sending(message: Message) -> None:
+            nonlocal began
             if message["type"] == "http.response.start":
+                began = True
                 _harden(scope, MutableHeaders(scope=message))
             await send(message)
 
@@ -64,7 +69,13 @@ class Shield:
                 raise HTTPException(413, self._words())
             return message
 
-        await self.app(scope, receiving, sending)
+        try:
+            await self.app(scope, receiving, sending)
+        except Exception as error:
+            # Here and not further out: this answer is hardened like every other.
+            response = fault(Request(scope), error)
+            if not began:
+                await response(scope, receive, sending)
 
     def _words(self) -> str:
         return f"More than {self.body_bytes} bytes."

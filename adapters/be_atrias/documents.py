@@ -13,9 +13,9 @@ from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.mapping import Document, Table
 from adapters.be_atrias.reading import Reading, Values, fingerprint
 from adapters.common.codes import Unreadable
+from adapters.common.outcome import FAULTS, business_order
 from adapters.contract import MemberHead, Transaction
 from energycomm.kernel import safexml
-from energycomm.kernel.family import FUNCTION_RANK, RANK, kind_of
 from energycomm.kernel.messages import KernelMessage
 
 MARKET = "BE"
@@ -33,9 +33,6 @@ DIGESTERS: dict[str, Callable[[Values, dict[str, Any]], list[KernelMessage]]] = 
     "ErrorReport": structure.error_report,
 }
 """Label of a document -> what makes Kernel messages of its values."""
-
-_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What a digester's own mistake may raise on content that nobody foresaw: it must not harm the neighbours."""
 
 
 class Walk:
@@ -123,7 +120,7 @@ class Walk:
         if not reading.refusals:
             try:
                 messages = tuple(sorted(self._messages(reading.values), key=business_order))
-            except _FAULTS as fault:
+            except FAULTS as fault:
                 found = f"{type(fault).__name__}: {fault}"
                 reading.refusals.append(refusal("DIGEST_FAILED", self.document.piece.tag, found))
         reference = reading.values.get("reference") or "-"
@@ -146,8 +143,3 @@ class Walk:
         if self.document.label == "Response" and self.head["reason"] in self.table.ended_by_answer:
             messages += structure.answered(values, self.head)
         return messages
-
-
-def business_order(message: KernelMessage) -> tuple[object, ...]:
-    """What the messages of one CH message are sorted by."""
-    return message.effective, RANK.get(kind_of(message), 99), FUNCTION_RANK[message.function]

@@ -18,7 +18,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 
 Notes: TypeAlias = list[Refusal]
-_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 """What a digester's own mistake may raise on content that nobody foresaw: it must not harm the neighbours."""
 _encode = msgspec.msgpack.Encoder().encode
 LONGEST_REFERENCE = 400
@@ -88,11 +88,11 @@ class Digester(NamedTuple, Generic[C]):
         try:
             fields = self.read(element)
             digested = self.digest(fields, context, notes)
-            messages = tuple(sorted(digested.messages, key=_order))
+            messages = tuple(sorted(digested.messages, key=business_order))
             version = self.version(fields, context) if self.version else None
         except Unreadable as unreadable:
             return self.refused(element, context, (unreadable.refusal,), checked.notes)
-        except _FAULTS as fault:
+        except FAULTS as fault:
             found = f"{type(fault).__name__}: {fault}"
             failed = refusal("DIGEST_FAILED", path=str(element.tag), value=found)
             return self.refused(element, context, (failed,), checked.notes)
@@ -125,5 +125,6 @@ def identity(context: Head, reference: str, content: Any) -> bytes:
     return state.digest()
 
 
-def _order(message: KernelMessage) -> tuple[datetime, int, int]:
+def business_order(message: KernelMessage) -> tuple[datetime, int, int]:
+    """What the messages of one CH message are sorted by."""
     return message.effective, RANK.get(type(message).__name__, 99), FUNCTION_RANK[message.function]

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from adapters.common.codes import Unreadable
-from adapters.common.outcome import Notes
+from adapters.common.outcome import FAULTS, Notes
 from adapters.contract import DocumentType, MemberHead, Transaction
 from adapters.fr_enedis import jsonstream
 from adapters.fr_enedis.codes import refusal
@@ -36,7 +36,6 @@ LABEL = "R64-R67"
 VERSION = "1"
 """The header declares none: the only one known."""
 _STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
-_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 Content = TypeVar("Content", bound=Struct)
 
@@ -168,7 +167,7 @@ class Walk:
             messages = reader.digest(shaped(piece, reader.shape), order._replace(head=head), notes)
         except Unreadable as unreadable:
             refusals, messages = (unreadable.refusal,), []
-        except _FAULTS as fault:
+        except FAULTS as fault:
             found = f"{type(fault).__name__}: {fault}"
             refusals, messages = (refusal("DIGEST_FAILED", path="mesures", value=found),), []
         messages.sort(key=lambda message: message.effective)

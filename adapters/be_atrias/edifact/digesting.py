@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from adapters.be_atrias import structure
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.documents import MARKET, business_order
+from adapters.be_atrias.documents import MARKET
 from adapters.be_atrias.edifact.facts import Facts, short
 from adapters.be_atrias.edifact.measures import measures
 from adapters.be_atrias.edifact.syntax import Interchange, Message, Segment, Trailer, read
@@ -21,13 +21,13 @@ from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
+from adapters.common.outcome import FAULTS, business_order
 from adapters.contract import MemberHead, Transaction
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 
 LABEL = "EDIFACT"
 ABOUT = "interchanges of the older generation: UTILMD, MSCONS, APERAK, CONTRL; one CH message per transaction"
-_FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 _REFERENCE = 400
 Digest = Callable[[Values, dict[str, Any]], list[KernelMessage]]
 _UTILMD: dict[str, Digest] = {
@@ -130,7 +130,7 @@ def _transaction(
             point, messages = piece.digest(head)
         except Unreadable as unreadable:
             refusals, messages = (unreadable.refusal,), []
-        except _FAULTS as fault:
+        except FAULTS as fault:
             refusals = (refusal("DIGEST_FAILED", kind, f"{type(fault).__name__}: {fault}"),)
     reference = " ".join(reference.split())[:_REFERENCE] or "-"
     for segment in run:

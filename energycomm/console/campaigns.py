@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console import trials
 from energycomm.console.jobs import Job
-from energycomm.console.trials import Ticketed, Trial
+from energycomm.console.trials import MOST_ACTIONS, Ticketed, Trial
 from energycomm.console.view import Consultant, Reader, Shared, page
 from energycomm.correction import campaign
 from energycomm.correction.planning import difference
@@ -35,7 +35,7 @@ def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Resp
     if found is not None:
         ranked = sorted(found.tried, key=lambda one: not one.useful)
         shown = [(one, difference(one.item)) for one in ranked[:DIFFERENCES]]
-    return page(request, "trial.html", job=job, trial=job.result, found=found, shown=shown)
+    return page(request, "trial.html", job=job, trial=job.result, found=found, shown=shown, most=MOST_ACTIONS)
 
 
 @router.get("/trials/{job_id}/progress", openapi_extra=UNRECORDED)

@@ -82,6 +82,16 @@ def analyse(request: Request, person: Reader, shared: Shared, by: Annotated[str,
     return RedirectResponse(address("/failures", by=by), 303)
 
 
+@router.get("/analysis", openapi_extra=UNRECORDED)
+def analysing(request: Request, person: Reader, by: str = "class") -> Response:
+    """How long an analysis has taken so far; when it is over, the page is loaded anew."""
+    job = request.app.state.workbench.latest(f"analysis {by}")
+    response = page(request, "analysing.html", by=by, job=job)
+    if job is None or job.over:
+        response.headers["HX-Refresh"] = "true"
+    return response
+
+
 def _analyse(request: Request, shared: Any, by: Any, name: str) -> Any:
     def work(_: Any) -> list[Group]:
         return groups(judged_cases(shared.store.engine), by, now_micros())

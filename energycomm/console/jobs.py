@@ -22,7 +22,7 @@ from energycomm.webservice.services import Services
 
 log = structlog.get_logger()
 
-MOST_JOBS = 200
+MOST_JOBS = 40
 """Jobs remembered; the oldest that are over are forgotten."""
 
 THREADS = 2

@@ -28,6 +28,9 @@ SAMPLE = 40
 
 SECONDS = 60.0
 
+MOST_ACTIONS = 5_000
+"""Actions of one dry run: what it found is kept in memory until it is run."""
+
 
 class Trial(Struct, frozen=True, kw_only=True):
     """What a dry run came to.
@@ -122,7 +125,7 @@ def try_script(
     def work(job: Job) -> Trial:
         with shared.rehearsing() as store:
             only = None if code is None else stuck_ids(store.engine, codes=(code,))
-            planned = plan(store.engine, script, parameters, limit=limit, only=only)
+            planned = plan(store.engine, script, parameters, limit=min(limit or MOST_ACTIONS, MOST_ACTIONS), only=only)
             job.step(0, len(planned.items))
             found = preview(store, shared.gateway.writer, planned, watch=job.step)
         return Trial(script=script, parameters=dict(parameters), code=code, preview=found)

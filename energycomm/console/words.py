@@ -138,6 +138,9 @@ FRENCH: dict[str, str] = {
     "No market has told of this access point.": "Aucun marché n'a parlé de ce point de livraison.",
     "No message is held up by it.": "Il ne retient aucun message.",
     "No message is like this.": "Aucun message ne correspond.",
+    "No more than {n} actions are tried at once; run these, then try again.": (
+        "Pas plus de {n} actions sont essayées à la fois ; lancez celles-ci, puis réessayez."
+    ),
     "No request is like this.": "Aucune demande ne correspond.",
     "No rule of today has anything against it.": "Aucune règle actuelle ne s'y oppose.",
     "No script frees anything of it: a person has to look, here or at the market.": (

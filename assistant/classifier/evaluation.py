@@ -122,6 +122,9 @@ def opened_model(kind: str, dataset: Path, folder: Path, told: Callable[[str], N
         return None
     elif not fitting:
         told(f"{kind}: trained on another data set than {dataset}")
+    unlearned = read_model(place).get("unlearned")
+    if unlearned:
+        told(f"{kind}: its time was too short for {len(unlearned)} codes, which it never says")
     return open_model(place), float(read_model(place).get("seconds", 0.0))
 
 

@@ -45,13 +45,12 @@ def dataset_file(config: AssistantConfig) -> Path:
     return classifier_folder(config) / "dataset.jsonl"
 
 
-def make_model(kind: str, form: Form = "facts", templates: dict[str, str] | None = None) -> Predictor:
+def make_model(kind: str, form: Form = "facts") -> Predictor:
     """A model that has learned nothing yet.
 
     Args:
       kind: one of `KINDS`.
       form: of the texts that it reads.
-      templates: of comments, by error code.
 
     Raises:
       UserError: there is no such kind.
@@ -62,7 +61,7 @@ def make_model(kind: str, form: Form = "facts", templates: dict[str, str] | None
         "embeddings": lambda: PerCode("embeddings", form),
         "boosting": lambda: PerCode("boosting", form),
         "encoder": lambda: _encoder(form),
-        "language": lambda: _language(templates),
+        "language": _language,
     }
     if kind not in makers:
         raise UserError(f"There is no model {kind!r}.", f"Models: {', '.join(KINDS)}.")
@@ -77,7 +76,7 @@ def open_model(folder: Path) -> Predictor:
       UserError: the folder holds none.
     """
     state = read_model(folder)
-    model = make_model(str(state.get("kind", "")), state.get("form", "facts"), state.get("comments"))
+    model = make_model(str(state.get("kind", "")), state.get("form", "facts"))
     model.load(folder)
     return model
 
@@ -101,7 +100,7 @@ def fit_model(
     train, valid = read_dataset(dataset, "train"), read_dataset(dataset, "valid")
     if not train:
         raise UserError(f"The data set {dataset} has nothing to learn from.", "Build it with more access points.")
-    model = make_model(kind, form, card.comments)
+    model = make_model(kind, form)
     begun = time.monotonic()
     model.fit(train, valid, budget)
     about = {
@@ -117,6 +116,8 @@ def fit_model(
         model.version = version
     if getattr(model, "used", None) is not None:
         about["examples"] = [model.used, len(valid)]  # type: ignore[attr-defined]
+    if getattr(model, "unlearned", None):
+        about["unlearned"] = model.unlearned  # type: ignore[attr-defined]
     model.save(folder)
     write_model(folder, {**about, "version": version, "kind": kind, "form": form})
     return model, about
@@ -133,7 +134,7 @@ def _encoder(form: Form) -> Any:
     return Encoder(form)
 
 
-def _language(templates: dict[str, str] | None) -> Any:
+def _language() -> Any:
     from assistant.classifier.language import LanguageModel
 
-    return LanguageModel(comments=Comments(templates or {}))
+    return LanguageModel()  # its comments are filled in by code like those of all models

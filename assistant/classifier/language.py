@@ -198,7 +198,9 @@ class LanguageModel:
         self.record = replace(self.record, short=best_of(marks).short)
         sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
         self.calibration = self._calibrated(sample, began + budget)
-        self.record = self.record.after(marks, self.calibration, examples, valid, self.course.clock() - began)
+        # Of a training that was resumed the marks know the seconds before.
+        spent = max(self.course.clock() - began, marks[-1].seconds)
+        self.record = self.record.after(marks, self.calibration, examples, valid, spent)
 
     def _calibrated(self, examples: Sequence[Example], until: float) -> Calibration:
         """The calibration on as many examples as can be answered in time, some always."""

@@ -51,7 +51,8 @@ def _own(recipe: Recipe, size: int) -> Any:
         num_key_value_heads=recipe.heads,
         max_position_embeddings=2048,
         tie_word_embeddings=True,
-        # Four times the usual: so narrow a network begins to learn from the facts at once, not after thousands of steps.
+        # Four times the usual: so narrow a network begins to learn from the facts at once, not after thousands of
+        # steps.
         initializer_range=0.08,
         bos_token_id=None,
         eos_token_id=None,

@@ -145,7 +145,8 @@ def _describe(file: Path) -> None:
         print_heading(title)
         print_rows(("what", "examples"), sorted((counts or {}).items()))
     print_heading("Error codes")
-    print_rows(("code", "examples"), sorted(card.codes.items(), key=lambda pair: (-pair[1], pair[0])))
+    often = sorted(card.codes, key=lambda code: (-card.codes[code], code))
+    print_rows(("code", "examples"), [(code, card.codes[code]) for code in often])
 
 
 def _told(line: str) -> None:

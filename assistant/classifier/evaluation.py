@@ -177,7 +177,7 @@ def _slices(best: Measured, points: Sequence[Example], comments: Comments) -> li
     )
     tables = []
     for name, key in keys:
-        rows = []
+        rows: list[dict[str, Any]] = []
         for value, numbers in grouped(points, key).items():
             part = [points[n] for n in numbers]
             rows.append({name: value, **scores(part, [best.points[n] for n in numbers], comments).row()})
@@ -186,9 +186,9 @@ def _slices(best: Measured, points: Sequence[Example], comments: Comments) -> li
     worst = by_code(points, best.points)[:WORST]
     tables.append(code_table(f"{best.model.name}: the codes it knows least", worst))
     missed = confusions(points, best.points).most_common(WORST)
-    rows = [{"verdict": label, "said": said, "times": times} for (label, said), times in missed]
+    taken: list[dict[str, Any]] = [{"verdict": label, "said": said, "times": times} for (label, said), times in missed]
     title = f"{best.model.name}: what it takes for what"
-    return [*tables, Table(title=title, keys=("verdict", "said"), measures=("times",), rows=tuple(rows))]
+    return [*tables, Table(title=title, keys=("verdict", "said"), measures=("times",), rows=tuple(taken))]
 
 
 def code_table(title: str, found: Sequence[CodeScore]) -> Table:
@@ -201,7 +201,7 @@ def code_table(title: str, found: Sequence[CodeScore]) -> Table:
 
 def _doubts(measured: Sequence[Measured], points: Sequence[Example], comments: Comments) -> list[Table]:
     """Every model on texts with something wrong with them."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     sample = list(points)[:1000]
     for one in measured:
         if one.kind == "majority":
@@ -224,7 +224,7 @@ def _held_out(measured: Sequence[Measured], points: Sequence[Example], card: Car
     numbers = [n for n, one in enumerate(points) if codes & set(one.codes)]
     if not numbers:
         return []
-    rows = []
+    rows: list[dict[str, Any]] = []
     for one in measured:
         said = [one.points[n] for n in numbers]
         rest = [set(points[n].codes) - codes for n in numbers]

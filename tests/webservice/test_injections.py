@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -162,3 +164,12 @@ def test_what_a_person_need_not_write_is_filled_in(story_site: Site) -> None:
     assert written["market_type"] == "EndOfSupply"
     assert written["reference"]
     assert "sender_role" not in written
+
+
+def test_the_example_of_the_documents_is_accepted(lite_site: Site, project_root: Path) -> None:
+    page = (project_root / "docs" / "api.md").read_text("utf-8")
+    (example,) = re.findall(r"injections -d '\n(.*?)'\n", page, re.DOTALL)
+    caller = lite_site.caller(Role.BACK_OFFICE)
+    caller.post("/api/v1/injections", content=as_json(start(PRM, day(0))))
+    done = caller.post("/api/v1/injections", content=example)
+    assert done.json()["messages"][0]["message"]["state"] == "accepted", done.text

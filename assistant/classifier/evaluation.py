@@ -193,7 +193,7 @@ def _slices(best: Measured, points: Sequence[Example], comments: Comments) -> li
 
 def code_table(title: str, found: Sequence[CodeScore]) -> Table:
     """Codes with their precision and recall."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"code": one.code, "messages": one.messages, "precision": one.precision, "recall": one.recall} for one in found
     ]
     return Table(title=title, keys=("code",), measures=("messages", "precision", "recall"), rows=tuple(rows))

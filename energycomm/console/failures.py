@@ -15,7 +15,6 @@ from energycomm.console import trials
 from energycomm.console.front import STUCK, stuck_by_state
 from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
-from energycomm.correction.script import load_scripts
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageFilter, list_messages
@@ -104,12 +103,12 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
     """One group: the rule, the messages, whose fault it seems to be, what could be done."""
     bench = request.app.state.workbench
     with reading(shared.store.engine) as connection:
-        line = next((one for one in _by_code(connection, shared.gateway.catalogue) if one.key == code), None)
+        line = next(iter(_by_code(connection, shared.gateway.catalogue, code)), None)
     rules = [rule for rule in shared.gateway.catalogue.rules if rule.error_code == code]
     if line is None and not rules:
         raise not_found("failure group", "code", code)
     found = list_messages(shared.store.engine, MessageFilter(code=code), limit=EXAMPLES)
-    scripts = load_scripts(shared.config.scripts_folder)
+    scripts = trials.scripts_of(shared.config.scripts_folder)
     return page(
         request,
         "group.html",
@@ -176,7 +175,7 @@ async def try_out(request: Request, name: str, person: Consultant, shared: Share
     return RedirectResponse(f"/trials/{job.id}", 303)
 
 
-def _by_code(connection: Connection, catalogue: Any) -> list[Line]:
+def _by_code(connection: Connection, catalogue: Any, code: str | None = None) -> list[Line]:
     titles: dict[str, str] = {}
     for rule in catalogue.rules:
         if rule.error_code:
@@ -192,7 +191,7 @@ def _by_code(connection: Connection, catalogue: Any) -> list[Line]:
             handed=min(handed[one.name], one.messages),
             link=f"/failures/code/{one.name}",
         )
-        for one in code_frequencies(connection)
+        for one in code_frequencies(connection, code)
     ]
 
 

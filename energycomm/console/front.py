@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
 
@@ -26,7 +26,15 @@ from energycomm.console.view import (
 from energycomm.console.words import LANGUAGES
 from energycomm.eis import tables
 from energycomm.eis.database import reading
-from energycomm.eis.tallies import Combination, Frequency, Hourly, code_frequencies, combinations, hourly
+from energycomm.eis.tallies import (
+    Combination,
+    Frequency,
+    Hourly,
+    arrivals,
+    code_frequencies,
+    combinations,
+    hourly,
+)
 from energycomm.kernel.instants import instant, micros
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
@@ -51,7 +59,7 @@ def today(
     begin, end = _span(words, chosen)
     with reading(shared.store.engine) as connection:
         arrived = hourly(connection, begin, end)
-        fortnight = hourly(connection, _span(words, chosen - timedelta(days=DAYS - 1))[0], end)
+        fortnight = arrivals(connection, _span(words, chosen - timedelta(days=DAYS - 1))[0], end)
         everything = combinations(connection)
         codes = code_frequencies(connection)
         facts = _facts(connection, begin, end)
@@ -136,11 +144,12 @@ def _by_hour(words: Words, arrived: Sequence[Hourly], begin: datetime, end: date
     return made
 
 
-def _by_day(words: Words, arrived: Sequence[Hourly], last: date) -> list[Bar]:
+def _by_day(words: Words, arrived: Mapping[datetime, Mapping[str, int]], last: date) -> list[Bar]:
     counts: dict[date, Counter[str]] = {}
-    for one in arrived:
-        local = one.hour.astimezone(words.taste.zone).date()
-        counts.setdefault(local, Counter())[OUTCOME_OF.get(one.state, "open")] += one.messages
+    for hour, states in arrived.items():
+        day = counts.setdefault(hour.astimezone(words.taste.zone).date(), Counter())
+        for state, number in states.items():
+            day[OUTCOME_OF.get(state, "open")] += number
     days = [last - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     return [
         Bar(f"{one:%d.%m}", one.isoformat(), _parts(words, counts.get(one, Counter())), address("/", day=one))

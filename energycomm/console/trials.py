@@ -7,6 +7,8 @@ that a second click on "run" finds the campaign of the first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -56,6 +58,21 @@ class Ticketed(Struct, frozen=True, kw_only=True):
     messages: int
 
 
+def scripts_of(folder: Path | None) -> dict[str, LoadedScript]:
+    """The shipped scripts and those of a folder, read anew only when a file of the folder has changed.
+
+    Raises:
+      UserError: a script cannot be read.
+    """
+    seen = () if folder is None else tuple((file.name, file.stat().st_mtime_ns) for file in sorted(folder.glob("*.py")))
+    return _scripts(folder, seen)
+
+
+@lru_cache(maxsize=4)
+def _scripts(folder: Path | None, _seen: tuple[tuple[str, int], ...]) -> dict[str, LoadedScript]:
+    return load_scripts(folder)
+
+
 def proposals_key(code: str) -> str:
     """Key of the job that proposes what to do about a group."""
     return f"proposals {code}"
@@ -69,7 +86,7 @@ def propose_for(bench: Workbench, code: str, by: str) -> Job:
         with shared.rehearsing() as store:
             cases = _sample(store, code)
             job.step(0, len(cases))
-            scripts = load_scripts(shared.config.scripts_folder).values()
+            scripts = scripts_of(shared.config.scripts_folder).values()
             return propose(
                 store,
                 shared.gateway.writer,

@@ -9,8 +9,8 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import select
 
 from energycomm.console.messages import PAGE
+from energycomm.console.trials import scripts_of
 from energycomm.console.view import Reader, Shared, address, page
-from energycomm.correction.script import load_scripts
 from energycomm.eis import tables
 from energycomm.eis.browsing import number_of
 from energycomm.eis.database import reading
@@ -40,7 +40,7 @@ def quarantine(request: Request, person: Reader, shared: Shared, cursor: str | N
         number = number_of(connection, wanted)
         rows = connection.execute(select(k.id, k.waits_until).where(k.id.in_(ids)))
         until = {row[0]: None if row[1] is None else instant(row[1]) for row in rows}
-    scripts = load_scripts(shared.config.scripts_folder)
+    scripts = scripts_of(shared.config.scripts_folder)
     more = address("/quarantine", cursor=found.next) if found.next else None
     return page(
         request,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, case, func, select
+from sqlalchemy import Connection, Engine, case, func, literal, select, union_all
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
@@ -16,6 +16,9 @@ from energycomm.kernel.instants import instant, micros
 
 MANY_LOOSE = 200
 """Rows of single transactions that make it worth settling."""
+
+MOST_CODES = 400
+"""Codes whose oldest message is looked up; SQLite allows 500 parts of a compound query."""
 
 _LOCK = 0x656E657267790002
 
@@ -83,9 +86,21 @@ def hourly(connection: Connection, since: datetime, until: datetime) -> tuple[Ho
     )
 
 
-def code_frequencies(connection: Connection) -> tuple[Frequency, ...]:
-    """The error codes that hold for messages now, the most frequent first."""
-    found = [one for one in _frequencies(connection, "code") if one.messages > 0]
+def arrivals(connection: Connection, since: datetime, until: datetime) -> dict[datetime, dict[str, int]]:
+    """What arrived between two instants, which full hours hold: hour -> state -> messages."""
+    t = tables.message_tally.c
+    number = func.sum(t.messages)
+    within = (t.hour >= micros(since) // HOUR, t.hour < -(-micros(until) // HOUR), t.hour != ALL_TIME)
+    query = select(t.hour, t.state, number).where(*within).group_by(t.hour, t.state).having(number > 0)
+    found: dict[datetime, dict[str, int]] = {}
+    for hour, state, messages in connection.execute(query):
+        found.setdefault(instant(hour * HOUR), {})[state] = int(messages)
+    return found
+
+
+def code_frequencies(connection: Connection, code: str | None = None) -> tuple[Frequency, ...]:
+    """The error codes that hold for messages now, the most frequent first; of these one, where it is named."""
+    found = [one for one in _frequencies(connection, "code", code) if one.messages > 0]
     oldest = _oldest(connection, [one.name for one in found])
     return tuple(
         Frequency(
@@ -104,26 +119,31 @@ def rule_frequencies(connection: Connection) -> dict[str, Frequency]:
     return {one.name: one for one in _frequencies(connection, "rule")}
 
 
-def _frequencies(connection: Connection, what: str) -> list[Frequency]:
+def _frequencies(connection: Connection, what: str, name: str | None = None) -> list[Frequency]:
     t = tables.finding_tally.c
     sums = (func.sum(t.messages), func.sum(t.occurrences), func.sum(t.ever))
     query = select(t.name, *sums).where(t.what == what).group_by(t.name).order_by(sums[0].desc(), t.name)
+    if name is not None:
+        query = query.where(t.name == name)
     return [
         Frequency(name=row[0], messages=int(row[1]), occurrences=int(row[2]), ever=int(row[3]))
         for row in connection.execute(query)
     ]
 
 
-def _oldest(connection: Connection, codes: Iterable[str]) -> dict[str, datetime]:
+def _oldest(connection: Connection, codes: Sequence[str]) -> dict[str, datetime]:
     """One step into an index for each code: its findings are sorted by message."""
     f, k = tables.finding.c, tables.kernel_message.c
-    found = {}
-    for code in codes:
-        first = select(func.min(f.message_id)).where(f.error_code == code, f.current).scalar_subquery()
-        at = connection.execute(select(k.received_at).where(k.id == first)).scalar()
-        if at is not None:
-            found[code] = instant(at)
-    return found
+    if not codes:
+        return {}
+    steps = [
+        select(literal(code), select(func.min(f.message_id)).where(f.error_code == code, f.current).scalar_subquery())
+        for code in codes[:MOST_CODES]
+    ]
+    first = {code: number for code, number in connection.execute(union_all(*steps)) if number is not None}
+    rows = connection.execute(select(k.id, k.received_at).where(k.id.in_(set(first.values()))))
+    at = {row[0]: instant(row[1]) for row in rows}
+    return {code: at[number] for code, number in first.items() if number in at}
 
 
 def loose(connection: Connection) -> int:

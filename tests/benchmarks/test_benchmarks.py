@@ -75,7 +75,7 @@ def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -
 def test_looking_is_measured_at_each_size(postgres: PostgresServer) -> None:
     """Every question and page is asked on a store that holds what it asks for."""
     lines = browsing.grow(postgres.url(postgres.create_database()), [400, 800], rounds=1)
-    assert lines[0].startswith("| what is asked, ms | 400 | 800 | growth |")
+    assert lines[0].startswith("| what is asked, CPU ms | 400 | 800 | growth |")
     assert len(lines) == 2 + 13 + 1 + 2 + len(browsing.PAGES)
 
 

@@ -198,14 +198,19 @@ def shadow(store: Store, adviser: Adviser, *, most: int | None = None) -> Iterat
             break
         upto = ids[-1]
         left -= len(ids)
-        yield _kept(store, adviser, ids)
+        kept = _kept(store, adviser, ids)
+        if kept[0]:  # outgoing messages are passed over
+            yield kept
+    done: set[int] = set()
     while left > 0:
         with reading(store.engine) as connection:
             rows = driver_of(connection).rows(_JUDGED_SINCE, (adviser.name, min(BATCH, left)))
-        if not rows:
+        again = [row[0] for row in rows if row[0] not in done]
+        if not again:  # nothing left, or a clock elsewhere runs ahead of ours
             break
-        left -= len(rows)
-        yield _kept(store, adviser, [row[0] for row in rows])
+        done.update(again)
+        left -= len(again)
+        yield _kept(store, adviser, again)
 
 
 def _kept(store: Store, adviser: Adviser, ids: Sequence[int]) -> tuple[int, int]:

@@ -97,7 +97,7 @@ def test_a_message_that_is_judged_again_is_asked_about_again(database_url: str, 
     assert state == "accepted"
     desk.deliver([parts[2]], now=int(datetime.now(UTC).timestamp() * 1e6) + 60_000_000)
     assert desk.rows(f"SELECT state FROM kernel_message WHERE id = {number}") == [("rejected",)]
-    list(shadow(desk.store, adviser, most=10))
+    assert len(list(shadow(desk.store, adviser))) == 2, "it ends although the other clock runs ahead"
     shown = show_message(desk.database, number)
     assert shown is not None
     assert shown.predictions[0].codes == ("CO-R05",)

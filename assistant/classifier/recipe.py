@@ -29,10 +29,10 @@ class Recipe(Struct, frozen=True, kw_only=True):
       learning_rate: at its height, of AdamW; 0 takes 3e-3 for our own base, 2e-4 for another.
       warm_up: share of the training in which the rate rises.
       batch, accumulation: messages in a step, and steps that are added up before the weights change.
-      max_tokens: of a text; longer ones are cut at the end.
+      max_tokens: of a text that is not cut short; longer ones are cut at the end.
       short_tokens, short_share: for the first share of the training texts are cut to so many tokens: market, kind and
         facts, which are most of what there is to learn, come first, and short texts are read several times as fast.
-        The best state is kept with the length that it was reached with.
+        The best state is kept with the length that it had. Of our own base only: a fact is one token there.
       epochs: passes over the messages at most.
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
@@ -61,13 +61,13 @@ class Recipe(Struct, frozen=True, kw_only=True):
     accumulation: int = 1
     max_tokens: int = 96
     short_tokens: int = 40
-    short_share: float = 0.6
+    short_share: float = 1.0
     epochs: int = 100
     patience: int = 5
     evaluations: int = 8
     checked: int = 256
     cards: bool = True
-    told: float = 0.0
+    told: float = 0.1
     seed: int = 0
     threads: int = 0
 
@@ -75,6 +75,11 @@ class Recipe(Struct, frozen=True, kw_only=True):
     def own(self) -> bool:
         """Whether the base is made from nothing."""
         return self.base == OWN
+
+    @property
+    def short(self) -> float:
+        """Share of the training in which texts are cut short."""
+        return self.short_share if self.own else 0.0
 
     @property
     def rate(self) -> float:

@@ -139,7 +139,7 @@ def train(
         share = _share(state, recipe, course, course.clock() - began)
         if share >= 1:
             break
-        state.short = share < recipe.short_share
+        state.short = share < recipe.short
         batch = _cut(batch) if state.short else batch
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _height(share, recipe.warm_up)

@@ -138,11 +138,14 @@ def _supply_facts(
 
 
 def generation_for(state: AccessPointState, reading: MeterReading | MeterReadingSubmission, at: int) -> int:
-    """Which meter a reading is of: one before the event of a meter change is still of the meter before."""
+    """Which meter a reading is of: at the instant of a meter change, one before the event, or one that names another
+    meter than the new one, is still of the meter before."""
+    if at != state.generation_at:
+        return state.generation
     before = isinstance(reading, MeterReading) and reading.qualification == "before-event"
-    if at == state.generation_at and before:
-        return state.generation - 1
-    return state.generation
+    named = reading.meter or next((register.meter for register in reading.registers if register.meter), None)
+    other = named is not None and state.meter is not None and named != state.meter
+    return state.generation - 1 if before or other else state.generation
 
 
 def _register_facts(

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from adapters.contract import Transaction
 from energycomm.eis.comparison import canonical
-from energycomm.kernel.messages import MeterData
+from energycomm.kernel.messages import KernelMessage, MeterData, MeterReading
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, reading, start, story, transaction
 
@@ -155,3 +156,20 @@ def test_the_size_of_batches_makes_no_difference(tmp_path: Path, chunk: int) -> 
     for low in range(0, len(STORY), chunk):
         desk.deliver(STORY[low : low + chunk])
     assert canonical(desk.database) == in_order()
+
+
+def test_the_old_meter_read_at_the_instant_of_the_change_is_none_of_the_new_one(tmp_path: Path) -> None:
+    """A daily index at midnight still names the meter that was there; the index of the new one begins anew."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    (old,) = reading(prm, day(40), 1_150_000).messages
+    desk.deliver([start(prm, day(0)), reading(prm, day(31), 1_100_000), installed(prm, day(40), "24681357913579")])
+    desk.deliver([transaction([old]), transaction([named(reading(prm, day(59), 7_000), "24681357913579")])])
+    assert set(desk.states().values()) == {"accepted"}
+
+
+def named(told: Transaction, meter: str) -> KernelMessage:
+    """The reading of another meter."""
+    (message,) = told.messages
+    assert isinstance(message, MeterReading)
+    return structs.replace(message, meter=meter)

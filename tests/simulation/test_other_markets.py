@@ -68,7 +68,7 @@ def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int 
 def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Path) -> None:
     """Mistakes of each family of rules, broken content, wrong codes, what is lost, late and doubled; neighbours stay
     as they are."""
-    simulator(market).simulate(Scenario(45, 6, 8, daily_share=0.02, faults=EVERY_FAULT), tmp_path)
+    simulator(market).simulate(Scenario(48, 6, 8, daily_share=0.02, faults=EVERY_FAULT), tmp_path)
     played = {line.outcome.fault for line in read_truth(tmp_path / "truth.jsonl")}
     classes = simulator(market).playable()
     wanted = {name for kind, names in classes.items() if kind in CLASSES for name in names} - {"again"}

@@ -78,10 +78,7 @@ def build(
     card, examples = builder.result({"arguments": arguments})
     file = out or dataset_file(load_config())
     write_dataset(file, card, examples)
-    if json:
-        print_json({"file": str(file), "card": card})
-    else:
-        _describe(file)
+    _answer(file, json)
 
 
 @app.command("show")
@@ -90,13 +87,7 @@ def show(data: Dataset = None, json: Json = False) -> None:
 
     Example: energycomm assistant dataset show
     """
-    from assistant.classifier.port import read_card
-
-    file = chosen(data)
-    if json:
-        print_json({"file": str(file), "card": read_card(file)})
-    else:
-        _describe(file)
+    _answer(chosen(data), json)
 
 
 def chosen(dataset: Path | None) -> Path:
@@ -123,6 +114,15 @@ def known_codes_only(catalogue: object, codes: list[str]) -> frozenset[str]:
         if code not in known:
             raise UserError(f"No rule of incoming messages gives the error {code}.", "`energycomm rules list`")
     return frozenset(codes)
+
+
+def _answer(file: Path, json: bool) -> None:
+    from assistant.classifier.port import read_card
+
+    if json:
+        print_json({"file": str(file), "card": read_card(file)})
+    else:
+        _describe(file)
 
 
 def _describe(file: Path) -> None:

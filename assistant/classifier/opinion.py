@@ -162,7 +162,8 @@ def read_message(path: Path) -> KernelMessage:
     try:
         content = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}.", "Name a file with Kernel XML, or a message's id.") from None
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(f"{path} cannot be read: {why}.", "Name a file with Kernel XML, or a message's id.") from None
     found: Any = decode(content)
     if isinstance(found, Refusal):
         raise UserError(

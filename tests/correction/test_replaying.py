@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,8 +22,15 @@ from tests.pipeline.story import day, reading, start
 PRM = "99000000000017"
 
 
+class Strict(NamedTuple):
+    """Rules of another time: their folder, and the engine that was made of them."""
+
+    folder: Path
+    engine: ParallelEngine
+
+
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory, project_root: Path) -> Path:
+def strict(tmp_path_factory: pytest.TempPathFactory, project_root: Path) -> Strict:
     """The shipped rules, but that an index may not be below 2 000 kWh."""
     folder = tmp_path_factory.mktemp("strict") / "rules"
     shutil.copytree(project_root / "rules", folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -30,18 +38,18 @@ def strict(tmp_path_factory: pytest.TempPathFactory, project_root: Path) -> Path
     text = file.read_text("utf-8")
     assert text.count("    holds: register.value >= 0\n") == 1
     file.write_text(text.replace("    holds: register.value >= 0\n", "    holds: register.value >= 2000\n"), "utf-8")
-    return folder
+    return Strict(folder, ParallelEngine(load_catalogue(folder, check_examples=False)))
 
 
-def version(desk: Desk, folder: Path) -> tuple[BatchWriter, str]:
+def version(desk: Desk, strict: Strict) -> tuple[BatchWriter, str]:
     """A writer with other rules, which the store knows by their hash."""
-    engine = ParallelEngine(load_catalogue(folder, check_examples=False))
+    folder, engine = strict
     with desk.store.transaction() as tx:
         number = tx.rules_version(engine.version, engine.name, rule_texts(folder), NOW)
     return BatchWriter(engine, number, 30), engine.version
 
 
-def judged_then(desk: Desk, strict: Path) -> list[int]:
+def judged_then(desk: Desk, strict: Strict) -> list[int]:
     """Two readings that the rules of then refused, and today's rules accept; ids of the two."""
     today = desk.writer
     desk.writer, _ = version(desk, strict)
@@ -55,7 +63,7 @@ def replayed(desk: Desk, ids: list[int], rules: str) -> Replaying:
     return replay_messages(desk.store, desk.writer, ids, by="anna", why="test", rules=rules, engine_of=ParallelEngine)
 
 
-def test_the_rules_of_then_say_again_what_they_said(database_url: str, strict: Path) -> None:
+def test_the_rules_of_then_say_again_what_they_said(database_url: str, strict: Strict) -> None:
     """The first is sent back with the rules of then, its neighbour is judged by those of today."""
     desk = Desk(database_url)
     first, second = judged_then(desk, strict)
@@ -70,7 +78,7 @@ def test_the_rules_of_then_say_again_what_they_said(database_url: str, strict: P
     assert replayed(desk, [first], "today").states == {first: "treated"}
 
 
-def test_a_version_is_named_by_the_beginning_of_its_hash(tmp_path: Path, strict: Path, project_root: Path) -> None:
+def test_a_version_is_named_by_the_beginning_of_its_hash(tmp_path: Path, strict: Strict, project_root: Path) -> None:
     """A message that today's rules accept stays what it is: only stuck messages are sent back."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     first, second = judged_then(desk, strict)
@@ -83,7 +91,7 @@ def test_a_version_is_named_by_the_beginning_of_its_hash(tmp_path: Path, strict:
 
 
 def test_the_command_takes_the_rules_by_name(
-    tmp_path: Path, strict: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, strict: Strict, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path}/eis.db"
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)

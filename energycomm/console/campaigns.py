@@ -27,11 +27,11 @@ ITEMS = 500
 @router.get("/trials/{job_id}")
 def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Response:
     """A dry run: how far it is, and then what it would do, message by message."""
-    job = _job(request, job_id)
-    if isinstance(job.result, Ticketed):
+    job = _job(request, job_id).look()
+    if isinstance(job.result, Ticketed) and job.over:
         return page(request, "ticketed.html", job=job, made=job.result)
     shown: list[Any] = []
-    found = job.result.preview if isinstance(job.result, Trial) else None
+    found = job.result.preview if isinstance(job.result, Trial) and job.over else None
     if found is not None:
         ranked = sorted(found.tried, key=lambda one: not one.useful)
         shown = [(one, difference(one.item)) for one in ranked[:DIFFERENCES]]
@@ -41,7 +41,7 @@ def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Resp
 @router.get("/trials/{job_id}/progress", openapi_extra=UNRECORDED)
 def trial_progress(request: Request, job_id: str, person: Reader) -> Response:
     """How far a dry run is; when it is over, the page is loaded anew."""
-    job = _job(request, job_id)
+    job = _job(request, job_id).look()
     response = page(request, "job.html", job=job, address=f"/trials/{job_id}")
     if job.over:
         response.headers["HX-Refresh"] = "true"
@@ -110,8 +110,9 @@ def progress(request: Request, number: int, person: Reader, shared: Shared) -> R
 
 
 def _facts(request: Request, shared: Any, number: int) -> dict[str, Any]:
-    record = _record(shared, number)
     job: Job | None = request.app.state.workbench.latest(trials.campaign_key(number))
+    job = None if job is None else job.look()
+    record = _record(shared, number)
     total = sum(record.items.values())
     return {
         "record": record,

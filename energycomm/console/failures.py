@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, select
 
 from energycomm.console import trials
 from energycomm.console.front import STUCK, stuck_by_state
+from energycomm.console.jobs import Job
 from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
 from energycomm.eis import tables
@@ -61,7 +62,8 @@ def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> 
             lines = _by_column(everything, dimension)
     if dimension not in AT_ONCE:
         job = bench.latest(f"analysis {dimension}") or _analyse(request, shared, dimension, person.name)
-        lines = [_line(dimension, group, words_of(request)) for group in job.result or ()]
+        job = job.look()
+        lines = [_line(dimension, group, words_of(request)) for group in job.result or () if job.over]
     return page(
         request,
         "failures.html",
@@ -84,7 +86,7 @@ def analyse(request: Request, person: Reader, shared: Shared, by: Annotated[str,
 @router.get("/analysis", openapi_extra=UNRECORDED)
 def analysing(request: Request, person: Reader, by: str = "class") -> Response:
     """How long an analysis has taken so far; when it is over, the page is loaded anew."""
-    job = request.app.state.workbench.latest(f"analysis {by}")
+    job = _seen(request.app.state.workbench.latest(f"analysis {by}"))
     response = page(request, "analysing.html", by=by, job=job)
     if job is None or job.over:
         response.headers["HX-Refresh"] = "true"
@@ -118,8 +120,12 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
         messages=found.messages,
         more=address("/messages", code=code),
         scripts=[script for script in scripts.values() if _takes(script.declared.selection.codes, code)],
-        job=bench.latest(trials.proposals_key(code)),
+        job=_seen(bench.latest(trials.proposals_key(code))),
     )
+
+
+def _seen(job: Job | None) -> Job | None:
+    return None if job is None else job.look()
 
 
 def _takes(codes: tuple[str, ...], code: str) -> bool:
@@ -136,7 +142,7 @@ def propose(request: Request, code: str, person: Consultant, shared: Shared) -> 
 @router.get("/code/{code}/proposals")
 def proposals(request: Request, code: str, person: Reader) -> HTMLResponse:
     """How far the trying is, and what it came to."""
-    job = request.app.state.workbench.latest(trials.proposals_key(code))
+    job = _seen(request.app.state.workbench.latest(trials.proposals_key(code)))
     return page(request, "proposals.html", code=code, job=job)
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any
 
 import structlog
@@ -66,6 +67,13 @@ class Job:
     def seconds(self) -> int:
         """Since it was asked for."""
         return int(time.monotonic() - self.started)
+
+    def look(self) -> Job:
+        """The job as it is at this instant, for a page: while one is made the job goes on."""
+        state = self.state  # set last, when the result is there
+        seen = copy(self)
+        seen.state = state
+        return seen
 
     def cancel(self) -> None:
         """Ask it to stop at the next step."""

@@ -88,6 +88,18 @@ def test_a_mistake_of_the_user_is_told_and_one_of_ours_is_not(bench: Workbench) 
     assert "secret" not in ours.trouble
 
 
+def test_a_look_at_a_job_stays_as_it_was(bench: Workbench) -> None:
+    """A page that began while the job worked says so to its end, and asks again."""
+    gate = threading.Event()
+    job = bench.start("k", "one", "anna", lambda _: gate.wait(20))
+    until(lambda: job.state == "working")
+    seen = job.look()
+    gate.set()
+    until(lambda: job.over)
+    assert (seen.state, seen.over) == ("working", False)
+    assert (job.look().state, job.look().result) == ("done", True)
+
+
 def test_old_jobs_are_forgotten(bench: Workbench) -> None:
     first = bench.start("first", "x", "anna", lambda _: None)
     until(lambda: first.over)

@@ -220,10 +220,10 @@ class Reassessment:
         """The verdict is what it was; what is to be told of it may not be (a change that is none beside its past)."""
         tx, now = self.tx, self.now
         wanted = {row[1]: row for row in notification_rows(verdict, number, now)}
-        # A message that was accepted all along has no other notifications; one that was taken back has.
-        told = tx.driver.rows("SELECT id, event, state FROM outbox WHERE message_id = ?", (number,))
-        if any(event == WITHDRAWN_EVENT for _, event, _ in told):
-            return
+        told = tx.driver.rows("SELECT id, event, state FROM outbox WHERE message_id = ? ORDER BY at, id", (number,))
+        # What was told before the acceptance was taken back was told of another acceptance.
+        withdrawn = [place for place, (_, event, _) in enumerate(told) if event == WITHDRAWN_EVENT]
+        told = told[withdrawn[-1] + 1 :] if withdrawn else told
         surplus = [row_id for row_id, event, state in told if state == "pending" and event not in wanted]
         if surplus:
             drop_rows(tx, tables.outbox, "state = 'pending'", "id", surplus, _WHY, now)

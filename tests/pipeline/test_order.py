@@ -14,8 +14,9 @@ from msgspec import structs
 
 from adapters.contract import Transaction
 from energycomm.eis.comparison import canonical
-from energycomm.kernel.messages import KernelMessage, MeterData, MeterReading
-from tests.pipeline.desk import Desk
+from energycomm.kernel.instants import micros
+from energycomm.kernel.messages import AccessPointData, KernelMessage, MeterData, MeterReading
+from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, end, head, reading, start, story, transaction
 
 STORY = story()
@@ -100,6 +101,41 @@ def test_what_the_back_office_was_not_told_yet_is_not_taken_back(tmp_path: Path)
     events = [event for (event,) in desk.rows("SELECT event FROM outbox")]
     assert "acceptance-withdrawn" not in events
     assert events.count("message-rejected") == 1
+
+
+def feed(prm: str, at: datetime) -> Transaction:
+    """The feed of the point is cut."""
+    told = head(prm, at, "C15", "MDPRM", f"MDPRM:{at.isoformat()}") | {"contract_reference": "123456789"}
+    cut = AccessPointData(**told, reason="master-data-change", segment="C5", connection_status="disconnected", phases=1)
+    return transaction([cut])
+
+
+def test_an_acceptance_that_was_taken_back_and_given_again_is_told_like_any_other(tmp_path: Path) -> None:
+    """A message that arrives late may give the back office something to hear of it, whatever it heard before."""
+    prm, second = "99000000000017", "987654321"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    states = []
+    for number, late in enumerate((start(prm, day(100), second), start(prm, day(0)), end(prm, day(50)))):
+        desk.deliver([late], NOW + number)
+        desk.tell_back_office()
+        states.append(_state(desk, f"AccessPointData {second}:MES:{day(100).isoformat()}"))
+    assert [state == "accepted" for state in states] == [True, False, True]
+    events = (
+        "SELECT o.event FROM outbox o JOIN kernel_message k ON k.id = o.message_id "
+        f"WHERE k.kind = 'AccessPointData' AND k.effective = {micros(day(100))} ORDER BY o.at, o.id"
+    )
+    assert ("acceptance-withdrawn",) in desk.rows(events)
+    assert ("feed-changed",) not in desk.rows(events)
+    for number, late in enumerate((feed(prm, day(20)), feed(prm, day(21)))):
+        desk.deliver([late], NOW + 10 + number)
+        assert desk.rows(events).count(("feed-changed",)) == 1
+
+
+def _state(desk: Desk, name: str) -> str:
+    """State of the message whose kind and reference end so."""
+    kind, _, reference = name.partition(" ")
+    (found,) = [state for key, state in desk.states().items() if key.startswith(kind) and key.endswith(reference)]
+    return found
 
 
 def installed(prm: str, at: datetime, meter: str) -> Transaction:

@@ -77,6 +77,7 @@ TERMS: dict[str, str] = {
     "sending": "en envoi",
     "sent": "envoyé",
     "series": "courbe",
+    "set-aside": "mettre de côté",
     "skipped": "sauté",
     "supply": "fourniture",
     "supply period": "période de fourniture",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Matrix = Any
-    Floats = NDArray[np.float32]
+Matrix: TypeAlias = Any
+Floats: TypeAlias = Any
+"""Arrays: numpy's types are not known where the extra is not installed."""
 
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)d?"
 _SPAN = re.compile(rf"^{_NUMBER}(?:\.\.{_NUMBER})?$")

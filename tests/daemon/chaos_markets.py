@@ -105,9 +105,7 @@ class _Deciding:
         self._clerk, self._decided = clerk, decided
 
     def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
-        # A question to the Dutch register is refused whatever is wished: it holds no data.
-        queried = asked.kind == "MasterDataRequest" and b"edsn" in asked.content.lower()
-        self._decided[asked.reference] = "refused" if queried else "accepted"
+        self._decided[asked.reference] = "accepted"
         return self._clerk.accept(asked, at)
 
     def refuse(self, asked: Asked, at: datetime, choice: int) -> Sequence[Document]:

@@ -62,7 +62,8 @@ def _picked(questions: list[Any], language: str, market: str, sample: int) -> li
     """The questions of a language, so many of them, asked with a market's filter."""
     import msgspec
 
-    found = [question for question in questions if not language or question.language == language]
+    # A set that goes question by question through its languages would else be sampled in one of them only.
+    found = sorted((q for q in questions if not language or q.language == language), key=lambda q: q.language)
     if sample and found:
         found = [found[number * len(found) // sample] for number in range(min(sample, len(found)))]
     return [msgspec.structs.replace(q, market=q.market or market or None) for q in found]
@@ -84,6 +85,7 @@ def retrieval(
     rerank: Annotated[bool, typer.Option(help="Also with the configured reranker.")] = False,
     hyde: Annotated[bool, typer.Option(help="Also with the configured generator's hypothetical answers.")] = False,
     sample: Sample = 0,
+    every: Annotated[int, typer.Option(min=1, help="XQuAD-R: only one paragraph of so many, the corpus too.")] = 1,
     also: Annotated[
         list[str] | None, typer.Option(help="Further embedders: model folders, alone and concatenated.")
     ] = None,
@@ -102,11 +104,13 @@ def retrieval(
 
     sets = {
         "scifact": lambda: public.scifact_retrieval(data),
-        "xquad-en": lambda: public.xquad_retrieval(data),
-        "xquad-de": lambda: public.xquad_retrieval(data, "de", "en"),
+        "xquad-en": lambda: public.xquad_retrieval(data, every=every),
+        "xquad-de": lambda: public.xquad_retrieval(data, "de", "en", every=every),
     }
     if set_ not in sets:
         raise UserError(f"There is no set {set_}.", f"Name one of {', '.join(sets)}.")
+    if every > 1 and set_ == "scifact":
+        raise UserError("SciFact has no paragraphs of which --every could leave some out.", "Use --sample.")
     found = sets[set_]()
     config, embedder = _opened(cache)
     embedders: dict[str, Any] = {embedder.name: embedder}
@@ -427,5 +431,5 @@ def cost(
     began = time.perf_counter()
     assistant = Assistant.open(load_config())
     opened = time.perf_counter() - began
-    asked = [q.question for q in forms.read(questions or OWN, forms.TestQuestion)]
-    _show(cost_.evaluate(assistant, asked[:: max(len(asked) // limit, 1)][:limit], opened, _command()), out)
+    asked = [q.question for q in _picked(forms.read(questions or OWN, forms.TestQuestion), "", "", limit)]
+    _show(cost_.evaluate(assistant, asked, opened, _command()), out)

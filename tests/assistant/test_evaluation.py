@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -124,3 +126,30 @@ def test_the_index_benchmark_runs_at_a_tiny_size(tmp_path: Path):
     text = "\n".join(measure(tmp_path / "index", passages=100, queries=3, sample=0))
     assert "| passages | 100 |" in text
     assert "hybrid, one market" in text
+
+
+def test_a_sample_takes_questions_of_every_language():
+    from assistant.evaluation.commands import OWN, _picked
+
+    found = _picked(forms.read(OWN, forms.TestQuestion), "", "", 40)
+    assert Counter(question.language for question in found) == {"en": 20, "fr": 20}
+
+
+def test_one_paragraph_of_so_many_leaves_out_the_questions_and_sentences_of_the_others(tmp_path: Path):
+    from assistant.evaluation.public import xquad_retrieval
+
+    paragraphs = [
+        {
+            "context": f"It is {number}. It rains.",
+            "sentence_breaks": [[0, 8], [9, 18]],
+            "qas": [{"id": f"q{number}", "question": "What is it?", "answers": [{"answer_start": 6}]}],
+        }
+        for number in range(5)
+    ]
+    (tmp_path / "xquad_r").mkdir()
+    with gzip.open(tmp_path / "xquad_r" / "en.json.gz", "wt", encoding="utf-8") as file:
+        json.dump({"data": [{"title": "t", "paragraphs": paragraphs}]}, file)
+    found = xquad_retrieval(tmp_path, every=4)
+    assert list(found.queries) == list(found.relevant) == ["q0", "q4"]
+    assert set(found.corpus.values()) == {"It is 0.", "It rains.", "It is 4."}
+    assert len(xquad_retrieval(tmp_path).queries) == 5

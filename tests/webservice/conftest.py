@@ -56,12 +56,15 @@ def _engine() -> ParallelEngine:
     return ParallelEngine(shipped_rules())
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _rules_read_once() -> Iterator[None]:
-    """The shipped rules, read and compiled once for all sites; the commands' tests read them anew."""
+    """The shipped rules, read and compiled once for all sites; the commands' tests read them anew.
+
+    What is replaced is what the gateway's own functions call: modules that are first imported meanwhile keep these.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway, "open_catalogue", lambda _: shipped_rules())
-        patch.setattr(gateway, "open_engine", lambda _catalogue, _name: _engine())
+        patch.setattr(gateway, "load_catalogue", lambda _: shipped_rules())
+        patch.setattr(gateway, "ParallelEngine", lambda _: _engine())
         yield
 
 

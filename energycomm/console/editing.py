@@ -51,7 +51,7 @@ def check(
 ) -> HTMLResponse:
     """What the edited message would come to; nothing is stored."""
     with shared.rehearsing() as store:
-        seen = examine(store, shared.gateway.writer, number, plain(xml))
+        seen = examine(store, shared.writer(), number, plain(xml))
     return page(request, "examined.html", seen=seen)
 
 
@@ -74,7 +74,7 @@ def save(
         with shared.rehearsing() as store:
             record = edit(
                 store,
-                shared.gateway.writer,
+                shared.writer(),
                 number,
                 plain(xml),
                 by=person.name,

@@ -89,7 +89,7 @@ def propose_for(bench: Workbench, code: str, by: str) -> Job:
             scripts = scripts_of(shared.config.scripts_folder).values()
             return propose(
                 store,
-                shared.gateway.writer,
+                shared.writer(),
                 scripts,
                 cases,
                 "code",
@@ -144,7 +144,7 @@ def try_script(
             only = None if code is None else stuck_ids(store.engine, codes=(code,))
             planned = plan(store.engine, script, parameters, limit=min(limit or MOST_ACTIONS, MOST_ACTIONS), only=only)
             job.step(0, len(planned.items))
-            found = preview(store, shared.gateway.writer, planned, watch=job.step)
+            found = preview(store, shared.writer(), planned, watch=job.step)
         return Trial(script=script, parameters=dict(parameters), code=code, preview=found)
 
     key = f"trial {by} {script.name} {sorted(parameters.items())} {code} {limit}"
@@ -183,7 +183,7 @@ def run(bench: Workbench, number: int, by: str) -> Job:
         job.step(total - items.get("planned", 0), total)
         return campaign.run(
             shared.store,
-            shared.gateway.writer,
+            shared.writer(),
             number,
             four_eyes=shared.config.correction.four_eyes,
         )
@@ -197,7 +197,7 @@ def undo(bench: Workbench, number: int, by: str) -> Job:
     campaign.show(shared.store, number)
 
     def work(_: Job) -> Any:
-        return campaign.undo(shared.store, shared.gateway.writer, number, by)
+        return campaign.undo(shared.store, shared.writer(), number, by)
 
     return bench.start(campaign_key(number), f"undo of campaign {number}", by, work)
 

@@ -244,5 +244,5 @@ def _epoch(
         torch.nn.utils.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        total += float(loss) * len(part)
+        total += float(loss.detach()) * len(part)
     return total / max(len(examples), 1)

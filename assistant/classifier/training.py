@@ -132,8 +132,8 @@ def train(
     if course.resume and course.folder is not None:
         _restore(course.folder / CHECKPOINT, model, optimizer, state)
     began = course.clock() - state.seconds
-    every, due, losses = course.budget / max(recipe.evaluations, 1), 0.0, []
-    due = state.seconds + every
+    every = course.budget / max(recipe.evaluations, 1)
+    due, losses = state.seconds + every, []
     model.train()
     for batch in _batches(lessons, recipe, state):
         share = _share(state, recipe, course, course.clock() - began)
@@ -143,14 +143,7 @@ def train(
         batch = _cut(batch) if state.short else batch
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _height(share, recipe.warm_up)
-        with accelerator.accumulate(model):
-            loss = answer_loss(model, batch, pad)
-            accelerator.backward(loss)
-            if accelerator.sync_gradients:
-                accelerator.clip_grad_norm_(weights, 1.0)
-            optimizer.step()
-            optimizer.zero_grad()
-        losses.append(float(loss.detach()))
+        losses.append(_learn(accelerator, model, optimizer, batch, pad))
         state.step += 1
         state.examples += len(batch)
         course.tick(share)
@@ -168,6 +161,18 @@ def train(
     if course.folder is not None:
         (course.folder / CHECKPOINT).unlink(missing_ok=True)
     return state.marks
+
+
+def _learn(accelerator: Any, model: Any, optimizer: Any, batch: Sequence[Lesson], pad: int) -> float:
+    """Learn from one batch; its loss."""
+    with accelerator.accumulate(model):
+        loss = answer_loss(model, batch, pad)
+        accelerator.backward(loss)
+        if accelerator.sync_gradients:
+            accelerator.clip_grad_norm_([p for p in model.parameters() if p.requires_grad], 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return float(loss.detach())
 
 
 def answer_loss(model: Any, batch: Sequence[Lesson], pad: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
@@ -212,31 +212,10 @@ def save_member(
             raise TakenOver(record.path)
         return tally
     (record.id,) = tx.reserve(tables.member, 1)
-    head = record.head
-    tx.insert(
-        tables.member,
-        [
-            (
-                record.id,
-                envelope_id,
-                record.path[:600],
-                record.sha256,
-                record.size,
-                head.type if head else None,
-                head.declared_version if head else None,
-                head.version if head else None,
-                head.sender if head else None,
-                head.receiver if head else None,
-                record.state,
-                None,
-                position,
-                transactions,
-            )
-        ],
-    )
+    tx.insert(tables.member, [_member_row(envelope_id, record, record.state, None, position, transactions)])
     tx.driver.run("UPDATE envelope SET state = 'processing', market = ? WHERE id = ?", (market, envelope_id))
     now = now_micros()
-    for found in head.notes if head else ():
+    for found in record.head.notes if record.head else ():
         tally.incidents[found.code] += 1
         insert_numbered(tx, tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
     return tally
@@ -260,16 +239,26 @@ def refuse_member(store: Store, tally: Tally, envelope_id: int, record: MemberRe
 def _add_member(store: Store, envelope_id: int, record: MemberRecord, state: str, first: int | None) -> None:
     with store.transaction() as tx:
         (record.id,) = tx.reserve(tables.member, 1)
-        row = (
-            record.id,
-            envelope_id,
-            record.path[:600],
-            record.sha256,
-            record.size,
-            *(None,) * 5,
-            state,
-            first,
-            0,
-            None,
-        )
-        tx.insert(tables.member, [row])
+        tx.insert(tables.member, [_member_row(envelope_id, record, state, first, 0, None)])
+
+
+def _member_row(
+    envelope_id: int, record: MemberRecord, state: str, first: int | None, committed: int, transactions: int | None
+) -> tuple[Any, ...]:
+    head = record.head
+    return (
+        record.id,
+        envelope_id,
+        record.path[:600],
+        record.sha256,
+        record.size,
+        head.type if head else None,
+        head.declared_version if head else None,
+        head.version if head else None,
+        head.sender if head else None,
+        head.receiver if head else None,
+        state,
+        first,
+        committed,
+        transactions,
+    )

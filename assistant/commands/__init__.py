@@ -39,8 +39,12 @@ app.command()(classifying.shadow)
 app.command()(classifying.disagreements)
 app.command()(classifying.drift)
 if find_spec("assistant.evaluation.commands") is not None:
+    from assistant.evaluation import rationale_commands
     from assistant.evaluation.commands import app as evaluation
 
+    evaluation.command()(rationale_commands.rationale)
+    evaluation.command()(rationale_commands.train_rationale)
+    evaluation.command()(rationale_commands.train_classifier)
     evaluation.command()(classifying.classifier)
     evaluation.command()(ablation.ablation)
     app.add_typer(evaluation, name="evaluate")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from assistant.evaluation.options import CACHE, Cache, Data, Out, command_line, configured, show_report, told
 from assistant.extras import need
 from energycomm.errors import UserError
 
@@ -16,46 +16,14 @@ app = typer.Typer(
     name="evaluate", no_args_is_help=True, help="Measure the assistant, on public sets and on our own questions."
 )
 
-Data = Annotated[Path, typer.Option(help="Folder with the public sets (beir_scifact, wice, qed, xquad_r).")]
-Out = Annotated[Path | None, typer.Option(help="Folder to write report.md, report.json and plots into.")]
 Root = Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")]
 Questions = Annotated[Path | None, typer.Option(help="File of questions in JSON lines; our own when not set.")]
-Cache = Annotated[Path, typer.Option(help="Folder in which vectors are kept between runs.")]
 Language = Annotated[str, typer.Option(help="Only questions in this language.")]
 Market = Annotated[str, typer.Option(help="Filter that every question is asked with that names no market, such as FR.")]
 Sample = Annotated[int, typer.Option(help="Only so many questions, evenly picked; 0 takes all.")]
-CACHE = Path(".assistant") / "evaluation"
 
 OWN = Path(__file__).parent / "questions" / "own.jsonl"
 DEVELOPMENT = Path(__file__).parent / "questions" / "development.jsonl"
-
-
-def _told(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _opened(cache: Path = CACHE) -> tuple[Any, Any]:
-    """Configuration, and an embedder that keeps its vectors between runs."""
-    need("numpy", "scipy", "sklearn", "faiss", "bm25s")
-    from assistant.config import load_config
-    from assistant.evaluation.keeping import Keeping
-    from assistant.knowledge.models import open_embedder
-
-    config = load_config()
-    return config, Keeping(open_embedder(config), cache, _told)
-
-
-def _show(report: Any, out: Path | None) -> None:
-    from assistant.evaluation.report import write
-
-    typer.echo(report.markdown())
-    if out is not None:
-        for path in write(report, out):
-            _told(str(path))
-    if any(report.broken.values()):
-        raise UserError(
-            "A promise was broken: " + ", ".join(f"{k}: {v}" for k, v in report.broken.items()) + ".", "", 1
-        )
 
 
 def _picked(questions: list[Any], language: str, market: str, sample: int) -> list[Any]:
@@ -67,10 +35,6 @@ def _picked(questions: list[Any], language: str, market: str, sample: int) -> li
     if sample and found:
         found = [found[number * len(found) // sample] for number in range(min(sample, len(found)))]
     return [msgspec.structs.replace(q, market=q.market or market or None) for q in found]
-
-
-def _command() -> str:
-    return " ".join(["energycomm", *sys.argv[1:]])
 
 
 @app.command()
@@ -112,11 +76,11 @@ def retrieval(
     if every > 1 and set_ == "scifact":
         raise UserError("SciFact has no paragraphs of which --every could leave some out.", "Use --sample.")
     found = sets[set_]()
-    config, embedder = _opened(cache)
+    config, embedder = configured(cache)
     embedders: dict[str, Any] = {embedder.name: embedder}
     for folder in also or []:
         model = SentenceTransformerEmbedder(folder, name=Path(folder).name, threads=config.threads)
-        other = Keeping(model, cache, _told)
+        other = Keeping(model, cache, told)
         embedders[other.name] = other
         embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
     reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
@@ -125,9 +89,9 @@ def retrieval(
         found = found.sampled(sample)
     written = _hypothetical(config, found.queries) if hyde else None
     report = evaluate(
-        found, embedders, settings, reranker=reranker, hypothetical=written, command=_command(), told=_told
+        found, embedders, settings, reranker=reranker, hypothetical=written, command=command_line(), told=told
     )
-    _show(report, out)
+    show_report(report, out)
 
 
 def _hypothetical(config: Any, queries: dict[str, str]) -> dict[str, str]:
@@ -139,113 +103,6 @@ def _hypothetical(config: Any, queries: dict[str, str]) -> dict[str, str]:
     if generator is None:
         raise UserError("HyDE needs a generator.", "Configure one in assistant.toml.")
     return {key: "".join(generator.stream(hypothetical_prompt(text), 64)).strip() for key, text in queries.items()}
-
-
-@app.command()
-def rationale(
-    data: Annotated[Path | None, typer.Option(help="Folder with the public sets.")] = None,
-    set_: Annotated[str, typer.Option("--set", help="scifact, wice, qed, qed-answers, xquad-en, xquad-de.")] = "wice",
-    file: Annotated[Path | None, typer.Option(help="Instead: a file of rationale items in JSON lines.")] = None,
-    classifier: Annotated[
-        list[Path] | None, typer.Option(help="Folder of a trained classifier; may be given again.")
-    ] = None,
-    attention: Annotated[str, typer.Option(help="Folder of a causal model whose attention is read.")] = "",
-    limit: Annotated[int, typer.Option(help="Only so many contexts, evenly picked; 0 takes all.")] = 0,
-    out: Out = None,
-    cache: Cache = CACHE,
-) -> None:
-    """Every rationale method on a set (the study's table 4.1).
-
-    Example: energycomm assistant evaluate rationale --data sets --set wice
-    """
-    from assistant.evaluation import forms, public
-    from assistant.evaluation.rationales import evaluate
-
-    if file is not None:
-        items = forms.read(file, forms.RationaleItem)
-    elif data is not None:
-        items = _rationale_set(public, data, set_)
-    else:
-        raise UserError("Nothing to measure on.", "Name --data or --file.")
-    if limit:
-        items = items[:: max(len(items) // limit, 1)][:limit]
-    _, embedder = _opened(cache)
-    others: list[Any] = []
-    if classifier:
-        from assistant.rationale.classifier import Classifier
-
-        others += [Classifier.load(folder) for folder in classifier]
-    if attention:
-        from assistant.rationale.attention import AttentionRationale
-
-        others.append(AttentionRationale(attention))
-    name = str(file) if file else set_
-    _show(
-        evaluate(name, items, embedder, others=others, across=set_ == "xquad-de", command=_command(), told=_told), out
-    )
-
-
-def _rationale_set(public: Any, data: Path, name: str) -> list[Any]:
-    sets = {
-        "scifact": lambda: public.scifact_rationales(data),
-        "wice": lambda: public.wice(data),
-        "qed": lambda: public.qed(data, with_answer=False),
-        "qed-answers": lambda: public.qed(data, with_answer=True),
-        "xquad-en": lambda: public.xquad_rationales(data),
-        "xquad-de": lambda: public.xquad_rationales(data, "de", "en"),
-    }
-    if name not in sets:
-        raise UserError(f"There is no set {name}.", f"Name one of {', '.join(sets)}.")
-    found: list[Any] = sets[name]()
-    return found
-
-
-@app.command("train-rationale")
-def train_rationale(
-    data: Data,
-    out: Annotated[Path, typer.Option(help="File to write.")] = Path("light.npz"),
-    cache: Cache = CACHE,
-) -> None:
-    """Fit the light rationale model on the public sets and write it to a file.
-
-    Example: energycomm assistant evaluate train-rationale --data sets --out light.npz
-    """
-    from assistant.evaluation.lessons import train
-
-    _, embedder = _opened(cache)
-    train(data, embedder).save(out)
-    typer.echo(f"{out}: {out.stat().st_size // 1024} kB")
-
-
-@app.command("train-classifier")
-def train_classifier(
-    data: Data,
-    base: Annotated[str, typer.Option(help="Model folder or hub name.")],
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
-    set_: Annotated[str, typer.Option("--set", help="The set to learn from.")] = "scifact",
-    epochs: Annotated[int, typer.Option(help="Passes over the sentences.")] = 20,
-    negatives: Annotated[int, typer.Option(help="Sentences without the label for each one with it; 0 takes all.")] = 0,
-    learning_rate: Annotated[float, typer.Option(help="Of AdamW.")] = 5e-5,
-    limit: Annotated[int, typer.Option(help="Only so many contexts; 0 takes all.")] = 0,
-    four_bit: Annotated[bool, typer.Option(help="QLoRA: the base in 4 bits.")] = False,
-) -> None:
-    """Fine-tune a sequence classifier with LoRA; a tenth of the set is kept for validation.
-
-    Example: energycomm assistant evaluate train-classifier --data sets --base roberta-base --out classifier
-    """
-    from assistant.evaluation import public
-    from assistant.rationale.classifier import Training, train
-
-    items = _rationale_set(public, data, set_)
-    items = items[:limit] if limit else items
-    kept, held = [i for n, i in enumerate(items) if n % 10], [i for n, i in enumerate(items) if n % 10 == 0]
-    how = Training(epochs=epochs, negatives=negatives, learning_rate=learning_rate, four_bit=four_bit)
-    model = train(
-        base, [i.asked for i in kept], [i.gold_sets for i in kept],
-        ([i.asked for i in held], [i.gold_sets for i in held]), how, report=_told,
-    )  # fmt: skip
-    model.save(out)
-    typer.echo(str(out))
 
 
 @app.command()
@@ -275,7 +132,7 @@ def answers(
     from assistant.evaluation.corpus import own_index
 
     asked = _picked(forms.read(questions or OWN, forms.TestQuestion), language, market, sample)
-    config, embedder = _opened()
+    config, embedder = configured()
     index = own_index(root, embedder, config.chunk_tokens)
     generator = open_generator(config)
     settings = answers_.grid(generator=generator is not None) if grid else None
@@ -283,11 +140,11 @@ def answers(
         settings = [answers_.setting_of(words) for words in cell]
     report, outcomes = answers_.evaluate(
         asked, index, embedder, open_rationale(config, embedder), config, settings=settings, generator=generator,
-        command=_command(), told=_told,
+        command=command_line(), told=told,
     )  # fmt: skip
     if details is not None:
         forms.write(details, outcomes)
-    _show(report, out)
+    show_report(report, out)
 
 
 @app.command()
@@ -312,7 +169,7 @@ def judges(
     from assistant.retrieval.reranker import CrossEncoder, open_reranker
 
     asked = _picked(forms.read(questions or OWN, forms.TestQuestion), language, market, sample)
-    config, embedder = _opened()
+    config, embedder = configured()
     found: list[Any] = [judges_.LexicalJudge(), judges_.EmbeddingJudge(embedder)]
     reranker = open_reranker(config.reranker, config.threads)
     if isinstance(reranker, CrossEncoder):
@@ -323,9 +180,9 @@ def judges(
     index = own_index(root, embedder, config.chunk_tokens)
     report = judging.evaluate(
         asked, index, embedder, open_rationale(config, embedder), config, found, chunks=chunks or (1, 3, 5, 10),
-        command=_command(), told=_told,
+        command=command_line(), told=told,
     )  # fmt: skip
-    _show(report, out)
+    show_report(report, out)
 
 
 @app.command()
@@ -347,7 +204,7 @@ def abstention(
     from assistant.evaluation.answers import ask_all
     from assistant.evaluation.corpus import own_index
 
-    config, embedder = _opened()
+    config, embedder = configured()
     index = own_index(root, embedder, config.chunk_tokens)
     rationale_ = open_rationale(config, embedder)
     if fit:
@@ -357,11 +214,11 @@ def abstention(
         path = Path(confidence.__file__).with_name("confidence.json")
         abstention_.save(abstention_.fit(rows, [q.kind != "unanswerable" for q in taught]), path)
         confidence.shipped.cache_clear()
-        _told(f"{path} written")
+        told(f"{path} written")
     asked = forms.read(questions or OWN, forms.TestQuestion)
     open_config = config.model_copy(update={"threshold": 0.0})
-    outcomes = ask_all(asked, index, embedder, rationale_, open_config, told=_told)
-    _show(abstention_.evaluate(outcomes, _command()), out)
+    outcomes = ask_all(asked, index, embedder, rationale_, open_config, told=told)
+    show_report(abstention_.evaluate(outcomes, command_line()), out)
 
 
 @app.command()
@@ -381,7 +238,7 @@ def generate(
     from assistant.evaluation import generation
     from assistant.evaluation.corpus import own_index
 
-    config, embedder = _opened()
+    config, embedder = configured()
     passages = own_index(root, embedder, config.chunk_tokens).passages
     passages = passages[:: max(len(passages) // limit, 1)][:limit]
     generator = open_generator(config)
@@ -432,4 +289,4 @@ def cost(
     assistant = Assistant.open(load_config())
     opened = time.perf_counter() - began
     asked = [q.question for q in _picked(forms.read(questions or OWN, forms.TestQuestion), "", "", limit)]
-    _show(cost_.evaluate(assistant, asked, opened, _command()), out)
+    show_report(cost_.evaluate(assistant, asked, opened, command_line()), out)

@@ -58,6 +58,15 @@ def test_development_questions_are_others():
     assert not own & {q.question for q in forms.read(QUESTIONS / "development.jsonl", forms.TestQuestion)}
 
 
+def test_a_dutch_question_is_either_developed_on_or_kept_unseen_and_has_an_english_twin():
+    developed = forms.read(QUESTIONS / "development.jsonl", forms.TestQuestion)
+    unseen = forms.read(QUESTIONS / "dutch.jsonl", forms.TestQuestion)
+    dutch = [q for q in developed if q.language == "nl"]
+    assert Counter(q.kind == "unanswerable" for q in dutch) == {False: 20, True: 10}
+    assert not {q.twin for q in dutch} & {q.twin for q in unseen}
+    assert {q.twin for q in [*dutch, *unseen]} <= {q.twin for q in developed if q.language == "en"}
+
+
 def test_a_wrong_line_is_named(tmp_path: Path):
     (tmp_path / "q.jsonl").write_text('# words\n{"id": "a", "kind": "easy"}\n')
     with pytest.raises(UserError, match="line 2"):
@@ -78,18 +87,19 @@ def passages():
 class TestOverOurOwnDocuments:
     """The questions are held against the sources: a rule or page that changes shows here."""
 
-    @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl"])
+    @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl", "dutch.jsonl"])
     def test_every_answerable_question_has_its_passages(self, passages, name: str):
         from assistant.evaluation.corpus import relevant_ids
 
         questions = forms.read(QUESTIONS / name, forms.TestQuestion)
         assert [q.id for q in questions if q.kind != "unanswerable" and not relevant_ids(q, passages)] == []
 
-    def test_every_answer_stands_in_a_relevant_passage(self, passages):
+    @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl", "dutch.jsonl"])
+    def test_every_answer_stands_in_a_relevant_passage(self, passages, name: str):
         from assistant.evaluation.corpus import relevant_ids
 
         wrong = []
-        for question in forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion):
+        for question in forms.read(QUESTIONS / name, forms.TestQuestion):
             ids = relevant_ids(question, passages)
             said = normal(" ".join(p.embedded for p in passages if p.id in ids))
             if not question.derived and not all(

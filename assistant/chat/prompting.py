@@ -55,6 +55,26 @@ def hypothetical_prompt(question: str) -> Prompt:
     return Prompt(system="", user=_file("hyde").replace("{question}", " ".join(question.split())).rstrip("\n"))
 
 
+def draft_prompt(
+    type_: str, meaning: str, text: str, *, examples: Sequence[tuple[str, str]] = (), picked: Sequence[str] = ()
+) -> Prompt:
+    """The prompt of a test question on a text.
+
+    Args:
+      type_: the type of the question.
+      meaning: what that type is, in a sentence.
+      text: what is asked about.
+      examples: texts with a question on each (PermitQA's hybrid prompt).
+      picked: questions that people picked, without their texts.
+    """
+    system = _file("draft").replace("{type}", type_).replace("{meaning}", meaning).strip()
+    shown = [f"Text: {' '.join(said.split())}\nQuestion: {asked}\n" for said, asked in examples]
+    if picked:
+        shown.insert(0, "Questions that people liked:\n" + "".join(f"- {question}\n" for question in picked))
+    user = "\n".join([*shown, f"Text: {' '.join(as_data(text).split())}\nQuestion:"])
+    return Prompt(system=system, user=user)
+
+
 def ordered(passages: Sequence[Passage], order: Order) -> list[Passage]:
     """Passages in the order of the prompt."""
     if order == "reversed":

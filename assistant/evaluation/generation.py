@@ -9,50 +9,33 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from importlib import resources
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
-from msgspec import Struct
+import msgspec
 
 from assistant.chat.generators import Generator
-from assistant.chat.prompting import Prompt
-from assistant.chat.safety import as_data
+from assistant.chat.prompting import draft_prompt
+from assistant.evaluation.drafts import MEANING, Draft, Fault, Type, asked_in, fault_of, pieces
+from assistant.evaluation.drafts import TYPES as TYPES
 from assistant.evaluation.forms import Relevant, TestQuestion
 from assistant.evaluation.forms import write as write_lines
+from assistant.evaluation.report import Cell, Report, Table
 from assistant.knowledge.documents import Passage
+from assistant.knowledge.language import detect
 from assistant.knowledge.sentences import texts as sentences_of
 from assistant.rationale.port import Question, Rationale
+from assistant.retrieval.asking import plain
 from energycomm.errors import UserError
-
-Type = Literal["closed", "open", "comparison", "evaluation", "recall", "process", "rhetorical"]
-TYPES: tuple[Type, ...] = get_args(Type)
-
-SUMMARISED: frozenset[Type] = frozenset(("process", "evaluation", "comparison"))
-"""Types that are asked from a summary where a text is long: they go over several sentences (hybrid chunk)."""
-
-LONG = 15
-"""Sentences above which a text is summarised first."""
 
 COLUMNS = ("keep", "id", "type", "question", "answer", "proof", "passage", "address", "remark")
 
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """A question that nobody has looked at yet.
-
-    Attributes:
-      proof: words of the passage that carry the answer; verified to stand in it.
-    """
-
-    id: str
-    type: Type
-    question: str
-    answer: str
-    proof: str
-    passage: str
-    address: str
-    language: str = "en"
+MOST_TOKENS = 48
+"""Of a question."""
 
 
 def ask_generator(
@@ -61,28 +44,32 @@ def ask_generator(
     """Questions of one type about one passage, by a generator.
 
     Args:
-      count: how many are asked for.
-      samples: questions that people picked, shown as examples (hybrid prompt).
+      count: how many are asked for at most: one for each piece of the passage that says most.
+      samples: questions that people picked, shown beside the examples of the type (hybrid prompt).
 
     Returns:
-      Those whose proof stands in the passage word for word; the others are dropped.
+      What it wrote. A draft that cannot be used has its fault; the proof of every other stands in the passage.
     """
-    text = passage.text
-    if type_ in SUMMARISED and len(sentences_of(text)) > LONG:
-        text = _run(generator, f"Summarise in 5 to 8 bullets, without adding anything:\n{as_data(text)}\nSummary:", 256)
-    shown = "".join(f"Example question: {sample}\n" for sample in samples)
-    table = (
-        "The text is a table; its header is: " + passage.context.replace("\n", " / ") + "\n"
-        if _is_table(passage)
-        else ""
-    )
-    reply = _run(
-        generator,
-        f"{shown}{table}Generate {count} questions on the text. Restrict the type of questions to {type_}. For each "
-        f"give three lines: Question: ..., Answer: ..., Proof: words copied from the text.\nText: {as_data(text)}\n",
-        96 * count,
-    )
-    return _drafts(reply, passage, type_)[:count]
+    examples = _examples()[type_]
+    shown = [*samples, *(question for _, question in examples)]
+    found: list[Draft] = []
+    for number, piece in enumerate(pieces(passage, type_, count)):
+        prompt = draft_prompt(type_, MEANING[type_], piece.shown, examples=examples, picked=samples)
+        question = asked_in("".join(generator.stream(prompt, MOST_TOKENS)))
+        draft = _draft(passage, type_, question, piece.shown, piece.proof, number)
+        fault = fault_of(question, piece, passage, type_, shown)
+        found.append(msgspec.structs.replace(draft, fault=fault))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _examples() -> dict[str, tuple[tuple[str, str], ...]]:
+    """Texts with a question on each, by type; a file that people extend."""
+    text = resources.files("assistant.evaluation").joinpath("questions", "samples.csv").read_text("utf-8")
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        found[row["type"]] = (*found.get(row["type"], ()), (row["text"], row["question"]))
+    return found
 
 
 def from_templates(passages: Iterable[Passage], rationale: Rationale | None = None) -> list[Draft]:
@@ -118,16 +105,53 @@ def from_templates(passages: Iterable[Passage], rationale: Rationale | None = No
 
 
 def write_review(drafts: Sequence[Draft], path: Path) -> None:
-    """Write the drafts as a table for people: `keep` is empty until someone writes yes, no, or a better question."""
+    """Write the drafts as a table for people: `keep` is empty until someone writes yes, no, or a better question.
+
+    What was refused stands there too, with `no` and its fault as the remark. Beside the table, in a file of the same
+    name in Markdown, the drafts are counted by type and fault.
+    """
+    drafts = _once(drafts)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for draft in drafts:
-        row = ["", draft.id, draft.type, draft.question, draft.answer, draft.proof, draft.passage, draft.address, ""]
+        keep, remark = ("no", f"refused: {draft.fault}") if draft.fault else ("", "")
+        words = [draft.question, draft.answer, draft.proof, draft.passage, draft.address]
+        row = [keep, draft.id, draft.type, *words, remark]
         # A cell that a spreadsheet would take for a formula begins with an apostrophe.
         writer.writerow(["'" + cell if cell[:1] in ("=", "+", "-", "@") else cell for cell in row])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(buffer.getvalue(), encoding="utf-8")
+    path.with_suffix(".md").write_text(counted(drafts).markdown(), encoding="utf-8")
+
+
+def counted(drafts: Sequence[Draft], command: str = "energycomm assistant evaluate generate") -> Report:
+    """How many drafts of each type may be looked at, and why the others were refused."""
+    rows: list[dict[str, Cell]] = []
+    faults = [fault for fault in get_args(Fault) if any(draft.fault == fault for draft in drafts)]
+    names = [*(name for name in TYPES if any(draft.type == name for draft in drafts)), "all"]
+    for name in names:
+        part = [draft for draft in drafts if name in (draft.type, "all")]
+        counts = Counter(draft.fault for draft in part)
+        rows.append({"type": name, "drafts": len(part), "for review": counts[None], **{f: counts[f] for f in faults}})
+    table = Table(
+        title="Drafts by type, and why they were refused", keys=("type",),
+        measures=("drafts", "for review", *faults), rows=tuple(rows),
+    )  # fmt: skip
+    return Report(title="Generated questions", command=command, tables=(table,))
+
+
+def _once(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, in which a question that was asked before of the same passage is refused."""
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for draft in drafts:
+        key = (draft.passage, plain(draft.question))
+        again = key in seen and draft.fault is None
+        found.append(msgspec.structs.replace(draft, fault="asked before") if again else draft)
+        if draft.fault is None:
+            seen.add(key)
+    return found
 
 
 def read_review(path: Path, out: Path) -> tuple[int, int]:
@@ -150,34 +174,19 @@ def read_review(path: Path, out: Path) -> tuple[int, int]:
         word = row["keep"].strip()
         if not word or word.lower() in ("no", "n", "non"):
             continue
-        question = row["question"] if word.lower() in ("yes", "y", "oui", "x") else word
+        question = (row["question"] if word.lower() in ("yes", "y", "oui", "x") else word).lstrip("'")
+        # One line is enough to find the passage again, and is more likely to stay on it when texts are cut anew.
+        line = row["proof"].lstrip("'").partition("\n")[0]
         kept.append(
             TestQuestion(
-                id=row["id"], twin=row["id"], kind="regular", language="en", question=question.lstrip("'"),
-                answers=((row["answer"].lstrip("'"),),),
-                relevant=(Relevant(document=row["address"].lstrip("'"), contains=row["proof"].lstrip("'")),),
+                id=row["id"], twin=row["id"], kind="regular", language=detect(question, "en") or "en",
+                question=question, answers=((row["answer"].lstrip("'"),),),
+                relevant=(Relevant(document=row["address"].lstrip("'"), contains=line),),
                 note=row["remark"],
             )
         )  # fmt: skip
     write_lines(out, kept)
     return len(kept), sum(not row["keep"].strip() for row in rows)
-
-
-def _run(generator: Generator, text: str, most: int) -> str:
-    return "".join(generator.stream(Prompt(system="You write test questions on documents.", user=text), most)).strip()
-
-
-def _drafts(reply: str, passage: Passage, type_: Type) -> list[Draft]:
-    pattern = re.compile(
-        r"Question:\s*(.+?)\s*\n\s*Answer:\s*(.+?)\s*\n\s*Proof:\s*(.+?)\s*(?=\n\s*Question:|\Z)", re.DOTALL
-    )
-    found = []
-    for number, match in enumerate(pattern.finditer(reply)):
-        question, answer, proof = (" ".join(part.split()) for part in match.groups())
-        proof = proof.strip("\"“”'")
-        if proof and proof.casefold() in " ".join(passage.text.split()).casefold():
-            found.append(_draft(passage, type_, question, answer, proof, number))
-    return found
 
 
 def _draft(passage: Passage, type_: Type, question: str, answer: str, proof: str, number: int) -> Draft:

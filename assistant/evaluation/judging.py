@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import structs
 
 from assistant.chat.assistant import Assistant
 from assistant.chat.generators import Generator
@@ -46,55 +48,76 @@ def evaluate(
     for count in chunks:
         varied = config.model_copy(update={"passages": count})
         assistant = Assistant(varied, index.as_index, embedder, rationale, generator, Search(index.as_index, embedder))
-        scores, refused, silent = _judged(assistant, asked, index, judges)
-        rows += [
-            {
-                "passages": count, "judge": name, **{m: mean_of(found[m]) if found.get(m) else None for m in MEASURES},
-                "refused": refused / max(len(asked), 1), "judge silent": silent,
-            }
-            for name, found in scores.items()
-        ]  # fmt: skip
-        told(f"{count} passages: judged")
+        items, by_ids = _answered(assistant, asked, index)
+        told(f"{count} passages: {len(items)} of {len(asked)} answered")
+        refused = 1 - len(items) / max(len(asked), 1)
+        rows.append({"passages": count, "judge": "ids", "answers": "own", **_means(by_ids), "refused": refused})
+        held = {"own": items, "of another question": exchanged(items)}
+        for judge in judges if items else ():
+            for name, judged in held.items():
+                scores, silent = _judged(judge, judged)
+                rows.append(
+                    {"passages": count, "judge": judge.name, "answers": name, **_means(scores), "refused": refused,
+                     "judge silent": silent}
+                )  # fmt: skip
+            told(f"{count} passages: judged by {judge.name}")
     table = Table(
-        title=f"{len(asked)} answerable questions", keys=("passages", "judge"),
+        title=f"{len(asked)} answerable questions", keys=("passages", "judge", "answers"),
         measures=(*MEASURES, "refused", "judge silent"), rows=tuple(rows),
     )  # fmt: skip
     notes = (
         "ids: precision and recall of the passages that were shown, by their known relevance. lexical: RAGAS's "
         "formulas over words; no judge of entailment. embedding: cosines, whose floor is high: only differences count. "
-        "ranking: a cross-encoder's sigmoid. Refusals are counted, not judged.",
+        "ranking: a cross-encoder's sigmoid. Refusals are counted, not judged. of another question: the same answers, "
+        "each held against the next question; a judge is worth the difference.",
     )
     return Report(title="Judges", command=command, tables=(table,), notes=notes)
 
 
-def _judged(
-    assistant: Assistant, asked: Sequence[TestQuestion], index: MemoryIndex, judges: Sequence[Judge]
-) -> tuple[dict[str, dict[str, list[float]]], int, int]:
-    """Scores by judge and measure, how many questions were refused, and how often a judge said nothing."""
+def exchanged(items: Sequence[Judged]) -> list[Judged]:
+    """Each question with the answer of the next one: what a judge gives these is its floor."""
+    shifted = [*items[1:], *items[:1]]
+    return [structs.replace(item, answer=other.answer) for item, other in zip(items, shifted, strict=True)]
+
+
+def _answered(
+    assistant: Assistant, asked: Sequence[TestQuestion], index: MemoryIndex
+) -> tuple[list[Judged], dict[str, list[float]]]:
+    """What is to be judged, and the scores by ids of all questions, those that were refused too."""
     texts = {passage.id: passage.text for passage in index.passages}
-    scores: dict[str, dict[str, list[float]]] = {"ids": {}}
-    refused = silent = 0
+    items: list[Judged] = []
+    by_ids: dict[str, list[float]] = {}
     for question in asked:
         filters = Filters(markets=(question.market,) if question.market else None, on=question.on)
         answer = assistant.ask(question.question, filters)
         relevant = relevant_ids(question, index.passages)
         shown = [source.passage.id for source in answer.sources]
-        _add(scores["ids"], id_scores(shown, relevant))
-        if answer.abstained:
-            refused += 1
-            continue
-        item = Judged(
-            question=question.question,
-            answer=spoken(answer),
-            reference=" ".join(f"{spellings[0]}." for spellings in question.answers),
-            contexts=tuple(texts[id] for id in shown),
-            gold=tuple(texts[id] for id in sorted(relevant)),
-        )
-        for judge in judges:
-            given = judge.judge(item)
-            silent += not given
-            _add(scores.setdefault(judge.name, {}), given)
-    return scores, refused, silent
+        _add(by_ids, id_scores(shown, relevant))
+        if not answer.abstained:
+            items.append(
+                Judged(
+                    question=question.question,
+                    answer=spoken(answer),
+                    reference=" ".join(f"{spellings[0]}." for spellings in question.answers),
+                    contexts=tuple(texts[id] for id in shown),
+                    gold=tuple(texts[id] for id in sorted(relevant)),
+                )
+            )
+    return items, by_ids
+
+
+def _judged(judge: Judge, items: Sequence[Judged]) -> tuple[dict[str, list[float]], int]:
+    """Scores by measure, and how often the judge gave none for a measure."""
+    given = [judge.judge(item) for item in items]
+    names = {name for scores in given for name in scores}
+    scores: dict[str, list[float]] = {}
+    for found in given:
+        _add(scores, found)
+    return scores, sum(max(len(names), 1) - len(found) for found in given)
+
+
+def _means(scores: Mapping[str, Sequence[float]]) -> dict[str, Cell]:
+    return {measure: mean_of(scores[measure]) if scores.get(measure) else None for measure in MEASURES}
 
 
 def _add(scores: dict[str, list[float]], given: dict[str, float]) -> None:

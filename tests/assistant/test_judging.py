@@ -87,6 +87,22 @@ def test_judges_score_answers_by_number_of_passages_and_refusals_are_only_counte
     assert any(row["judge"] == "lexical" for row in rows) == (refused == 0.0)
 
 
+def test_a_judge_is_held_against_the_answers_of_other_questions() -> None:
+    """What it gives to those is its floor: a judge that gives as much to a wrong answer says nothing."""
+    parking = TestQuestion(
+        id="cars", twin="cars", kind="regular", language="en", question="Where are cars of visitors parked?",
+        answers=(("behind the house",),), relevant=(Relevant(document="parking.md"),),
+    )  # fmt: skip
+    embedder = WordEmbedder()
+    report = judging.evaluate(
+        [QUESTION, parking], MemoryIndex(PASSAGES, embedder), embedder, PlainScorer(embedder),
+        AssistantConfig(threshold=0.0), [LexicalJudge()], chunks=(1,),
+    )  # fmt: skip
+    rows: list[dict[str, Any]] = list(report.tables[0].rows)
+    means = {row["answers"]: row["correctness"].value for row in rows if row["judge"] == "lexical"}
+    assert means["own"] > means["of another question"]
+
+
 def test_what_a_generator_invents_is_told_apart_from_what_its_reader_gets() -> None:
     """The check dropped the made-up id: it is counted, and has not escaped."""
     answer = Answer(

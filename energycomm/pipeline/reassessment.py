@@ -256,10 +256,19 @@ class Reassessment:
         notifications = notification_rows(verdict, number, now)
         # What the back office was not told yet it never need know; what it was told must be taken back.
         untold = tx.withdraw_notifications([number], now)
-        if before in APPLIED and verdict.label != "accepted" and not untold:
+        if before in APPLIED and verdict.label != "accepted" and (not untold or self._was_told(number)):
             notifications.append((number, WITHDRAWN_EVENT, now, "pending", 0, None, None))
         for table, rows in ((tables.finding, findings), (tables.outbox, notifications)):
             tx.insert(table, [(n, *row) for n, row in zip(tx.reserve(table, len(rows)), rows, strict=True)])
+
+
+    def _was_told(self, number: int) -> bool:
+        """Whether the back office heard anything of a message since it was accepted last."""
+        sql = (
+            "SELECT count(*) FROM outbox WHERE message_id = ? AND state <> 'pending' AND at >= "
+            "(SELECT max(at) FROM state_change WHERE message_id = ? AND after IN ('accepted', 'treated'))"
+        )
+        return bool(self.tx.driver.rows(sql, (number, number))[0][0])
 
 
 def rules_version_of(engine: Judge, message: KernelMessage, usual: int | None) -> int | None:

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from adapters.contract import Transaction
+from energycomm.eis import tables
 from energycomm.eis.comparison import canonical
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import AccessPointData, KernelMessage, MeterData, MeterReading
+from energycomm.pipeline.rows import insert_numbered
 from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, end, head, reading, start, story, transaction
 
@@ -101,6 +103,24 @@ def test_what_the_back_office_was_not_told_yet_is_not_taken_back(tmp_path: Path)
     events = [event for (event,) in desk.rows("SELECT event FROM outbox")]
     assert "acceptance-withdrawn" not in events
     assert events.count("message-rejected") == 1
+
+
+def test_what_was_told_is_taken_back_though_more_of_it_was_still_to_be_told(tmp_path: Path) -> None:
+    """One notification is out and another waits: the one is withdrawn in words, the other without."""
+    prm = "99000000000017"
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    desk.deliver([start(prm, day(0)), reading(prm, day(60), 1_200_000)])
+    desk.tell_back_office()
+    ((number,),) = desk.rows(
+        "SELECT id FROM kernel_message WHERE kind = 'MeterReading' ORDER BY effective DESC LIMIT 1"
+    )
+    with desk.store.transaction() as tx:
+        row = (number, "estimate-replaced", NOW + 1, "pending", 0, None, None)
+        insert_numbered(tx, tables.outbox, [row])
+    desk.deliver([reading(prm, day(31), 1_300_000)], NOW + 5)
+    events = [event for (event,) in desk.rows(f"SELECT event FROM outbox WHERE message_id = {number} ORDER BY id")]
+    assert events[-2:] == ["message-rejected", "acceptance-withdrawn"]
+    assert "estimate-replaced" not in events
 
 
 def feed(prm: str, at: datetime) -> Transaction:

@@ -44,6 +44,10 @@ PASSAGES = {
         ("“The operator's index is in Wh” [aaaa1111].", 0, ("quote_not_in_source",)),
         ("It needs 10 fields [aaaa1111].", 0, ("number_not_in_source",)),
         ("It needs 3 fields [aaaa1111].", 1, ()),
+        ("It needs three fields [aaaa1111].", 1, ()),
+        ("Il en faut dix [aaaa1111].", 0, ("number_not_in_source",)),
+        ("A switch request is answered within two working days.", 1, ()),
+        ("A switch request is answered within ten working days.", 0, ("statement_without_source",)),
     ],
 )
 def test_only_what_stands_the_check_is_kept(written: str, kept: int, flags: tuple[str, ...]) -> None:
@@ -59,6 +63,8 @@ def test_white_space_and_quotation_marks_are_no_words() -> None:
     assert stands_in("operator's   index", "The operator’s index")
     assert not stands_in("operator index", "The operator’s index")
     assert numbers_hold("2,5 kWh", ["is 2.5 kWh"])
+    assert numbers_hold("within 2 days", ["in twee dagen"])
+    assert not numbers_hold("ten days", ["two days"])
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ SAME_FORM = 0.7
 CODE_COUNTS = 1.5
 """What a code counts beside a word: who names one means it."""
 
+CONCEPT_BESIDE_WORD = 0.5
+"""Weight of a concept in a text of the question's own language, where the word that names it counts already. At 1, BM25
+loses a point and a half of MRR on XQuAD-R, whose words mean other things than ours."""
+
 UNSAID = 0.4
 """What a term counts, in a text of a language for which nothing is known that stands for it."""
 
@@ -84,7 +88,7 @@ class Asked:
             return {token: 1.0 for known in LANGUAGES for token in tokens(self.question, known)}
         own = tokens(self.question, self.language)
         if spoken == self.language or spoken not in LANGUAGES:
-            return dict.fromkeys(own, 1.0)
+            return {token: CONCEPT_BESIDE_WORD if token[0] == CONCEPT_MARK else 1.0 for token in own}
         wanted = dict.fromkeys(self._alike[spoken].values(), SAME_FORM)
         for token in own:
             for other, weight in self._lexicon.others(token, self.language, spoken):

@@ -37,10 +37,13 @@ WORDS_ABROAD = 0.3
 """Weight of the words across languages, in `weighted`, where all of what is asked could be said in the other."""
 
 LEAST_WORDS, TOO_SHORT = 9, 0.15
-"""A passage of fewer words, such as the caption of a table, loses this share: it is near to every question."""
+"""A passage of fewer words that is no sentence, such as the caption of a table, loses this share: it is near to every
+question."""
 
 FEW = 6
 """Passages that may have a code, such as ENV_CRC or log_level, for the code to name them."""
+
+_CLOSING = " \n\"')]”»’"
 
 _WRITTEN_CODE = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b")
 
@@ -82,7 +85,7 @@ class Search:
         self._reranker = reranker
         self._languages = np.array([passage.metadata.language or "" for passage in index.passages])
         self._markets = np.array([passage.metadata.market or "" for passage in index.passages])
-        self._slight = np.array([len(passage.text.split()) < LEAST_WORDS for passage in index.passages])
+        self._slight = np.array([is_slight(passage.text) for passage in index.passages])
         self._by_code: dict[str, list[int]] = {}
         for number, passage in enumerate(index.passages):
             for code in passage.metadata.codes:
@@ -343,6 +346,11 @@ class Search:
         for place, item in zip(places, ordered, strict=True):
             found[place] = item
         return found
+
+
+def is_slight(text: str) -> bool:
+    """Whether a passage is a few words that say nothing: no sentence stands in it."""
+    return len(text.split()) < LEAST_WORDS and not text.rstrip(_CLOSING).endswith((".", "!", "?"))
 
 
 def language_centres(vectors: VectorIndex, languages: NDArray[np.str_]) -> dict[str, NDArray[np.float32]]:

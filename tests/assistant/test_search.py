@@ -23,7 +23,7 @@ from assistant.knowledge.vectors import VectorIndex
 from assistant.retrieval.asking import Asked
 from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
 from assistant.retrieval.query import Filters, Method, Query
-from assistant.retrieval.search import Search
+from assistant.retrieval.search import Search, is_slight
 from tests.assistant.conftest import WordEmbedder
 
 
@@ -192,6 +192,23 @@ def test_a_question_is_put_into_the_words_of_the_texts_language() -> None:
     assert "le" not in wanted
     named = [asked.named(frozenset(tokens(text, "en")), (), "en") for text in ("a register", "the files of a folder")]
     assert named[0] > named[1] == 0
+
+
+def test_in_its_own_language_a_word_counts_more_than_the_concept_that_it_names() -> None:
+    """Else texts with any other word of the concept crowd out the one that says it in the question's words."""
+    asked = Asked("Why does an index go back?", "en", Bm25.build([["index"]]), Lexicon())
+    own, other = asked.query("en"), asked.query("fr")
+    assert own["index"] == 1 > own["@decrease"] > 0
+    assert other["@decrease"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "held_back"),
+    [("Limits of every channel", True), ("He died in 1741.", False), ('"Now I am neither."', False), ("3, 1", True)],
+)
+def test_a_caption_is_held_back_and_a_short_sentence_is_not(text: str, held_back: bool) -> None:
+    """A few words that say nothing are near to every question; a short sentence can be the answer."""
+    assert is_slight(text) is held_back
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,9 @@ REGIONS = ("FR", "BE", "NL", "DE", "GB")
 
 Span = tuple[int, int]
 
+_DIALLED = re.compile(r"(?:[+\uff0b]|0)(?:\W{0,4}\d){5}")
+"""How every number begins that is taken for a telephone's; looking for numbers costs a hundred times more."""
+
 _EMAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z0-9]{2,4}){3,8}\b")
 _ACCESS_POINT = re.compile(
@@ -146,7 +149,7 @@ def _ibans(text: str) -> Iterator[Span]:
 
 
 def _telephones(text: str) -> Iterator[Span]:
-    if sum(character.isdigit() for character in text) < 8:
+    if not _DIALLED.search(text) or sum(character.isdigit() for character in text) < 8:
         return
     import phonenumbers
 

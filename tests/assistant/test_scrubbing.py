@@ -19,6 +19,8 @@ from assistant.knowledge.writing import Writer
         ("Write to jeanne.exemple@fournisseur.example soon.", "jeanne.exemple@fournisseur.example", "email"),
         ("Call 01 99 00 12 34 now.", "01 99 00 12 34", "telephone"),
         ("Bel +31 20 123 4567 vandaag.", "+31 20 123 4567", "telephone"),
+        ("Ring (020) 7946 0958 today.", "(020) 7946 0958", "telephone"),
+        ("Tél. : 0033 (0)1 99 00 12 34", "1 99 00 12 34", "telephone"),
         ("Pay to FR76 3000 6000 0112 3456 7890 189 today.", "FR76 3000 6000 0112 3456 7890 189", "iban"),
         ("The point 12345678901234 is cut.", "12345678901234", "access point"),
         ("EAN 541448820000000001 is cut.", "541448820000000001", "access point"),

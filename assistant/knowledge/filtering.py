@@ -46,6 +46,10 @@ class Filter:
         self._seen: set[str] = set()
         self._boilerplate = _repeated(list(documents))
 
+    def know(self, passage: Passage) -> None:
+        """What an unchanged passage says is known from now on: the same words elsewhere are a double."""
+        self._seen.add(_key(passage))
+
     def reason(self, passage: Passage) -> Reason | None:
         """Why a passage is left out; None when it stays."""
         words = _WORD.findall(passage.text)
@@ -53,12 +57,10 @@ class Filter:
             return "empty"
         if is_chatter(passage.text):
             return "chatter"
-        lines = [line for line in passage.text.split("\n") if line.strip()]
+        lines = [line for line in passage.text.split("\n") if line.strip()] if self._boilerplate else []
         if lines and all(_normal(line) in self._boilerplate for line in lines):
             return "boilerplate"
-        # The same words in another version, market or period are no double: they are what that one says.
-        facts = passage.metadata
-        key = _normal(passage.text) + f"/{facts.version}/{facts.market}/{facts.valid_from}/{' '.join(facts.codes)}"
+        key = _key(passage)
         if key in self._seen:
             return "duplicate"
         self._seen.add(key)
@@ -95,6 +97,12 @@ def _repeated(documents: Sequence[Document]) -> frozenset[str]:
         for line, count in lines.items()
         if count >= BOILERPLATE_DOCUMENTS and count >= BOILERPLATE_SHARE * sizes[source]
     )
+
+
+def _key(passage: Passage) -> str:
+    """What makes two passages doubles: the same words in another version, market or period are what that one says."""
+    facts = passage.metadata
+    return _normal(passage.text) + f"/{facts.version}/{facts.market}/{facts.valid_from}/{' '.join(facts.codes)}"
 
 
 def _normal(text: str) -> str:

@@ -285,9 +285,8 @@ def _read(
     filter_ = Filter(documents.values())
     for key, document in documents.items():
         if key not in new:
-            # What it says counts for telling doubles from now on.
             for passage in store.passages_of(key):
-                filter_.reason(passage)
+                filter_.know(passage)
             continue
         passages = [msgspec.structs.replace(p, document=key) for p in chunk(document, size, embedder.count_tokens)]
         reasons = [filter_.reason(passage) for passage in passages]
@@ -325,9 +324,9 @@ def _embed(
             told(f"embedding {len(missing)} passages")
         progress = (lambda done: told(f"embedded {done} of {len(missing)}")) if told else None
         done = cache.fill(embedder, store.embedded_texts(missing), progress)
-        vectors = cache.vectors(embedder.name, hashes, embedder.dimensions)
-        VectorIndex.build(vectors).save(draft / "vectors.faiss")
-        Bm25.build(list(store.tokens())).save(draft / "bm25")
+        # One after the other, and none kept by a name: together they would be twice the memory.
+        VectorIndex.build(cache.vectors(embedder.name, hashes, embedder.dimensions)).save(draft / "vectors.faiss")
+        Bm25.build(store.tokens()).save(draft / "bm25")
         Lexicon.of(store.passages()).save(draft / "lexicon.json")
         cache.prune(embedder.name, hashes)
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,11 +99,11 @@ class Bm25:
         self.size = size
 
     @classmethod
-    def build(cls, texts: Sequence[Sequence[str]]) -> Bm25:
+    def build(cls, texts: Iterable[Sequence[str]]) -> Bm25:
         """Index texts.
 
         Args:
-          texts: the tokens of each text.
+          texts: the tokens of each text; they are not kept.
         """
         need("bm25s")
         import bm25s
@@ -113,7 +113,7 @@ class Bm25:
         index = bm25s.BM25(k1=K1, b=B, method="lucene")
         if vocabulary:
             index.index((ids, vocabulary), show_progress=False)
-        return cls(index, vocabulary, len(texts))
+        return cls(index, vocabulary, len(ids))
 
     def save(self, folder: Path) -> None:
         """Write the index to a folder."""

@@ -8,7 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from assistant.evaluation.options import CACHE, Cache, Data, Out, command_line, configured, show_report, told
+from assistant.rationale.folds import FOLDS, folds_of
 from energycomm.errors import UserError
+
+Fold = Annotated[
+    int | None,
+    typer.Option(min=0, max=FOLDS - 1, help="A fold of the set: its contexts are not learnt from, but measured on."),
+]
 
 
 def rationale(
@@ -18,18 +24,28 @@ def rationale(
     classifier: Annotated[
         list[Path] | None, typer.Option(help="Folder of a trained classifier; may be given again.")
     ] = None,
-    attention: Annotated[str, typer.Option(help="Folder of a causal model whose attention is read.")] = "",
+    attention: Annotated[
+        list[str] | None, typer.Option(help="Folder of a causal model whose attention is read; may be given again.")
+    ] = None,
+    sweep: Annotated[
+        int, typer.Option(help="Contexts of the other folds on which layer, head and rule are chosen; 0: no sweep.")
+    ] = 0,
+    fold: Fold = None,
     limit: Annotated[int, typer.Option(help="Only so many contexts, evenly picked; 0 takes all.")] = 0,
     out: Out = None,
     cache: Cache = CACHE,
 ) -> None:
     """Every rationale method on a set (the study's table 4.1).
 
+    With --fold all rows are over the contexts of that fold, which train-classifier --fold has not seen either.
+
     Example: energycomm assistant evaluate rationale --data sets --set wice
     """
     from assistant.evaluation import forms, public
     from assistant.evaluation.rationales import evaluate
 
+    if sweep and fold is None:
+        raise UserError("A sweep has to be tested on other contexts than it was made on.", "Name a --fold too.")
     if file is not None:
         items = forms.read(file, forms.RationaleItem)
     elif data is not None:
@@ -47,12 +63,12 @@ def rationale(
     if attention:
         from assistant.rationale.attention import AttentionRationale
 
-        others.append(AttentionRationale(attention))
-    name = str(file) if file else set_
-    show_report(
-        evaluate(name, items, embedder, others=others, across=set_ == "xquad-de", command=command_line(), told=told),
-        out,
-    )
+        others += [AttentionRationale(model) for model in attention]
+    report = evaluate(
+        str(file) if file else set_, items, embedder, others=others, across=set_ == "xquad-de", fold=fold, sweep=sweep,
+        command=command_line(), told=told,
+    )  # fmt: skip
+    show_report(report, out)
 
 
 def _rationale_set(public: Any, data: Path, name: str) -> list[Any]:
@@ -91,23 +107,44 @@ def train_classifier(
     base: Annotated[str, typer.Option(help="Model folder or hub name.")],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     set_: Annotated[str, typer.Option("--set", help="The set to learn from.")] = "scifact",
-    epochs: Annotated[int, typer.Option(help="Passes over the sentences.")] = 20,
+    fold: Fold = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the sentences, at most.")] = 20,
+    budget: Annotated[float, typer.Option(help="Seconds of processor time, validation included; 0: no limit.")] = 0,
     negatives: Annotated[int, typer.Option(help="Sentences without the label for each one with it; 0 takes all.")] = 0,
     learning_rate: Annotated[float, typer.Option(help="Of AdamW.")] = 5e-5,
-    limit: Annotated[int, typer.Option(help="Only so many contexts; 0 takes all.")] = 0,
+    batch: Annotated[int, typer.Option(min=1, help="Sentences in a step.")] = 16,
+    max_tokens: Annotated[int, typer.Option(min=16, help="Windows are cut to so many tokens.")] = 256,
+    rank: Annotated[int, typer.Option(min=1, help="Of LoRA.")] = 4,
+    alpha: Annotated[int, typer.Option(min=1, help="Of LoRA.")] = 4,
+    dropout: Annotated[float, typer.Option(min=0, max=1, help="Of LoRA.")] = 0.1,
+    limit: Annotated[int, typer.Option(help="Only so many contexts, evenly picked; 0 takes all.")] = 0,
     four_bit: Annotated[bool, typer.Option(help="QLoRA: the base in 4 bits.")] = False,
+    seed: Annotated[int, typer.Option(help="Of sampling, dropout and initial weights.")] = 0,
 ) -> None:
-    """Fine-tune a sequence classifier with LoRA; a tenth of the set is kept for validation.
+    """Fine-tune a sequence classifier with LoRA; the defaults are the study's.
+
+    A tenth of the contexts is kept for validation; they share no text with the others. What the command leaves out by
+    --fold, `rationale --fold` measures on.
 
     Example: energycomm assistant evaluate train-classifier --data sets --base roberta-base --out classifier
     """
     from assistant.evaluation import public
-    from assistant.rationale.classifier import Training, train
+    from assistant.rationale.training import Training, train
 
     items = _rationale_set(public, data, set_)
-    items = items[:limit] if limit else items
-    kept, held = [i for n, i in enumerate(items) if n % 10], [i for n, i in enumerate(items) if n % 10 == 0]
-    how = Training(epochs=epochs, negatives=negatives, learning_rate=learning_rate, four_bit=four_bit)
+    if fold is not None:
+        place = folds_of([item.asked for item in items])
+        items = [item for item, own in zip(items, place, strict=True) if own != fold]
+    if limit:
+        items = items[:: max(len(items) // limit, 1)][:limit]
+    place = folds_of([item.asked for item in items], 10)
+    kept = [item for item, own in zip(items, place, strict=True) if own]
+    held = [item for item, own in zip(items, place, strict=True) if not own]
+    how = Training(
+        rank=rank, alpha=alpha, dropout=dropout, learning_rate=learning_rate, epochs=epochs, budget=budget, batch=batch,
+        max_tokens=max_tokens, negatives=negatives, four_bit=four_bit, seed=seed,
+    )  # fmt: skip
+    told(f"{len(kept)} contexts to learn from, {len(held)} for validation")
     model = train(
         base, [i.asked for i in kept], [i.gold_sets for i in kept],
         ([i.asked for i in held], [i.gold_sets for i in held]), how, report=told,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from assistant.evaluation.forms import RationaleItem
 from assistant.evaluation.intervals import mean_of
 from assistant.evaluation.lessons import lesson
 from assistant.evaluation.report import Cell, Report, Table
 from assistant.knowledge.embedding import Embedder
+from assistant.rationale.attention import AttentionRationale, Head
 from assistant.rationale.choosing import Choice
-from assistant.rationale.fitting import Measured, cross_validate, tuned
+from assistant.rationale.fitting import Lesson, Measured, cross_validate, tuned
+from assistant.rationale.folds import folds_of
 from assistant.rationale.measures import BINS, hit_at_1, iou, iou_f1, size_bin
 from assistant.rationale.port import Rationale
-from assistant.rationale.similarity import TOP_1, EmbeddingSimilarity, Hybrid, NGrams
+from assistant.rationale.similarity import TOP_1, EmbeddingSimilarity, Hybrid, NGrams, mixed
 
 MEASURES = ("IoU characters", "IoU tokens", "IoU count", "IOU-F1 (ERASER)", "hit@1", "chosen")
 
@@ -25,13 +28,21 @@ NOTES = (
 )
 
 
+class Scored(Rationale, Protocol):
+    """A method that chooses sentences from its scores by one rule."""
+
+    choice: Choice
+
+
 def evaluate(
     name: str,
     items: Sequence[RationaleItem],
     embedder: Embedder | None,
     *,
-    others: Sequence[Rationale] = (),
+    others: Sequence[Scored] = (),
     across: bool = False,
+    fold: int | None = None,
+    sweep: int = 0,
     command: str = "",
     told: Callable[[str], None] = lambda line: None,
 ) -> Report:
@@ -43,44 +54,107 @@ def evaluate(
       embedder: for embedding similarity and the light model; None leaves them out.
       others: further methods, already trained or needing no training (classifier, attention), as they are.
       across: whether questions and sentences are in different languages.
+      fold: only the contexts of this fold are measured; the others are learnt from and tuned on.
+      sweep: contexts of the other folds on which the layer, head and rule of attention are chosen; 0 leaves them.
     """
     taught = lesson(name, items)
+    place = folds_of(taught.items)
+    inside = [number for number in range(len(items)) if fold is None or place[number] == fold]
+    shown = [items[number] for number in inside]
+    untrained = _untrained(taught, embedder, told)
     results: list[tuple[str, str, Measured]] = []
-    untrained: list[Rationale] = [NGrams(), NGrams(high=3)]
-    if embedder is not None:
-        untrained += [EmbeddingSimilarity(embedder), Hybrid([NGrams(), EmbeddingSimilarity(embedder)])]
-    for method in untrained:
-        scores = method.score(taught.items)
-        results.append((method.name, "top 1", _by(scores, items, TOP_1)))
-        results.append((method.name, "tuned by folds", tuned(taught, scores)))
-        told(f"{method.name} done")
-    for method in others:
-        chosen = method.choose(taught.items)
-        results.append((method.name, "its own", Measured(scores=method.score(taught.items), chosen=chosen, choices=[])))
-        told(f"{method.name} done")
+    for method, scores in untrained.items():
+        results.append((method, "top 1", _by(scores, items, TOP_1)))
+        results.append((method, "tuned by folds", tuned(taught, scores)))
     if embedder is None or not across:
         results.append(("light, words only", "cross-validated", cross_validate(taught, None, "words")))
     if embedder is not None:
         results.append(("light", "cross-validated", cross_validate(taught, embedder, "across" if across else "full")))
     told("light done")
-    table = Table(
-        title=f"{name}: {len(items)} contexts, {sum(len(item.sentences) for item in items)} sentences",
-        keys=("method", "rule"),
-        measures=MEASURES,
-        rows=tuple(_row(method, rule, items, measured) for method, rule, measured in results),
-        plot=("IoU characters",),
-    )
-    bins = Table(
-        title=f"{name}: IoU by number of sentences",
-        keys=("method", "rule"),
-        measures=tuple(label for label, _, _ in BINS),
-        rows=tuple(_bins(method, rule, items, measured) for method, rule, measured in results),
-    )
+    results = [(method, rule, _part(measured, inside)) for method, rule, measured in results]
+    swept: list[Table] = []
+    votes = [
+        [scores[number] for number in inside]
+        for method, scores in untrained.items()
+        if method == NGrams().name or method.startswith("embedding")
+    ]
+    for method in others:
+        if sweep and isinstance(method, AttentionRationale):
+            swept.append(_swept(method, [i for i, own in zip(items, place, strict=True) if own != fold], sweep))
+        scores = method.score([item.asked for item in shown])
+        results.append((method.name, "its own", _by(scores, shown, method.choice)))
+        votes.append(scores)
+        told(f"{method.name} done")
+    if others:
+        results.append(("hybrid of n-grams, embedding and the others", "top 1", _by(mixed(votes), shown, TOP_1)))
+    part = "" if fold is None else f", fold {fold}"
     return Report(
-        title=f"Rationales: {name}",
+        title=f"Rationales: {name}{part}",
         command=command,
-        tables=(table, bins),
+        tables=(*_tables(f"{name}{part}", shown, results), *swept),
         notes=(NOTES,),
+    )
+
+
+def _untrained(taught: Lesson, embedder: Embedder | None, told: Callable[[str], None]) -> dict[str, list[list[float]]]:
+    """The scores of the methods that learn nothing, by their names."""
+    methods: list[Rationale] = [NGrams(), NGrams(high=3)]
+    if embedder is not None:
+        methods += [EmbeddingSimilarity(embedder), Hybrid([NGrams(), EmbeddingSimilarity(embedder)])]
+    found = {}
+    for method in methods:
+        found[method.name] = method.score(taught.items)
+        told(f"{method.name} done")
+    return found
+
+
+def _tables(name: str, items: Sequence[RationaleItem], results: Sequence[tuple[str, str, Measured]]) -> list[Table]:
+    sentences = sum(len(item.sentences) for item in items)
+    return [
+        Table(
+            title=f"{name}: {len(items)} contexts, {sentences} sentences",
+            keys=("method", "rule"),
+            measures=MEASURES,
+            rows=tuple(_row(method, rule, items, measured) for method, rule, measured in results),
+            plot=("IoU characters",),
+        ),
+        Table(
+            title=f"{name}: IoU by number of sentences",
+            keys=("method", "rule"),
+            measures=tuple(label for label, _, _ in BINS),
+            rows=tuple(_bins(method, rule, items, measured) for method, rule, measured in results),
+        ),
+    ]
+
+
+def _swept(method: AttentionRationale, items: Sequence[RationaleItem], count: int) -> Table:
+    """Choose layer, head and rule on some contexts; the best ones, the means of layers and of all as a table."""
+    some = items[:: max(len(items) // count, 1)][:count]
+    found = method.sweep([item.asked for item in some], [item.gold_sets for item in some])
+    method.look_at(*found[0][:2])
+    shown = found[:8] + [row for row in found[8:] if row[0].head is None][:3]
+    shown += [row for row in found if row[0] == Head() and row not in shown]
+    return Table(
+        title=f"{method.family}: layers and heads, on {len(some)} contexts of the other folds",
+        keys=("layer", "head", "rule"),
+        measures=("IoU characters",),
+        rows=tuple(
+            {
+                "layer": "mean of all" if head.layer is None else head.layer,
+                "head": "mean of all" if head.head is None else head.head,
+                "rule": choice.rule.replace("_", " ") + f" {choice.k or round(choice.threshold, 2)}",
+                "IoU characters": value,
+            }
+            for head, choice, value in shown
+        ),
+    )
+
+
+def _part(measured: Measured, inside: Sequence[int]) -> Measured:
+    return Measured(
+        scores=[measured.scores[number] for number in inside],
+        chosen=[measured.chosen[number] for number in inside],
+        choices=measured.choices,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from assistant.extras import need
 from assistant.knowledge.embedding import Embedder
 from assistant.rationale import features
 from assistant.rationale.choosing import Choice
+from assistant.rationale.folds import FOLDS, folds_of
 from assistant.rationale.light import FORMAT, Card, Light, Pair, Variant
 from assistant.rationale.measures import GoldSets
 from assistant.rationale.port import Question
@@ -127,7 +127,7 @@ def fit(
 
 
 def cross_validate(
-    lesson: Lesson, embedder: Embedder | None, variant: Variant = "full", *, folds: int = 5, seed: int = 0
+    lesson: Lesson, embedder: Embedder | None, variant: Variant = "full", *, folds: int = FOLDS, seed: int = 0
 ) -> Measured:
     """Scores and choices for every item of a set, by models and rules that did not see it.
 
@@ -135,7 +135,7 @@ def cross_validate(
     scores of the other folds, which are themselves out of fold.
     """
     items, golds = lesson.items, lesson.golds
-    place = _folds(items, folds, seed)
+    place = folds_of(items, folds, seed)
     rows = features.matrix(items, embedder if variant != "words" else None, lexical=variant != "across")
     truth = [_labels(item, gold) for item, gold in zip(items, golds, strict=True)]
     columns = features.names(lexical=variant != "across", embedded=variant != "words")
@@ -167,40 +167,11 @@ def _choose(
     return Measured(scores=scores, chosen=chosen, choices=choices)
 
 
-def tuned(lesson: Lesson, scores: list[list[float]], *, folds: int = 5, seed: int = 0) -> Measured:
+def tuned(lesson: Lesson, scores: list[list[float]], *, folds: int = FOLDS, seed: int = 0) -> Measured:
     """The same for a method that is not fitted: only its rule of choice is, on the other folds."""
-    return _choose(lesson.items, lesson.golds, scores, _folds(lesson.items, folds, seed), folds)
+    return _choose(lesson.items, lesson.golds, scores, folds_of(lesson.items, folds, seed), folds)
 
 
 def _labels(item: Question, gold: GoldSets) -> NDArray[np.int64]:
     marked = frozenset().union(*gold) if gold else frozenset()
     return np.array([int(index in marked) for index in range(len(item.sentences))], dtype=np.int64)
-
-
-def _folds(items: Sequence[Question], folds: int, seed: int) -> list[int]:
-    """The fold of every item; items that share a text (transitively) are together."""
-    owner = list(range(len(items)))
-
-    def root(number: int) -> int:
-        while owner[number] != number:
-            owner[number] = owner[owner[number]]
-            number = owner[number]
-        return number
-
-    seen: dict[tuple[str, str], int] = {}
-    for number, item in enumerate(items):
-        for key in (("asked", f"{item.question}|{item.answer}"), ("context", "\n".join(item.sentences))):
-            owner[root(number)] = root(seen.setdefault(key, number))
-    groups: dict[int, list[int]] = {}
-    for number in range(len(items)):
-        groups.setdefault(root(number), []).append(number)
-    order = list(groups.values())
-    random.Random(seed).shuffle(order)  # noqa: S311 - folds, not secrets
-    sizes = [0] * folds
-    place = [0] * len(items)
-    for group in sorted(order, key=len, reverse=True):
-        fold = min(range(folds), key=lambda n: sizes[n])
-        sizes[fold] += len(group)
-        for number in group:
-            place[number] = fold
-    return place

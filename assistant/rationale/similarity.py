@@ -89,19 +89,29 @@ class Hybrid:
 
     def score(self, items: Sequence[Question]) -> list[list[float]]:
         """The weighted mean for every sentence."""
-        parts = [[_scaled(scores) for scores in method.score(items)] for method in self._methods]
-        total = sum(self._weights)
-        return [
-            [
-                sum(w * value for w, value in zip(self._weights, column, strict=True)) / total
-                for column in zip(*rows, strict=True)
-            ]
-            for rows in zip(*parts, strict=True)
-        ]
+        return mixed([method.score(items) for method in self._methods], self._weights)
 
     def choose(self, items: Sequence[Question]) -> list[tuple[int, ...]]:
         """The chosen sentences of every item."""
         return [self.choice(scores) for scores in self.score(items)]
+
+
+def mixed(parts: Sequence[Sequence[Sequence[float]]], weights: Sequence[float] | None = None) -> list[list[float]]:
+    """The weighted mean of several methods' scores of the same items, each scaled to 0..1 within its context.
+
+    Args:
+      parts: the scores of each method.
+      weights: one for each method; all alike when None.
+    """
+    shares = weights or [1.0] * len(parts)
+    scaled = [[_scaled(scores) for scores in part] for part in parts]
+    return [
+        [
+            sum(w * value for w, value in zip(shares, column, strict=True)) / sum(shares)
+            for column in zip(*rows, strict=True)
+        ]
+        for rows in zip(*scaled, strict=True)
+    ]
 
 
 def _scaled(scores: Sequence[float]) -> list[float]:

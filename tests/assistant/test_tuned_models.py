@@ -49,7 +49,7 @@ def base(tmp_path: Path) -> str:
 
 
 def test_the_window_marks_the_sentence_between_its_neighbours():
-    from assistant.rationale.classifier import window
+    from assistant.rationale.windows import window
 
     assert window(ITEMS[0], 1) == (
         "the stone is blue . <|> the tree is red . <|> a river was green .",
@@ -58,8 +58,47 @@ def test_the_window_marks_the_sentence_between_its_neighbours():
     assert window(ITEMS[0], 0)[0].startswith("<|> the stone")
 
 
+def test_a_window_that_is_too_long_loses_the_far_ends_of_the_neighbours():
+    from assistant.rationale.windows import read
+
+    words = tokenizer()
+    (windows,) = read(words, [ITEMS[0]], 15)
+    assert [words.decode(one.ids) for one in windows] == [
+        "<|> the stone is blue . <|> the tree is red what is red ?",
+        "blue . <|> the tree is red . <|> a river what is red ?",
+        "tree is red . <|> a river was green . <|> what is red ?",
+    ]
+
+
+def test_windows_of_like_length_are_read_together_each_once():
+    from assistant.rationale.windows import Window, batches
+
+    windows = [Window([0] * length) for length in (3, 9, 4, 8, 5)]
+    assert list(batches(windows, 2)) == [[1, 3], [4, 2], [0]]
+
+
+def test_a_budget_ends_a_training_and_leaves_time_for_the_validation(base: str):
+    from assistant.rationale.training import Training, train
+
+    told: list[str] = []
+    ticks = iter(range(10_000))
+    how = Training(epochs=50, batch=2, budget=20, max_tokens=48)
+    model = train(base, ITEMS, GOLDS, (ITEMS, GOLDS), how, report=told.append, clock=lambda: float(next(ticks)))
+    assert 1 <= len(told) < 10
+    assert model.settings.trained["seconds"] <= 30
+    assert model.settings.trained["budget"] == 20
+
+
+def test_a_base_that_is_not_there_is_told_in_words():
+    from assistant.rationale.training import Training, train
+
+    with pytest.raises(UserError, match="cannot be opened"):
+        train("nowhere/at-all", ITEMS, GOLDS, (ITEMS, GOLDS), Training(epochs=1))
+
+
 def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path):
-    from assistant.rationale.classifier import Classifier, Training, train
+    from assistant.rationale.classifier import Classifier
+    from assistant.rationale.training import Training, train
 
     told: list[str] = []
     how = Training(epochs=3, batch=2, learning_rate=1e-2, dropout=0.0, max_tokens=48)
@@ -100,6 +139,30 @@ def test_attention_scores_every_sentence_between_0_and_1(attention: Any):
     assert [len(row) for row in scores] == [3, 2]
     assert all(0 <= score <= 1 for row in scores for score in row)
     assert all(len(chosen) == 1 for chosen in attention.choose(ITEMS))
+
+
+def test_reading_the_context_first_gives_the_same_attention_as_reading_all_at_once(attention: Any):
+    """Its own tokens' attention is left out, and items with one context share its reading."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    again = Question(question="what is blue ?", sentences=ITEMS[0].sentences)
+    scores = attention.score([ITEMS[0], ITEMS[1], again])
+    assert scores[0] == pytest.approx(attention.score([ITEMS[0]])[0])
+    assert scores[2] == pytest.approx(attention.score([again])[0])
+    model = AutoModelForCausalLM.from_config(attention._model.config, attn_implementation="eager")
+    model.base_model.load_state_dict(attention._model.state_dict())
+    words = tokenizer()
+    context, asked = [words(text)["input_ids"] for text in (" ".join(ITEMS[0].sentences), ITEMS[0].question)]
+    with torch.inference_mode():
+        whole = model.eval()(torch.tensor([context + asked]), output_attentions=True).attentions
+    expected = torch.stack([layer[0, :, len(context) :, : len(context)].mean(dim=1) for layer in whole])
+    assert attention._attend(ITEMS[0])[0] == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_a_context_without_sentences_has_no_scores(attention: Any):
+    assert attention.score([Question(question="what is red ?", sentences=())]) == [[]]
+    assert attention.choose([Question(question="what is red ?", sentences=())]) == [()]
 
 
 def test_the_sweep_tries_every_head_and_their_means(attention: Any):

@@ -49,7 +49,9 @@ class Assistant:
     ) -> None:
         self.config = config
         self.index = index
-        self.search_engine = search or Search(index, embedder, open_reranker(config.reranker, config.threads))
+        self.search_engine = search or Search(
+            index, embedder, open_reranker(config.reranker, config.threads), config.interaction
+        )
         self._rationale = rationale
         self._generator = generator
         self._confidence = confidence or confidence_.shipped()
@@ -106,14 +108,7 @@ class Assistant:
             found = self.search(understood, filters)
         with _timed(seconds, "read"):
             asked = Asked(understood, language, self.index.bm25, self.index.lexicon)
-            evidence, noticed = choose_evidence(asked, found, self._rationale)
-        if evidence and evidence[0].passage.metadata.codes:
-            there = {item.passage.id for item in found}
-            heads = self.search_engine.beginnings(evidence[0].passage.metadata.codes[0])
-            wanted = filters or Filters()
-            found = found + [
-                head for head in heads if head.passage.id not in there and wanted.allow(head.passage.metadata)
-            ]
+            evidence, found, noticed = self.read(asked, found, filters)
         sure = self.sureness(asked, found, evidence)
         answer = Answer(
             question=question,
@@ -134,9 +129,35 @@ class Assistant:
             return self._finish(answer, statements, found, marked)
         return self._generate(answer, self._generator, understood, found, evidence, streamed)
 
+    def read(
+        self, asked: Asked, found: Sequence[Found], filters: Filters | None = None
+    ) -> tuple[list[Evidence], list[Found], tuple[Flag, ...]]:
+        """The sentences that answer best, and the passages with the beginnings of the best one's rule.
+
+        Args:
+          asked: the question, term by term.
+          found: the passages, best first.
+          filters: which passages may be used.
+
+        Returns:
+          The sentences, the passages, and what was noticed.
+        """
+        evidence, noticed = choose_evidence(asked, found, self._rationale)
+        passages = list(found)
+        if evidence and evidence[0].passage.metadata.codes:
+            there = {item.passage.id for item in found}
+            wanted = filters or Filters()
+            passages += [
+                head
+                for head in self.search_engine.beginnings(evidence[0].passage.metadata.codes[0])
+                if head.passage.id not in there and wanted.allow(head.passage.metadata)
+            ]
+        return evidence, passages, noticed
+
     def sureness(self, asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence]) -> float:
         """How sure it is that the sources answer, 0..1."""
-        return self._confidence(confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre))
+        seen = confidence_.features(*rests_on(asked, found, evidence), self._confidence.dense_centre)
+        return self._confidence(seen, asked.language)
 
     def _generate(
         self, answer: Answer, generator: Generator, question: str, found: Sequence[Found],
@@ -213,14 +234,14 @@ class Assistant:
 
 def rests_on(
     asked: Asked, found: Sequence[Found], evidence: Sequence[Evidence]
-) -> tuple[Asked, Sequence[Found], list[Passage], float]:
+) -> tuple[Asked, Sequence[Found], list[Passage], float, float]:
     """What the confidence is reckoned from: the passage of the best sentence, and all of its rule."""
     if not evidence:
-        return asked, found, [], 0.0
+        return asked, found, [], 0.0, 0.0
     best = evidence[0].passage
     codes = best.metadata.codes[:1]
     texts = [best] + [item.passage for item in found if codes and item.passage.metadata.codes[:1] == codes]
-    return asked, found, texts, max(item.support for item in evidence)
+    return asked, found, texts, max(item.support for item in evidence), evidence[0].named
 
 
 def turn_of(answer: Answer) -> Turn:

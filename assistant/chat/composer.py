@@ -46,6 +46,9 @@ MOST_REPEATED = 2
 MOST_SENTENCES = 16
 """Sentences that are scored at most: what the model reads in well under a second."""
 
+ANSWERED_NEXT = 0.9
+"""What a sentence has of what the question before it names: a page may ask what it answers."""
+
 LEAST_WORDS, MOST_WORDS = 4, 60
 """Words of a sentence that may answer; what is longer is a condition spelled out, or an example."""
 NEAR_BEST = 0.75
@@ -58,12 +61,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
     Attributes:
       score: what the sentences are ordered by.
       support: the rationale model's score, 0..1.
+      named: share of what is asked that it names, 0..1.
     """
 
     passage: Passage
     sentence: Sentence
     score: float
     support: float
+    named: float = 0.0
 
     @property
     def highlight(self) -> Highlight:
@@ -112,9 +117,31 @@ def choose_evidence(
             score = 0.2 * support + 0.1 * within + 0.45 * named + (DEFINED if _defines(sentence.text, defined) else 0)
             score *= 1.0 if whole(sentence.text) or hands_on else LINE_SHARE
             score = part * (score + 0.15 * item.score / best + 0.1 / (1 + place) + 0.3 * item.by_code)
-            evidence.append(Evidence(passage=item.passage, sentence=sentence, score=score, support=support))
+            evidence.append(
+                Evidence(passage=item.passage, sentence=sentence, score=score, support=support, named=named)
+            )
     evidence.sort(key=lambda e: (-e.score, e.passage.id, e.sentence.start))
     return evidence, flags
+
+
+def units(text: str, offset: int = 0) -> list[Sentence]:
+    """What can be quoted of a text: its sentences, and a table's row as a whole, whose cells explain each other.
+
+    Args:
+      text: the text.
+      offset: what to add to every offset.
+    """
+    found: list[Sentence] = []
+    at = offset
+    for line in text.split("\n"):
+        row = line.strip()
+        if ROW in row and len(_WORD.findall(row)) <= MOST_WORDS:
+            start = at + len(line) - len(line.lstrip())
+            found.append(Sentence(start, start + len(row), row))
+        else:
+            found += split(line, at)
+        at += len(line) + 1
+    return found
 
 
 def whole(text: str) -> bool:
@@ -151,11 +178,19 @@ def _worth_reading(
         spoken = item.passage.metadata.language
         titles = frozenset(tokens(item.passage.context, spoken))
         own: list[tuple[float, Sentence]] = []
-        for sentence in split(item.passage.text, item.passage.start):
+        carried = 0.0
+        for sentence in units(item.passage.text, item.passage.start):
             if gives_orders(sentence.text):
                 flags.add("orders_in_source")
-            elif _may_answer(sentence.text, item.passage, asked) and question not in plain(sentence.text):
-                own.append((asked.named(frozenset(tokens(sentence.text, spoken)), titles, spoken), sentence))
+                continue
+            if not _may_answer(sentence.text, item.passage, asked):
+                continue
+            named = asked.named(frozenset(tokens(sentence.text, spoken)), titles, spoken)
+            if sentence.text.endswith("?"):
+                carried = ANSWERED_NEXT * named
+            elif question not in plain(sentence.text):
+                own.append((max(named, carried), sentence))
+                carried = 0.0
         own.sort(key=lambda pair: -pair[0])
         for number, (named, sentence) in enumerate(own):
             sure = 1.0 if place < READ and number < SURE_OF_EACH else 0.0

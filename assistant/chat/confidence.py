@@ -2,7 +2,8 @@
 
 The features are few and readable. The most telling one is coverage: how much of what is asked, weighed by how rare it
 is in everything that is known, the evidence names. A question about sourdough shares small words with every rule and
-nothing that is rare.
+nothing that is rare. The languages differ by a constant: cosines lie lower in one that no document is written in, and
+fewer of its words are known to stand for others.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from assistant.knowledge.lexical import tokens
 from assistant.retrieval.asking import Asked
 from assistant.retrieval.query import Found
 
-FEATURES = ("coverage", "rarest", "dense", "support", "code", "foreign")
+FEATURES = ("coverage", "rarest", "named", "dense", "support", "code", "foreign")
 
 
 class Confidence(Struct, frozen=True, kw_only=True):
@@ -31,15 +32,23 @@ class Confidence(Struct, frozen=True, kw_only=True):
       weights: weight by feature, and `bias`.
       dense_centre: cosine that counts as 0; the embedder's cosines live in a narrow band.
       threshold: confidence below which the assistant abstains.
+      languages: what is added for a question in a language, by its code; 0 for those that are not there.
     """
 
     weights: dict[str, float]
     dense_centre: float
     threshold: float
+    languages: dict[str, float] = {}
 
-    def __call__(self, features: dict[str, float]) -> float:
-        """The confidence, 0..1."""
-        total = self.weights["bias"] + sum(self.weights[name] * value for name, value in features.items())
+    def __call__(self, features: dict[str, float], language: str | None = None) -> float:
+        """The confidence, 0..1.
+
+        Args:
+          features: what `features` found.
+          language: the question's language.
+        """
+        total = self.weights["bias"] + self.languages.get(language or "", 0.0)
+        total += sum(self.weights.get(name, 0.0) * value for name, value in features.items())
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
 
 
@@ -48,11 +57,14 @@ def shipped() -> Confidence:
     """The model that goes along with EnergyComm."""
     text = resources.files("assistant.chat").joinpath("confidence.json").read_text("utf-8")
     content: dict[str, Any] = json.loads(text)
-    return Confidence(weights=content["weights"], dense_centre=content["dense_centre"], threshold=content["threshold"])
+    return Confidence(
+        weights=content["weights"], dense_centre=content["dense_centre"], threshold=content["threshold"],
+        languages=content.get("languages", {}),
+    )  # fmt: skip
 
 
 def features(
-    asked: Asked, found: Sequence[Found], evidence: Sequence[Passage], support: float, dense_centre: float
+    asked: Asked, found: Sequence[Found], evidence: Sequence[Passage], support: float, named: float, dense_centre: float
 ) -> dict[str, float]:
     """The features of an answer.
 
@@ -61,6 +73,7 @@ def features(
       found: what was found, best first.
       evidence: the passages that the answer rests on.
       support: the best sentence's score by the rationale model, 0..1.
+      named: share of what is asked that the sentence names which the answer begins with.
       dense_centre: see `Confidence`.
     """
     foreign = sum(item.passage.metadata.language != asked.language for item in found)
@@ -69,6 +82,7 @@ def features(
     return {
         "coverage": coverage,
         "rarest": rarest,
+        "named": named,
         "dense": max((item.dense or 0.0 for item in found), default=0.0) - dense_centre,
         "support": support,
         "code": float(any(item.by_code for item in found)),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from assistant.chat import confidence as confidence_
 from assistant.chat.assistant import Assistant, rests_on
-from assistant.chat.composer import choose_evidence
 from assistant.evaluation.forms import TestQuestion
 from assistant.evaluation.metrics import f1
 from assistant.evaluation.report import Cell, Curve, Report, Table
@@ -19,8 +19,14 @@ from assistant.knowledge.language import detect
 from assistant.retrieval.asking import Asked
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-FITTED = ("coverage", "rarest", "dense", "support", "foreign")
+FITTED = ("coverage", "rarest", "named", "dense", "support", "foreign")
 """Features whose weights are fitted; `code` occurs too seldom in questions to be learned and stays."""
+
+SPOKEN = "language "
+"""Before a language's code among the features: 1 for questions in it."""
+
+LEAST_OF_LANGUAGE = 20
+"""Development questions in a language for a constant of its own; the one with most of them has none."""
 
 SCALE = {"dense": 30.0}
 """Cosines lie within a narrow band: without a scale regularisation would switch them off."""
@@ -96,10 +102,10 @@ def feature_rows(assistant: Assistant, questions: Sequence[TestQuestion]) -> lis
     for question in questions:
         text = question.question
         language = detect(text) or "en"
-        found = assistant.search(text)
         asked = Asked(text, language, assistant.index.bm25, assistant.index.lexicon)
-        evidence, _ = choose_evidence(asked, found, assistant._rationale)
-        rows.append(confidence_.features(*rests_on(asked, found, evidence), centre))
+        evidence, found, _ = assistant.read(asked, assistant.search(text))
+        seen = confidence_.features(*rests_on(asked, found, evidence), centre)
+        rows.append({**seen, f"{SPOKEN}{language}": 1.0})
     return rows
 
 
@@ -107,7 +113,7 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     """Fit the confidence's weights and its threshold on development questions.
 
     Args:
-      rows: features of every question.
+      rows: features of every question, and its language, as `feature_rows` gives them.
       answerable: whether the sources answer it.
       most_wrong: largest share of unanswerable development questions that may be answered: the threshold is the lowest
         that keeps it, in steps of a hundredth.
@@ -120,7 +126,10 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     from sklearn.linear_model import LogisticRegression
 
     kept = confidence_.shipped()
-    matrix = np.array([[row[name] * SCALE.get(name, 1.0) for name in FITTED] for row in rows])
+    often = Counter(name for row in rows for name in row if name.startswith(SPOKEN)).most_common()
+    others = [name for name, times in often[1:] if times >= LEAST_OF_LANGUAGE]
+    names = (*FITTED, *others)
+    matrix = np.array([[row.get(name, 0.0) * SCALE.get(name, 1.0) for name in names] for row in rows])
     truth = np.array(answerable, dtype=int)
     model = LogisticRegression(C=1.0, max_iter=1000, class_weight="balanced").fit(matrix, truth)
     sure = model.predict_proba(matrix)[:, 1]
@@ -128,14 +137,15 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     # So many of the unanswerable ones may lie above.
     above = int(most_wrong * len(empty))
     threshold = float(empty[len(empty) - 1 - above]) + 0.005 if len(empty) else 0.5
-    weights = {name: round(float(w) * SCALE.get(name, 1.0), 3) for name, w in zip(FITTED, model.coef_[0], strict=True)}
+    found = {n: round(float(w) * SCALE.get(n, 1.0), 3) for n, w in zip(names, model.coef_[0], strict=True)}
     return {
         "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
         "`energycomm assistant evaluate abstention --fit`; code is set by hand.",
         "weights": {
-            "bias": round(float(model.intercept_[0]), 3), **weights,
+            "bias": round(float(model.intercept_[0]), 3), **{name: found[name] for name in FITTED},
             "code": kept.weights["code"],
         },
+        "languages": {name.removeprefix(SPOKEN): found[name] for name in others},
         "dense_centre": kept.dense_centre,
         "threshold": round(min(max(threshold, 0.05), 0.95), 2),
     }  # fmt: skip

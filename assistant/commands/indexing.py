@@ -157,6 +157,7 @@ def _told(report: Any) -> list[tuple[str, object]]:
         ),
         ("passages", f"{report.passages}, of which {report.embedded} embedded now"),
         ("left out", ", ".join(f"{n} {reason}" for reason, n in sorted(report.dropped.items()))),
+        ("kinds not read", ", ".join(f"{n} {ending}" for ending, n in sorted(report.unread.items()))),
         ("scrubbed", ", ".join(f"{n} {kind}" for kind, n in sorted(report.scrubbed.items()))),
         ("seconds", report.seconds),
     ]

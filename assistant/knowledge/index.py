@@ -1,6 +1,7 @@
 """The index: generations of passages with their vectors and tokens, made aside and put in place at once.
 
     .assistant/index/vectors.db            vectors by text, kept between generations
+    .assistant/index/tokens.db             vectors of the tokens of each text, which questions read from there
     .assistant/index/generation-7/         text.db, vectors.faiss, bm25/
     .assistant/index/current               "generation-7", replaced in one step
 
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -25,18 +27,24 @@ from assistant.extras import need
 from assistant.knowledge.chunking import ChunkSize, chunk
 from assistant.knowledge.concepts import word_list
 from assistant.knowledge.documents import Document, Passage, document_key
-from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.embedding import Embedder, token_embedder
 from assistant.knowledge.filtering import Dropped, Filter
 from assistant.knowledge.lexical import Bm25, tokens
 from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.contract import Failure, Loader
 from assistant.knowledge.scrubbing import Scrubber
 from assistant.knowledge.store import SourceState, Store
+from assistant.knowledge.tokenvectors import FILE as TOKENS
+from assistant.knowledge.tokenvectors import TokenVectors
 from assistant.knowledge.vectorcache import VectorCache
 from assistant.knowledge.vectors import VectorIndex
 from energycomm.errors import UserError
 
-FORM = "4"
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FORM = "5"
 """Changes when the same documents would give other passages: everything is then chunked anew."""
 
 CURRENT = "current"
@@ -53,6 +61,7 @@ class Report(Struct, kw_only=True):
       dropped: passages that were left out of the documents that were read anew, by reason.
       scrubbed: personal data and secrets taken out of the same documents, by kind.
       failures: what could not be read.
+      unread: documents of kinds that are not read, by the ending of their names.
     """
 
     unchanged: int = 0
@@ -64,6 +73,7 @@ class Report(Struct, kw_only=True):
     dropped: dict[str, int] = msgspec.field(default_factory=dict)
     scrubbed: dict[str, int] = msgspec.field(default_factory=dict)
     failures: list[Failure] = msgspec.field(default_factory=list)
+    unread: dict[str, int] = msgspec.field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -83,6 +93,11 @@ class Index:
         self.lexicon = Lexicon.load(folder / "lexicon.json")
         self.embedder_name = self.store.fact("embedder") or ""
         self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
+        self._tokens = TokenVectors(folder.parent / TOKENS)
+
+    def tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
+        """The vectors of the tokens of some passages, each of shape (tokens, dimensions); None where none are kept."""
+        return self._tokens.rows(self.embedder_name, [text_hash(passage.embedded) for passage in passages])
 
     def document(self, key: str) -> Document | None:
         """A document by its key."""
@@ -165,6 +180,9 @@ def update(
         if told:
             told(f"reading {', '.join(loader.source for loader in loaders)}")
         readings = _readings(root, loaders, made)
+        for loader in loaders:
+            for ending, count in getattr(loader, "unread", {}).items():
+                report.unread[ending] = report.unread.get(ending, 0) + count
         if current_generation(root) and not any(reading.new or reading.gone for reading in readings):
             _leave(root, readings, report)
             report.seconds = round((datetime.now(UTC) - began).total_seconds(), 2)
@@ -319,16 +337,21 @@ def _embed(
 ) -> int:
     cache = VectorCache(root / "vectors.db")
     try:
+        kept = TokenVectors(root / TOKENS) if token_embedder(embedder) else None
         missing = cache.missing(embedder.name, hashes)
+        if kept is not None:
+            missing |= kept.missing(embedder.name, hashes)
         if told and missing:
             told(f"embedding {len(missing)} passages")
         progress = (lambda done: told(f"embedded {done} of {len(missing)}")) if told else None
-        done = cache.fill(embedder, store.embedded_texts(missing), progress)
+        done = cache.fill(embedder, store.embedded_texts(missing), progress, kept)
         # One after the other, and none kept by a name: together they would be twice the memory.
         VectorIndex.build(cache.vectors(embedder.name, hashes, embedder.dimensions)).save(draft / "vectors.faiss")
         Bm25.build(store.tokens()).save(draft / "bm25")
         Lexicon.of(store.passages()).save(draft / "lexicon.json")
         cache.prune(embedder.name, hashes)
+        if kept is not None:
+            kept.prune(embedder.name, hashes)
     finally:
         cache.close()
     return done

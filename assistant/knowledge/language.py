@@ -38,7 +38,8 @@ SMALL_WORDS: dict[str, frozenset[str]] = {
     ),
 }
 _LETTERS = {"fr": "éèêàçùœîôû", "de": "äöüß", "nl": "ĳ"}
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
+"""The letter of C15 is no word."""
 
 
 def detect(text: str, default: str | None = None) -> str | None:

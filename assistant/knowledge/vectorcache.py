@@ -8,7 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.embedding import Embedder, token_embedder
+from assistant.knowledge.tokenvectors import TokenVectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,14 +41,16 @@ class VectorCache:
         return set(hashes) - {row[0] for row in self._db.execute("SELECT hash FROM vector WHERE model = ?", (model,))}
 
     def fill(
-        self, embedder: Embedder, texts: Iterable[tuple[str, str]], told: Callable[[int], None] | None = None
-    ) -> int:
+        self, embedder: Embedder, texts: Iterable[tuple[str, str]], told: Callable[[int], None] | None = None,
+        tokens: TokenVectors | None = None,
+    ) -> int:  # fmt: skip
         """Embed texts and keep their vectors.
 
         Args:
           embedder: the embedder.
           texts: hash and text of what is missing.
           told: called with the number of texts done so far.
+          tokens: where the vectors of single tokens are kept, if the embedder tells of them.
 
         Returns:
           How many were embedded.
@@ -57,7 +60,7 @@ class VectorCache:
             # Texts of like length together: a batch is padded to its longest.
             ordered = sorted(batch, key=lambda item: len(item[1]))
             for some in _batches(ordered, BATCH):
-                vectors = embedder.embed_passages([text for _, text in some])
+                vectors = _embedded(embedder, some, tokens)
                 with self._db:
                     self._db.executemany(
                         "INSERT OR REPLACE INTO vector VALUES (?, ?, ?)",
@@ -97,6 +100,17 @@ class VectorCache:
         with self._db:
             self._db.executemany("DELETE FROM vector WHERE model = ? AND hash = ?", gone)
         return len(gone)
+
+
+def _embedded(embedder: Embedder, some: list[tuple[str, str]], tokens: TokenVectors | None) -> NDArray[np.float32]:
+    """The vectors of some texts; those of their tokens are kept first, so that a crash leaves none of them out."""
+    texts = [text for _, text in some]
+    teller = token_embedder(embedder) if tokens is not None else None
+    if tokens is None or teller is None:
+        return embedder.embed_passages(texts)
+    vectors, rows = teller.embed_tokens(texts)
+    tokens.keep(embedder.name, [(hash, row) for (hash, _), row in zip(some, rows, strict=True)])
+    return vectors
 
 
 def _batches(items: Iterable[tuple[str, str]], size: int) -> Iterator[list[tuple[str, str]]]:

@@ -33,6 +33,7 @@ class Writer:
 
     Attributes:
       page: page number of what is added from now on.
+      title: the first title; empty where there is none.
     """
 
     def __init__(self) -> None:
@@ -41,6 +42,7 @@ class Writer:
         self._blocks: list[Block] = []
         self._headings: list[tuple[int, str, str | None]] = []
         self.page: int | None = None
+        self.title = ""
 
     @property
     def text(self) -> str:
@@ -57,6 +59,7 @@ class Writer:
         title = clean(text).replace("\n", " ")
         if not title:
             return
+        self.title = self.title or title
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
         self._add(title, "heading", anchor=anchor)

@@ -15,6 +15,7 @@ from assistant.knowledge.loaders.contract import Failure, Loader
 from assistant.knowledge.loaders.folder import Facts, FolderLoader, document_of
 from assistant.knowledge.loaders.opening import open_loaders
 from assistant.knowledge.loaders.rules import RuleLoader
+from energycomm.errors import UserError
 
 
 def read(name: str, content: bytes) -> Document:
@@ -127,6 +128,71 @@ def pdf(*pages: str) -> bytes:
     ).encode()
 
 
+def test_a_cell_over_two_columns_is_read_once() -> None:
+    """Word repeats it in each of them."""
+    docx = pytest.importorskip("docx")
+    word = docx.Document()
+    table = word.add_table(rows=2, cols=2)
+    for cell, text in zip(table.rows[0].cells, ("Code", "Meaning"), strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(1, 1)).text = "E17 for both"
+    content = io.BytesIO()
+    word.save(content)
+    assert blocks(read("a.docx", content.getvalue()))[1] == ("row", "E17 for both | ")
+
+
+def test_a_workbook_is_called_by_its_file_its_days_have_no_hour_and_a_lone_line_is_text() -> None:
+    """The first sheet's name is no title."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Code", "Since"])
+    book.active.append(["E17", datetime(2025, 4, 1)])
+    book.create_sheet("Notes").append(["E31 is rare."])
+    content = io.BytesIO()
+    book.save(content)
+    made = read("codes.xlsx", content.getvalue())
+    assert made.metadata.title == "codes"
+    assert ("row", "E17 | 2025-04-01") in blocks(made)
+    assert blocks(made)[-1] == ("paragraph", "E31 is rare.")
+
+
+def test_a_table_as_excel_saves_it_in_france_keeps_its_accents() -> None:
+    """Neither UTF-8 nor a comma; and its header is no title."""
+    made = read("tarifs.csv", "Code;Libellé\nHP;Été\n".encode("cp1252"))
+    assert blocks(made) == [("heading", "Code | Libellé"), ("row", "HP | Été")]
+    assert made.metadata.title == "tarifs"
+    assert blocks(read("tarifs.csv", "a\tb\n1\té\n".encode("utf-16")))[-1] == ("row", "1 | é")
+
+
+def test_a_pdf_without_text_or_behind_a_password_is_reported() -> None:
+    """A scanned page would else vanish in silence."""
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter()
+    writer.add_blank_page(100, 100)
+    content = io.BytesIO()
+    writer.write(content)
+    failed = document_of("scan.pdf", content.getvalue(), source="docs", address="")
+    assert isinstance(failed, Failure)
+    assert "no text in it" in failed.why
+    writer.encrypt("secret", algorithm="RC4-128")
+    content = io.BytesIO()
+    writer.write(content)
+    failed = document_of("locked.pdf", content.getvalue(), source="docs", address="")
+    assert isinstance(failed, Failure)
+    assert "locked with a password" in failed.why
+
+
+def test_what_is_not_read_is_counted_and_refused_when_it_is_named(tmp_path: Path) -> None:
+    """Nobody is to believe that their slides are indexed."""
+    for name in ("a.pptx", "b.pptx", "c.png", "d.txt"):
+        (tmp_path / name).write_text("words")
+    loader = FolderLoader(tmp_path)
+    assert [item.id for item in loader.load()] == ["d.txt"]
+    assert loader.unread == {".pptx": 2}
+    with pytest.raises(UserError, match="not of a kind that is read"):
+        FolderLoader(tmp_path / "c.png")
+
+
 def test_pdf_keeps_its_page_numbers() -> None:
     """A citation can name the page."""
     pytest.importorskip("pypdf")
@@ -222,6 +288,29 @@ def test_jira_is_read_by_rest_and_from_an_export(tmp_path: Path) -> None:
     check_issue(next(iter(JiraExport(export).load())))
 
 
+def test_jira_in_the_cloud_has_another_search_and_texts_as_trees() -> None:
+    """The old search is gone there; pages follow by token, and a short one is not the last."""
+    httpx = pytest.importorskip("httpx")
+    from assistant.knowledge.loaders.jira import JiraLoader
+
+    def paragraph(*words: str) -> dict[str, Any]:
+        return {"type": "paragraph", "content": [{"type": "text", "text": word} for word in words]}
+
+    tree = {"type": "doc", "content": [paragraph("The unit ", "kWh", " is wrong."), paragraph("Use m3.")]}
+    issues = [{"key": key, "fields": {"summary": "Unit", "description": tree}} for key in ("OPS-1", "OPS-2")]
+    pages = {"": {"issues": issues[:1], "nextPageToken": "two"}, "two": {"issues": issues[1:]}}
+
+    def answer(request: Any) -> Any:
+        if request.url.path == "/rest/api/2/search":
+            return httpx.Response(410)
+        return httpx.Response(200, json=pages[request.url.params.get("nextPageToken", "")])
+
+    remote = JiraLoader("https://jira.example", "project = OPS", transport=httpx.MockTransport(answer))
+    made = [item for item in remote.load() if isinstance(item, Document)]
+    assert [item.id for item in made] == ["OPS-1", "OPS-2"]
+    assert blocks(made[0])[1:] == [("paragraph", "The unit kWh is wrong."), ("paragraph", "Use m3.")]
+
+
 def test_confluence_is_read_by_rest_page_by_page() -> None:
     """Storage format with macros and code becomes text; parents become titles."""
     httpx = pytest.importorskip("httpx")
@@ -268,6 +357,20 @@ def test_confluence_exports_are_read(tmp_path: Path) -> None:
         assert isinstance(made, Document)
         assert made.metadata.title == "Units"
         assert "R151 is in Wh." in made.text
+
+
+def test_who_wrote_an_exported_page_is_not_read(tmp_path: Path) -> None:
+    """Nor where it stands in the export, nor when that was made; the space's name is no part of the title."""
+    from assistant.knowledge.loaders.confluence import ConfluenceExport
+
+    (tmp_path / "page_1.html").write_text(
+        '<html><title>OPS : Units</title><body><div id="breadcrumb-section"><ol><li>Operations</li></ol></div>'
+        '<h1 id="title-heading"><span>OPS : Units</span></h1><div class="page-metadata">Created by Jeanne Exemple</div>'
+        '<div class="wiki-content"><p>R151 is in Wh.</p></div><div id="footer"><p>Generated by Confluence</p></div>'
+    )
+    (made,) = ConfluenceExport(tmp_path).load()
+    assert isinstance(made, Document)
+    assert blocks(made) == [("heading", "Units"), ("paragraph", "R151 is in Wh.")]
 
 
 def test_drive_exports_documents_and_walks_folders() -> None:

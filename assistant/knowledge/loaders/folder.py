@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -36,6 +37,8 @@ BINARY: dict[str, Callable[[bytes, Writer], dict[str, str]]] = {
     ".xlsx": read_xlsx,
 }
 PLAIN = (".txt", ".rst", ".adoc")
+UNREAD = frozenset((".doc", ".docm", ".xls", ".xlsm", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".rtf", ".msg", ".eml"))
+"""Endings of documents of which none is read: a run tells how many there are."""
 SUFFIXES = frozenset((*TEXT, *BINARY, *PLAIN))
 
 
@@ -59,13 +62,19 @@ class FolderLoader:
         self._only = None if folder.is_dir() else folder
         self.source = source or (folder.name if folder.is_dir() else folder.stem) or folder.resolve().name
         self._facts = facts or Facts()
+        self.unread: Counter[str] = Counter()
+        if self._only is not None and self._only.suffix.lower() not in SUFFIXES:
+            raise UserError(
+                f"{folder} is not of a kind that is read.", f"Read are files that end in {', '.join(sorted(SUFFIXES))}."
+            )
 
     def ids(self) -> Iterable[str]:
         """Paths within the folder, with slashes."""
         return [path.relative_to(self._root).as_posix() for path in self._files()]
 
     def load(self, ids: Iterable[str] | None = None) -> Iterator[Document | Failure]:
-        """The documents."""
+        """The documents; what kinds of documents were left alone is counted in `unread`."""
+        self.unread.clear()
         wanted = None if ids is None else set(ids)
         for path in self._files():
             id = path.relative_to(self._root).as_posix()
@@ -85,6 +94,7 @@ class FolderLoader:
             names[:] = sorted(name for name in names if not name.startswith("."))
             for name in sorted(files):
                 path = Path(folder, name)
+                self.unread.update({path.suffix.lower()} & UNREAD)
                 if not name.startswith(".") and path.suffix.lower() in SUFFIXES and not path.is_symlink():
                     yield path
 
@@ -129,15 +139,17 @@ def document_of(
         if suffix in BINARY:
             known: dict[str, Any] = dict(BINARY[suffix](content, writer))
         else:
-            text = content.decode("utf-8-sig", "replace")
+            text = _decoded(content)
             known = TEXT[suffix](text, writer) if suffix in TEXT else _plain(text, writer)
     except UserError:
         raise
     except Exception as error:  # a library's complaint of a broken file, of any kind
         return Failure(id, f"no readable {suffix[1:]}: {type(error).__name__}: {error}"[:200])
+    if suffix == ".pdf" and not writer.text:
+        return Failure(id, "no text in it: scanned pages have to go through text recognition first")
     facts = facts or Facts()
-    blocks = writer.blocks
-    first = next((writer.text[b.start : b.end] for b in blocks if b.kind == "heading"), "")
+    # The first title of a workbook is the name of a sheet.
+    first = "" if suffix == ".xlsx" else writer.title
     return Document(
         id=id,
         metadata=Metadata(
@@ -153,8 +165,18 @@ def document_of(
             version=str(known["version"]) if known.get("version") else facts.version,
         ),
         text=writer.text,
-        blocks=blocks,
+        blocks=writer.blocks,
     )
+
+
+def _decoded(content: bytes) -> str:
+    """Text as it was meant: what Excel saves as CSV in France is in Windows' letters, not in UTF-8."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
 
 
 def _plain(text: str, writer: Writer) -> dict[str, Any]:

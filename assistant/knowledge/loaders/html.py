@@ -11,6 +11,8 @@ from assistant.knowledge.writing import Writer
 
 _LEFT_OUT = frozenset(("script", "style", "nav", "noscript", "template", "svg", "head", "form", "button", "iframe"))
 _BOILERPLATE = frozenset(("navigation", "banner", "contentinfo", "search"))
+_EXPORTED = frozenset(("page-metadata", "breadcrumb-section", "footer"))
+"""Ids and classes that Confluence's export gives to what is no content: who wrote it, where it stands, when it was."""
 _BLOCK_TAGS = (
     "p div section article main aside header footer body html table ul ol dl pre blockquote h1 h2 h3 h4 h5 h6 li dt dd "
     "figure figcaption details summary center hr"
@@ -76,9 +78,14 @@ class _Walk:
         tag = _tag(element)
         if tag in _LEFT_OUT or element.get("role") in _BOILERPLATE or element.get("hidden") is not None:
             return
+        if not _EXPORTED.isdisjoint((element.get("id"), *(element.get("class") or "").split())):
+            return
         self._anchor = element.get("id") or element.get("name") or self._anchor
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self._writer.heading(int(tag[1]), _words(element), self._anchor)
+            words = _words(element)
+            # "SPACE : Title" is how the export titles its pages.
+            words = words.partition(" : ")[2] or words if element.get("id") == "title-heading" else words
+            self._writer.heading(int(tag[1]), words, self._anchor)
             self._anchor = None
         elif tag == "table":
             self._table(element)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +18,11 @@ from assistant.knowledge.language import detect
 from assistant.knowledge.loaders.contract import Failure, day_of
 from assistant.knowledge.loaders.folder import Facts
 from assistant.knowledge.loaders.html import write_fragment
-from assistant.knowledge.loaders.rest import RestClient
+from assistant.knowledge.loaders.rest import Gone, RestClient
 from assistant.knowledge.writing import Writer
 
 PAGE_SIZE = 50
+_MARKUP = re.compile(r"</?(?:p|div|br|ul|ol|li|a|span|b|i|em|strong|table|pre|h[1-6])\b[^>]*>", re.IGNORECASE)
 FIELDS = "summary,description,status,resolution,updated,comment,labels,issuetype"
 
 
@@ -38,7 +40,7 @@ class Issue(Struct, frozen=True, kw_only=True):
 
 
 class JiraLoader:
-    """The issues that a query finds, by REST (`/rest/api/2/search`)."""
+    """The issues that a query finds, by REST: a server's search, or that of Jira Cloud, which has another one."""
 
     def __init__(self, url: str, query: str, *, user: str = "", token: str = "", transport: Any = None) -> None:
         self.source = f"jira:{query}"[:80]
@@ -63,6 +65,28 @@ class JiraLoader:
         return [str(item["key"]) for item in self._found(f'({self._query}) AND updated >= "{moment}"', "key")]
 
     def _found(self, query: str, fields: str) -> Iterator[Any]:
+        try:
+            first = next(server := self._of_server(query, fields), None)
+        except Gone:
+            yield from self._of_cloud(query, fields)
+            return
+        if first is not None:
+            yield first
+            yield from server
+
+    def _of_cloud(self, query: str, fields: str) -> Iterator[Any]:
+        asked: dict[str, str | int] = {
+            "jql": query, "fields": fields, "expand": "renderedFields", "maxResults": PAGE_SIZE,
+        }  # fmt: skip
+        while True:
+            answer = self._rest.json("/rest/api/3/search/jql", asked)
+            yield from answer.get("issues") or []
+            # A short page is no last one here: only that there is no token is.
+            if not answer.get("nextPageToken"):
+                return
+            asked["nextPageToken"] = str(answer["nextPageToken"])
+
+    def _of_server(self, query: str, fields: str) -> Iterator[Any]:
         start = 0
         while True:
             answer = self._rest.json(
@@ -172,20 +196,33 @@ def _of_json(item: Any, url: str) -> Issue:
     return Issue(
         key=str(item["key"]),
         summary=str(fields.get("summary") or ""),
-        description=rendered.get("description") or _lines(fields.get("description")),
+        description=rendered.get("description") or _html(fields.get("description")),
         status=(fields.get("status") or {}).get("name") or "",
         resolution=(fields.get("resolution") or {}).get("name") or "",
         updated=fields.get("updated"),
         address=f"{url}/browse/{item['key']}" if url.startswith("http") else url,
-        comments=tuple(str(comment.get("body") or "") for comment in comments),
+        comments=tuple(_html(comment.get("body")) for comment in comments),
     )
 
 
-def _lines(text: Any) -> str:
-    """Plain text as HTML: a line is a paragraph."""
+def _html(text: Any) -> str:
+    """A text as HTML: it is HTML already, or plain with a paragraph a line, or a tree of nodes as Jira Cloud has it."""
     from html import escape
 
+    if isinstance(text, dict):
+        text = "\n".join(_paragraphs(text))
+    elif _MARKUP.search(str(text or "")):
+        return str(text)
     return "".join(f"<p>{escape(line)}</p>" for line in str(text or "").splitlines() if line.strip())
+
+
+def _paragraphs(node: dict[str, Any]) -> list[str]:
+    """The paragraphs of a tree of nodes (Atlassian Document Format)."""
+    children = [child for child in node.get("content") or () if isinstance(child, dict)]
+    if any(child.get("content") for child in children):
+        return [line for child in children for line in _paragraphs(child)]
+    own = "".join(" " if child.get("type") == "hardBreak" else str(child.get("text") or "") for child in children)
+    return [own or str(node.get("text") or "")]
 
 
 def _text(fragment: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import re
+from datetime import datetime, time
 from typing import Any
 
 from assistant.extras import need
@@ -15,6 +17,7 @@ MOST_CELLS = 2_000_000
 """What is beyond is left out: a file that unpacks to more is hostile or no documentation."""
 
 _HYPHENATED = re.compile(r"(\w)-\n(\w)")
+_LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"})
 _LINE_END = re.compile(r"(?<![.!?:;])\n(?!\s*(?:[-•*]|\d+[.)]))")
 
 
@@ -23,10 +26,14 @@ def read_pdf(content: bytes, writer: Writer) -> dict[str, str]:
     need("pypdf")
     from pypdf import PdfReader
 
+    # What it could mend is nobody's concern, what it could not is reported as a failure.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     reader = PdfReader(io.BytesIO(content))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise ValueError("it is locked with a password")
     for number, page in enumerate(reader.pages[:MOST_PAGES], start=1):
         writer.page = number
-        text = _HYPHENATED.sub(r"\1\2", page.extract_text() or "")
+        text = _HYPHENATED.sub(r"\1\2", (page.extract_text() or "").translate(_LIGATURES))
         for part in re.split(r"\n\s*\n", text):
             for line in _LINE_END.sub(" ", part).split("\n"):
                 writer.paragraph(line)
@@ -44,7 +51,7 @@ def read_docx(content: bytes, writer: Writer) -> dict[str, str]:
     document = Document(io.BytesIO(content))
     for item in document.iter_inner_content():
         if isinstance(item, Table):
-            rows = [[cell.text for cell in row.cells] for row in item.rows]
+            rows = [_cells(row) for row in item.rows]
             if rows:
                 writer.table(rows[0], rows[1:])
             continue
@@ -73,10 +80,23 @@ def read_xlsx(content: bytes, writer: Writer) -> dict[str, str]:
             cells += len(row)
             if cells > MOST_CELLS:
                 break
-            rows.append(["" if value is None else str(value) for value in row])
+            rows.append([_shown(value) for value in row])
         _sheet(sheet.title, rows, writer)
     core = book.properties
     return {key: value for key, value in {"title": core.title or "", "author": core.creator or ""}.items() if value}
+
+
+def _cells(row: Any) -> list[str]:
+    """The texts of a row's cells; one that spans several columns stands in the first of them."""
+    cells = list(row.cells)
+    return ["" if number and cell._tc is cells[number - 1]._tc else cell.text for number, cell in enumerate(cells)]
+
+
+def _shown(value: Any) -> str:
+    """A cell's value as a reader sees it: a day without the hour that the format does not have."""
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    return "" if value is None else str(value)
 
 
 def read_csv(text: str, writer: Writer) -> dict[str, str]:
@@ -99,7 +119,7 @@ def _sheet(title: str, rows: list[list[str]], writer: Writer) -> None:
     width = max(len([cell for cell in row if cell.strip()]) for row in filled)
     head = next((i for i, row in enumerate(filled) if len([c for c in row if c.strip()]) >= min(2, width)), len(filled))
     caption = " ".join(cell for row in filled[:head] for cell in row if cell.strip())
-    if head < len(filled):
+    if head + 1 < len(filled):
         writer.table(filled[head], filled[head + 1 :], caption)
     else:
-        writer.paragraph(caption)
+        writer.paragraph(" ".join(cell for row in filled for cell in row if cell.strip()))

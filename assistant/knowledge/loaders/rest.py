@@ -13,6 +13,10 @@ TRIES = 4
 LARGEST_ANSWER = 64 << 20
 
 
+class Gone(UserError):
+    """A service does not have what was asked for, or has it no more."""
+
+
 class RestClient:
     """A client of one service.
 
@@ -42,6 +46,7 @@ class RestClient:
         """The JSON of an address.
 
         Raises:
+          Gone: the service has no such thing.
           UserError: the service refuses or cannot be reached.
         """
         try:
@@ -73,7 +78,8 @@ class RestClient:
             if answer.status_code in (401, 403):
                 raise UserError(f"{self._url} refuses the token.", "Check token_env and user in assistant.toml.")
             if answer.status_code >= 300:
-                raise UserError(f"{self._url}{path} answers {answer.status_code}.", "Check the address and the scope.")
+                kind = Gone if answer.status_code in (404, 410) else UserError
+                raise kind(f"{self._url}{path} answers {answer.status_code}.", "Check the address and the scope.")
             if len(answer.content) > LARGEST_ANSWER:
                 raise UserError(f"{self._url}{path} answers with too much.", "Narrow the scope.")
             return answer

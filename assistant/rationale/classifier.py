@@ -119,7 +119,7 @@ def open_tokenizer(base: str) -> Any:
 
 
 def open_base(base: str, tokenizer: Any, *, four_bit: bool = False) -> Any:
-    """A base model with a head of two labels.
+    """A base model with a head of two labels; a reranker, whose head gives one score, keeps it as the second's.
 
     Args:
       base: folder or hub name, for `AutoModelForSequenceClassification`.
@@ -130,7 +130,7 @@ def open_base(base: str, tokenizer: Any, *, four_bit: bool = False) -> Any:
       UserError: it cannot be opened.
     """
     import torch
-    from transformers import AutoModelForSequenceClassification, BitsAndBytesConfig
+    from transformers import AutoConfig, AutoModelForSequenceClassification, BitsAndBytesConfig
 
     extra: dict[str, Any] = {}
     if four_bit:
@@ -140,12 +140,29 @@ def open_base(base: str, tokenizer: Any, *, four_bit: bool = False) -> Any:
             load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
         )
     try:
-        model = AutoModelForSequenceClassification.from_pretrained(base, num_labels=2, **extra)
+        single = AutoConfig.from_pretrained(base).num_labels == 1
+        model = AutoModelForSequenceClassification.from_pretrained(
+            base, num_labels=2, ignore_mismatched_sizes=single, **extra
+        )
+        if single:
+            _widen(model, AutoModelForSequenceClassification.from_pretrained(base))
     except (OSError, ValueError) as error:
         raise _unopened(base, error) from None
     if model.config.pad_token_id is None:
         model.config.pad_token_id = tokenizer.pad_token_id
     return model
+
+
+def _widen(model: Any, ranker: Any) -> None:
+    """Give a head of two labels what one of a single score has learnt: it has not to be learnt again."""
+    import torch
+
+    known = ranker.state_dict()
+    with torch.no_grad():
+        for name, weights in model.state_dict().items():
+            if name in known and known[name].shape != weights.shape:
+                weights[0].zero_()
+                weights[1].copy_(known[name][0])
 
 
 def _unopened(base: str, error: Exception) -> UserError:

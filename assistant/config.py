@@ -76,6 +76,10 @@ class AssistantConfig(BaseSettings):
     overlap_tokens: int = Field(default=32, ge=0, description="Tokens that two passages of one section share.")
     method: Literal["dense", "sparse", "hybrid", "weighted"] = Field(default="weighted", description="How to search.")
     passages: int = Field(default=8, ge=1, le=50, description="Passages that are read for an answer.")
+    interaction: float = Field(
+        default=0.5, ge=0, le=1,
+        description="Weight of comparing question and passage token by token (late interaction); 0 is off.",
+    )  # fmt: skip
     expand: int = Field(default=0, ge=0, le=10, description="Neighbours averaged into the question (AQE).")
     hyde: bool = Field(default=False, description="Search with a hypothetical answer too; needs a generator.")
     reranker: str = Field(default="", description="Folder of a cross-encoder (ONNX), or `features`; empty is off.")

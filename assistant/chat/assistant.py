@@ -49,7 +49,9 @@ class Assistant:
     ) -> None:
         self.config = config
         self.index = index
-        self.search_engine = search or Search(index, embedder, open_reranker(config.reranker, config.threads))
+        self.search_engine = search or Search(
+            index, embedder, open_reranker(config.reranker, config.threads), config.interaction
+        )
         self._rationale = rationale
         self._generator = generator
         self._confidence = confidence or confidence_.shipped()

@@ -39,12 +39,14 @@ app.command()(classifying.shadow)
 app.command()(classifying.disagreements)
 app.command()(classifying.drift)
 if find_spec("assistant.evaluation.commands") is not None:
-    from assistant.evaluation import rationale_commands
+    from assistant.evaluation import rationale_commands, search_commands
     from assistant.evaluation.commands import app as evaluation
 
     evaluation.command()(rationale_commands.rationale)
     evaluation.command()(rationale_commands.train_rationale)
     evaluation.command()(rationale_commands.train_classifier)
+    evaluation.command()(search_commands.train_projection)
+    evaluation.command()(search_commands.train_reranker)
     evaluation.command()(classifying.classifier)
     evaluation.command()(ablation.ablation)
     app.add_typer(evaluation, name="evaluate")

@@ -56,14 +56,14 @@ def retrieval(
     out: Out = None,
     cache: Cache = CACHE,
 ) -> None:
-    """Retrieval on a public set: sparse, dense, hybrid, weighted; several embedders; AQE; reranking.
+    """Retrieval on a public set: sparse, dense, hybrid, weighted; several embedders; late interaction; AQE; reranking.
 
     Example: energycomm assistant evaluate retrieval --data sets --set scifact
     """
     from assistant.evaluation import public
     from assistant.evaluation.keeping import Keeping
     from assistant.evaluation.retrieval import evaluate, grid
-    from assistant.knowledge.embedding import Concatenated, SentenceTransformerEmbedder
+    from assistant.knowledge.embedding import Concatenated, SentenceTransformerEmbedder, token_embedder
     from assistant.retrieval.reranker import open_reranker
 
     sets = {
@@ -84,7 +84,8 @@ def retrieval(
         embedders[other.name] = other
         embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
     reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
-    settings = grid(embedders, expand=expand or (), rerank=rerank, hyde=hyde)
+    tokens = [name for name, one in embedders.items() if token_embedder(one)]
+    settings = grid(embedders, expand=expand or (), rerank=rerank, hyde=hyde, tokens=tokens)
     if sample:
         found = found.sampled(sample)
     written = _hypothetical(config, found.queries) if hyde else None

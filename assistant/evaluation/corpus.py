@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
+from assistant.evaluation.keeping import Keeping
 from assistant.knowledge.chunking import ChunkSize, chunk
 from assistant.knowledge.documents import Block, Document, Metadata, Passage
-from assistant.knowledge.embedding import Embedder
-from assistant.knowledge.index import Index
+from assistant.knowledge.embedding import Embedder, token_embedder
+from assistant.knowledge.index import Index, text_hash
 from assistant.knowledge.lexical import Bm25, tokens
 from assistant.knowledge.lexicon import Lexicon
 from assistant.knowledge.loaders.contract import Failure
 from assistant.knowledge.loaders.folder import FolderLoader
 from assistant.knowledge.loaders.rules import RuleLoader
+from assistant.knowledge.tokenvectors import FILE as TOKENS
+from assistant.knowledge.tokenvectors import TokenVectors
 from assistant.knowledge.vectors import VectorIndex
 from energycomm.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ERROR_CODES = "docs/codes.md"
 """The page that lists the sentence of every rule beside its code."""
@@ -34,6 +41,24 @@ class MemoryIndex:
         self.lexicon = Lexicon.of(self.passages)
         self.by_id = {passage.id: number for number, passage in enumerate(self.passages)}
         self._documents: dict[str, Document] = {}
+        self._teller = token_embedder(embedder)
+        self._tokens = TokenVectors(embedder.folder / TOKENS) if isinstance(embedder, Keeping) else None
+
+    def tokens(self, passages: Sequence[Passage]) -> list[NDArray[np.int8] | None]:
+        """The vectors of the tokens of some passages; kept with the other vectors, read anew where they are not."""
+        if self._teller is None or self._tokens is None:
+            return [None] * len(passages)
+        hashes = [text_hash(passage.embedded) for passage in passages]
+        found = self._tokens.rows(self.embedder_name, hashes)
+        new = [place for place, rows in enumerate(found) if rows is None]
+        if new:
+            _, rows = self._teller.embed_tokens([passages[place].embedded for place in new])
+            self._tokens.keep(
+                self.embedder_name, [(hashes[place], some) for place, some in zip(new, rows, strict=True)]
+            )
+            for place, some in zip(new, rows, strict=True):
+                found[place] = some
+        return found
 
     def document(self, key: str) -> Document | None:
         """A document by its key, where `keep` was given them."""
@@ -97,9 +122,13 @@ def own_documents(root: Path) -> list[Document]:
 def own_index(root: Path, embedder: Embedder, most: int = 256) -> MemoryIndex:
     """The house's own corpus, searchable."""
     documents = own_documents(root)
+    return MemoryIndex(own_passages(documents, embedder, most), embedder).keep(documents)
+
+
+def own_passages(documents: Iterable[Document], embedder: Embedder, most: int = 256) -> list[Passage]:
+    """The passages of documents, each once."""
     size = ChunkSize(most=min(most, embedder.max_tokens))
-    passages = {p.id: p for document in documents for p in chunk(document, size, embedder.count_tokens)}
-    return MemoryIndex(list(passages.values()), embedder).keep(documents)
+    return list({p.id: p for document in documents for p in chunk(document, size, embedder.count_tokens)}.values())
 
 
 def relevant_ids(question: TestQuestion, passages: Iterable[Passage]) -> frozenset[str]:

@@ -32,7 +32,8 @@ class Keeping:
         import numpy as np
 
         folder.mkdir(parents=True, exist_ok=True)
-        self._embedder = embedder
+        self.folder = folder
+        self.inner = embedder
         self._told = told
         self.name, self.dimensions, self.max_tokens = embedder.name, embedder.dimensions, embedder.max_tokens
         self._db = sqlite3.connect(folder / FILE, timeout=60)
@@ -42,15 +43,15 @@ class Keeping:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of passages."""
-        return self._vectors("passage", texts, self._embedder.embed_passages)
+        return self._vectors("passage", texts, self.inner.embed_passages)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of questions."""
-        return self._vectors("query", texts, self._embedder.embed_queries)
+        return self._vectors("query", texts, self.inner.embed_queries)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text."""
-        return self._embedder.count_tokens(text)
+        return self.inner.count_tokens(text)
 
     def _vectors(self, role: str, texts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
         import numpy as np

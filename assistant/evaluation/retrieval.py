@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +26,7 @@ class Setting(Struct, frozen=True, kw_only=True):
       embedder: name of the embedder, a key of what `evaluate` is given.
       expand: neighbours averaged into the question (AQE), 0..4 in EKRAG.
       hyde: whether the question's hypothetical answer is mixed in, where one is given.
+      interaction: whether the best are compared token by token.
       rerank: whether the reranker orders the best.
     """
 
@@ -33,14 +34,24 @@ class Setting(Struct, frozen=True, kw_only=True):
     embedder: str = ""
     expand: int = 0
     hyde: bool = False
+    interaction: bool = False
     rerank: bool = False
 
 
 def grid(
     embedders: Iterable[str], *, methods: Sequence[Method] = ("sparse", "dense", "hybrid", "weighted"),
-    expand: Sequence[int] = (0,), hyde: bool = False, rerank: bool = False,
+    expand: Sequence[int] = (0,), hyde: bool = False, rerank: bool = False, tokens: Collection[str] = (),
 ) -> list[Setting]:  # fmt: skip
-    """The settings worth a row: what makes no difference to a method is not varied."""
+    """The settings worth a row: what makes no difference to a method is not varied.
+
+    Args:
+      embedders: their names.
+      methods: how to search.
+      expand: numbers of neighbours averaged into the question.
+      hyde: also with hypothetical answers.
+      rerank: also with a reranker.
+      tokens: the embedders that tell of tokens: also compared token by token.
+    """
     found: list[Setting] = []
     names = list(embedders)
     for method in methods:
@@ -49,6 +60,8 @@ def grid(
             found.append(base)
             if method == "sparse":
                 continue
+            if name in tokens:
+                found.append(Setting(method=method, embedder=name, interaction=True))
             found += [Setting(method=method, embedder=name, expand=count) for count in expand if count]
             if hyde:
                 found.append(Setting(method=method, embedder=name, hyde=True))
@@ -81,7 +94,7 @@ def evaluate(
       most_tokens: longest passage; what the embedder reads when None.
     """
     searches = {
-        name: _search(found, embedder, reranker, most_tokens, told)
+        name: search_over(found, embedder, reranker, most_tokens, told)
         for name, embedder in embedders.items()
         if any(setting.embedder == name for setting in settings)
     }
@@ -93,7 +106,8 @@ def evaluate(
         for key, text in found.queries.items():
             query = Query(
                 text=text, language=found.query_language, method=setting.method, limit=200, expand=setting.expand,
-                hyde=(hypothetical or {}).get(key) if setting.hyde else None, rerank=setting.rerank, codes=False,
+                hyde=(hypothetical or {}).get(key) if setting.hyde else None, rerank=setting.rerank,
+                interaction=setting.interaction, codes=False,
             )  # fmt: skip
             ranking = list(dict.fromkeys(item.passage.document for item in search.search(query)))
             scores.append(ranking_scores(ranking, found.relevant[key]))
@@ -112,6 +126,7 @@ def evaluate(
 
 def _keys(setting: Setting) -> dict[str, Cell]:
     switches = [f"AQE {setting.expand}"] * bool(setting.expand) + ["HyDE"] * setting.hyde + ["rerank"] * setting.rerank
+    switches += ["late interaction"] * setting.interaction
     return {
         "method": setting.method,
         "embedder": "" if setting.method == "sparse" else setting.embedder,
@@ -119,10 +134,11 @@ def _keys(setting: Setting) -> dict[str, Cell]:
     }
 
 
-def _search(
-    found: RetrievalSet, embedder: Embedder, reranker: Reranker | None, most: int | None,
-    told: Callable[[str], None],
+def search_over(
+    found: RetrievalSet, embedder: Embedder, reranker: Reranker | None = None, most: int | None = None,
+    told: Callable[[str], None] = lambda line: None,
 ) -> Search:  # fmt: skip
+    """A search over the texts of a set."""
     passages = passages_of(found, embedder, most)
     told(f"{found.name}: {len(passages)} passages, embedding with {embedder.name}")
     index = MemoryIndex(passages, embedder)

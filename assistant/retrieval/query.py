@@ -62,6 +62,7 @@ class Query(Struct, frozen=True, kw_only=True):
       expand: neighbours whose vectors are averaged into the question's (AQE, EKRAG eq. 10); 0 is off.
       hyde: a hypothetical answer whose vector is mixed into the question's (EKRAG eq. 11); None is off.
       hyde_weight: weight of the question's own vector beside `hyde`.
+      interaction: whether the best are compared with the question token by token, where the embedder tells of tokens.
       rerank: whether the reranker orders the best candidates, where one is configured.
       codes: whether exact codes of the question put the rules that they name in front.
     """
@@ -75,6 +76,7 @@ class Query(Struct, frozen=True, kw_only=True):
     expand: int = 0
     hyde: str | None = None
     hyde_weight: float = 0.5
+    interaction: bool = True
     rerank: bool = True
     codes: bool = True
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from assistant.knowledge.documents import Passage
-from assistant.knowledge.embedding import Embedder
+from assistant.knowledge.embedding import Embedder, token_embedder
 from assistant.knowledge.index import Index
 from assistant.knowledge.language import detect
 from assistant.knowledge.lexical import CODE_MARK, code_form, rule_codes
 from assistant.knowledge.vectors import VectorIndex
 from assistant.retrieval.asking import Asked, plain
 from assistant.retrieval.fusion import reciprocal_ranks, weighted_sum
+from assistant.retrieval.interaction import COMPARED, WEIGHT, compared, interaction
 from assistant.retrieval.query import Found, Query
 from energycomm.errors import UserError
 
@@ -72,7 +73,9 @@ class Reranker(Protocol):
 class Search:
     """Finds passages of an index."""
 
-    def __init__(self, index: Index, embedder: Embedder, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self, index: Index, embedder: Embedder, reranker: Reranker | None = None, interaction_weight: float = WEIGHT
+    ) -> None:
         import numpy as np
 
         if index.embedder_name != embedder.name:
@@ -83,6 +86,8 @@ class Search:
         self.index = index
         self.embedder = embedder
         self._reranker = reranker
+        self._teller = token_embedder(embedder) if interaction_weight else None
+        self._interaction_weight = interaction_weight
         self._languages = np.array([passage.metadata.language or "" for passage in index.passages])
         self._markets = np.array([passage.metadata.market or "" for passage in index.passages])
         self._slight = np.array([is_slight(passage.text) for passage in index.passages])
@@ -133,6 +138,8 @@ class Search:
         ]
         found.sort(key=lambda item: (-item.by_code, -item.score, item.passage.id))
         found = self._readable(found, language)
+        if query.interaction and query.method != "sparse":
+            found = self._compared(query.text, found)
         if self._reranker is not None and query.rerank:
             found = self._reranked(query.text, language, found)
         return self._with_rule(found, query.limit)
@@ -325,6 +332,17 @@ class Search:
                 for line in passage.text.split("\n"):
                     found.setdefault(plain(line.partition(" | ")[0]), []).append(number)
         return found
+
+    def _compared(self, question: str, found: list[Found]) -> list[Found]:
+        """The best compared with the question token by token, where the embedder tells of tokens."""
+        best = found[:COMPARED]
+        if self._teller is None or len(best) < 2:
+            return found
+        rows = self.index.tokens([item.passage for item in best])
+        if all(row is None for row in rows):
+            return found
+        _, (asked,) = self._teller.embed_tokens([question], question=True)
+        return compared(found, interaction(asked, rows), self._interaction_weight)
 
     def _reranked(self, question: str, language: str | None, found: list[Found]) -> list[Found]:
         assert self._reranker is not None

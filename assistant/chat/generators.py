@@ -100,20 +100,33 @@ class GgufGenerator:
         import llama_cpp
 
         self.name = f"gguf:{model}"
-        self._model: Any = llama_cpp.Llama(model, n_ctx=context, n_threads=threads, verbose=False)
+        # Reading the prompt has a number of threads of its own, which is all cores when it is not told.
+        self._model: Any = llama_cpp.Llama(
+            model, n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+        )
         self._chat = "tokenizer.chat_template" in (self._model.metadata or {})
 
     def stream(self, prompt: Prompt, max_tokens: int) -> Iterator[str]:
-        """Greedy decoding, streamed."""
+        """Greedy decoding, streamed.
+
+        Raises:
+          UserError: the prompt is longer than the model reads.
+        """
+        try:
+            yield from until_stop(self._pieces(prompt, max_tokens))
+        except ValueError as error:
+            raise UserError(f"The model cannot read the prompt: {error}.", "Show it fewer passages.") from None
+
+    def _pieces(self, prompt: Prompt, max_tokens: int) -> Iterator[str]:
         if self._chat:
             turns = [{"role": "system", "content": prompt.system}] if prompt.system else []
             parts = self._model.create_chat_completion(
                 [*turns, {"role": "user", "content": prompt.user}], max_tokens=max_tokens, temperature=0, stream=True
             )
-            yield from until_stop(part["choices"][0]["delta"].get("content") or "" for part in parts)
+            yield from (part["choices"][0]["delta"].get("content") or "" for part in parts)
         else:
             parts = self._model(prompt.text, max_tokens=max_tokens, temperature=0, stream=True)
-            yield from until_stop(part["choices"][0]["text"] for part in parts)
+            yield from (part["choices"][0]["text"] for part in parts)
 
 
 class EndpointGenerator:

@@ -89,11 +89,14 @@ class FakeLlama:
     """What llama-cpp-python offers of a model: plain completion, and chat where the file has a template."""
 
     def __init__(self, path: str, **options: Any) -> None:
+        assert options["n_threads"] == options["n_threads_batch"] == 1, "it would take every core to read the prompt"
         self.path = path
         self.metadata = {"tokenizer.chat_template": "..."} if "chat" in path else {}
 
     def __call__(self, text: str, **options: Any) -> Iterator[dict[str, Any]]:
         assert options["stream"] is True
+        if len(text) > 500:
+            raise ValueError("Requested tokens (900) exceed context window of 512")
         yield from ({"choices": [{"text": piece}]} for piece in ("It is so.", "\nQues", "tion: and more?"))
 
     def create_chat_completion(self, turns: list[dict[str, str]], **options: Any) -> Iterator[dict[str, Any]]:
@@ -108,7 +111,14 @@ def test_a_gguf_file_is_asked_with_or_without_its_chat_template(
     """Held against the form of llama-cpp-python's answers, which takes long to compile and is not needed here."""
     monkeypatch.setitem(sys.modules, "llama_cpp", SimpleNamespace(Llama=FakeLlama))
     monkeypatch.setattr("assistant.chat.generators.need", lambda *modules: None)
-    assert "".join(GgufGenerator(file).stream(PROMPT, 16)) == said
+    assert "".join(GgufGenerator(file, threads=1).stream(PROMPT, 16)) == said
+
+
+def test_a_prompt_that_a_gguf_file_cannot_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llama_cpp", SimpleNamespace(Llama=FakeLlama))
+    monkeypatch.setattr("assistant.chat.generators.need", lambda *modules: None)
+    with pytest.raises(UserError, match="exceed context window of 512"):
+        "".join(GgufGenerator("base.gguf", threads=1).stream(Prompt(system="", user="why? " * 200), 16))
 
 
 @pytest.fixture

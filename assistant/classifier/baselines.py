@@ -19,8 +19,8 @@ from msgspec import Struct
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.features import Columns, Embeddings, Features, WordCounts, encoded, place_of
 from assistant.classifier.port import Example, Form, Prediction
+from assistant.classifier.storage import read_model, write_model
 from assistant.extras import need
-from energycomm.errors import UserError
 
 Kind = Literal["tfidf", "embeddings", "boosting"]
 _FEATURES: dict[Kind, type[Features]] = {"tfidf": WordCounts, "embeddings": Embeddings, "boosting": Columns}
@@ -286,26 +286,3 @@ def one_thread() -> AbstractContextManager[Any]:
 
     limits: AbstractContextManager[Any] = threadpool_limits(1)
     return limits
-
-
-def write_model(folder: Path, state: dict[str, Any]) -> None:
-    """Write `model.json`, readable; what stands there and is not written anew is kept."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "model.json"
-    kept = msgspec.json.decode(path.read_bytes()) if path.is_file() else {}
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(kept | state, order="sorted"), indent=1))
-
-
-def read_model(folder: Path) -> dict[str, Any]:
-    """The `model.json` of a folder.
-
-    Raises:
-      UserError: there is none, or it is none.
-    """
-    try:
-        found: dict[str, Any] = msgspec.json.decode((folder / "model.json").read_bytes())
-    except OSError:
-        raise UserError(f"{folder} holds no model.", "`energycomm assistant train` makes one.") from None
-    except msgspec.DecodeError as error:
-        raise UserError(f"{folder / 'model.json'} is no model: {error}.", "Train again.") from None
-    return found

@@ -181,8 +181,9 @@ def classifier(
     from assistant.classifier.dataset_commands import chosen
     from assistant.classifier.evaluation import code_table, draw_confusions, evaluate
     from assistant.classifier.measures import by_code
-    from assistant.classifier.models import KINDS, classifier_folder
+    from assistant.classifier.models import KINDS
     from assistant.classifier.port import read_dataset
+    from assistant.classifier.storage import classifier_folder
     from assistant.config import load_config
     from assistant.evaluation.report import write
     from assistant.extras import need
@@ -210,8 +211,9 @@ def classifier(
 
 
 def _adviser(model: str | None) -> tuple[Config, Adviser]:
-    from assistant.classifier.models import DEFAULT, KINDS, model_folder
+    from assistant.classifier.models import KINDS
     from assistant.classifier.opinion import Adviser
+    from assistant.classifier.storage import DEFAULT, model_folder
     from assistant.config import load_config
     from assistant.extras import need
     from energycomm.config import load

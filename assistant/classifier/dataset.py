@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,18 +78,19 @@ class Builder:
         self._splitter: Splitter | None = None
         self._held_out = serialiser.reader.left_out
 
-    def take(self, opened: AbstractContextManager[Store], origin: Origin) -> None:
-        """Draw examples from a store."""
-        with opened as store:
-            stored, left = stored_verdicts(store)
-            self.collected.left_out.update(left)
-            self.collected.sources.append({"origin": origin, "messages": len(stored)})
-            if self._splitter is None:
-                self._splitter = splitter([one.effective for one in stored])
-            wanted = self._draw(stored)
-            self.told(f"{origin}: {len(stored)} judged messages, {len(wanted)} drawn")
-            for case in cases(store, self.engine, wanted):
-                self._keep(replace(case, origin=origin))
+    def take(self, sources: Mapping[Origin, AbstractContextManager[Store]]) -> None:
+        """Draw examples from stores; the months that are kept are the latest of all of them together."""
+        with ExitStack() as stack:
+            opened = {origin: stack.enter_context(source) for origin, source in sources.items()}
+            stored = {origin: stored_verdicts(store) for origin, store in opened.items()}
+            self._splitter = splitter([one.effective for found, _ in stored.values() for one in found])
+            for origin, (found, left) in stored.items():
+                self.collected.left_out.update(left)
+                self.collected.sources.append({"origin": origin, "messages": len(found)})
+                wanted = self._draw(found)
+                self.told(f"{origin}: {len(found)} judged messages, {len(wanted)} drawn")
+                for case in cases(opened[origin], self.engine, wanted):
+                    self._keep(replace(case, origin=origin))
 
     def vary(self) -> None:
         """Make examples around every rule that has not enough, from the accepted messages that were drawn."""

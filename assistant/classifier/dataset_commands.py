@@ -5,11 +5,17 @@ from __future__ import annotations
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from assistant.classifier.material import Origin
+    from energycomm.eis.store import Store
 
 app = typer.Typer(no_args_is_help=True, help="What models of the verdicts learn from.")
 
@@ -46,10 +52,10 @@ def build(
     Example: energycomm assistant dataset build --simulate 300
     """
     from assistant.classifier.dataset import Amounts, Builder
-    from assistant.classifier.models import dataset_file
     from assistant.classifier.port import write_dataset
     from assistant.classifier.serialisation import Serialiser
     from assistant.classifier.simulated import Lives, simulated_store
+    from assistant.classifier.storage import dataset_file
     from assistant.config import load_config
     from energycomm import logs
     from energycomm.config import load
@@ -67,11 +73,11 @@ def build(
         Amounts(per_code=per_code, accepted=3 * per_code, near=max(3, per_code // 8), seed=seed),
         _told,
     )
-    if eis:
-        builder.take(open_store(config), "eis")
+    sources: dict[Origin, AbstractContextManager[Store]] = {"eis": open_store(config)} if eis else {}
     if simulate:
         lives = Lives(tuple(one.lower() for one in market or ()), simulate, months, first.date(), seed)
-        builder.take(simulated_store(config, lives), "simulated")
+        sources["simulated"] = simulated_store(config, lives)
+    builder.take(sources)
     builder.vary()
     arguments = {"eis": eis, "simulate": simulate, "months": months, "first": first.date().isoformat()}
     arguments |= {"per_code": per_code, "seed": seed, "without": sorted(held_out)}
@@ -92,7 +98,7 @@ def show(data: Dataset = None, json: Json = False) -> None:
 
 def chosen(dataset: Path | None) -> Path:
     """The data set that is meant."""
-    from assistant.classifier.models import dataset_file
+    from assistant.classifier.storage import dataset_file
     from assistant.config import load_config
 
     return dataset or dataset_file(load_config())

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from assistant.classifier.baselines import HALF, read_model, write_model
+from assistant.classifier.baselines import HALF
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.port import Example, Form, Prediction
+from assistant.classifier.storage import read_model, write_model
 from assistant.extras import need
 
 TOKENS = 160

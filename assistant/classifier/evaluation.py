@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from assistant.classifier.baselines import read_model
 from assistant.classifier.calibration import risk_coverage
 from assistant.classifier.comments import Comments
 from assistant.classifier.measures import (
@@ -36,6 +35,7 @@ from assistant.classifier.port import (
     read_dataset,
 )
 from assistant.classifier.robustness import shortened, shuffled, without_history
+from assistant.classifier.storage import read_model
 from assistant.evaluation.report import Curve, Report, Table
 from energycomm.errors import UserError
 

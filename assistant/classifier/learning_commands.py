@@ -65,8 +65,8 @@ def learn(
     """
     from assistant.classifier.language import LanguageModel
     from assistant.classifier.learning import Teacher, places_of, rules_named
-    from assistant.classifier.models import dataset_file, model_folder
     from assistant.classifier.port import read_dataset
+    from assistant.classifier.storage import dataset_file, model_folder
     from assistant.config import load_config
     from energycomm.config import load
     from energycomm.pipeline.gateway import open_catalogue, open_engine

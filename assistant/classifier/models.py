@@ -6,15 +6,18 @@ import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from assistant.classifier.baselines import Majority, PerCode, read_model, write_model
 from assistant.classifier.comments import Comments
 from assistant.classifier.port import Form, Predictor, dataset_hash, read_card, read_dataset
-from assistant.config import AssistantConfig
+from assistant.classifier.storage import read_model, write_model
+from assistant.extras import need
 from energycomm.errors import UserError
+
+if TYPE_CHECKING:
+    from assistant.classifier.baselines import Kind
 
 KINDS: dict[str, str] = {
     "majority": "always the most frequent answer",
@@ -25,24 +28,6 @@ KINDS: dict[str, str] = {
     "language": "a causal language model",
 }
 """Kind of model -> what it is."""
-
-DEFAULT = "tfidf"
-"""The best one measured (docs/classifier-results.md): what classifies unless another is named."""
-
-
-def classifier_folder(config: AssistantConfig) -> Path:
-    """Folder of the data sets and models."""
-    return config.folder / "classifier"
-
-
-def model_folder(config: AssistantConfig, kind: str = DEFAULT) -> Path:
-    """Folder of a trained model."""
-    return classifier_folder(config) / kind
-
-
-def dataset_file(config: AssistantConfig) -> Path:
-    """The data set that is built and learned from when no other is named."""
-    return classifier_folder(config) / "dataset.jsonl"
 
 
 def make_model(kind: str, form: Form = "facts") -> Predictor:
@@ -56,10 +41,10 @@ def make_model(kind: str, form: Form = "facts") -> Predictor:
       UserError: there is no such kind.
     """
     makers: dict[str, Callable[[], Any]] = {
-        "majority": Majority,
-        "tfidf": lambda: PerCode("tfidf", form),
-        "embeddings": lambda: PerCode("embeddings", form),
-        "boosting": lambda: PerCode("boosting", form),
+        "majority": lambda: _baseline("majority", form),
+        "tfidf": lambda: _baseline("tfidf", form),
+        "embeddings": lambda: _baseline("embeddings", form),
+        "boosting": lambda: _baseline("boosting", form),
         "encoder": lambda: _encoder(form),
         "language": _language,
     }
@@ -128,7 +113,15 @@ def comments_of(folder: Path) -> Comments:
     return Comments(read_model(folder).get("comments") or {})
 
 
+def _baseline(kind: str, form: Form) -> Any:
+    need("numpy", "scipy")
+    from assistant.classifier.baselines import Majority, PerCode
+
+    return Majority() if kind == "majority" else PerCode(cast("Kind", kind), form)
+
+
 def _encoder(form: Form) -> Any:
+    need("numpy", "torch", "transformers", "peft")
     from assistant.classifier.encoder import Encoder
 
     return Encoder(form)

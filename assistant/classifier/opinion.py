@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.classifier.baselines import read_model
 from assistant.classifier.comments import Comments, sentences
 from assistant.classifier.material import Case, Stored, cases, stored_messages
 from assistant.classifier.models import comments_of, open_model
 from assistant.classifier.port import Prediction, Predictor
 from assistant.classifier.serialisation import BUDGET, Serialiser
+from assistant.classifier.storage import read_model
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.predictions import PredictionRecord, predicted_upto, save_predictions

@@ -50,7 +50,8 @@ def train(
 
     Example: energycomm assistant train --budget 20m
     """
-    from assistant.classifier.models import KINDS, dataset_file, fit_model, model_folder
+    from assistant.classifier.models import KINDS, fit_model
+    from assistant.classifier.storage import dataset_file, model_folder
     from assistant.config import load_config
 
     config = load_config()

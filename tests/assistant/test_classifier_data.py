@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -14,7 +16,7 @@ import pytest
 from assistant.classifier.comments import Comments, values_of
 from assistant.classifier.dataset import Amounts, Builder
 from assistant.classifier.facts import Reader, atom_name, atoms
-from assistant.classifier.material import Case, cases, pseudonym, stored_messages, stored_verdicts
+from assistant.classifier.material import Case, Stored, cases, pseudonym, stored_messages, stored_verdicts
 from assistant.classifier.port import Card, Example, Prediction, dataset_hash, read_card, read_dataset, write_dataset
 from assistant.classifier.robustness import shortened, shuffled, without_history
 from assistant.classifier.serialisation import Serialiser, shape_of
@@ -58,6 +60,10 @@ def _lived(url: str) -> Desk:
     desk.deliver([*story(PRM)[:1], transaction([customer]), *story(PRM)[1:]])
     desk.deliver(story(OTHER))
     return desk
+
+
+def _micro(year: int, month: int, day_: int) -> int:
+    return int(datetime(year, month, day_, tzinfo=UTC).timestamp() * 1e6)
 
 
 def _cases(desk: Desk) -> list[Case]:
@@ -120,7 +126,7 @@ def test_messages_that_wait_have_no_verdict_to_learn(database_url: str) -> None:
 
 def test_no_name_address_telephone_number_or_identifier_of_a_customer_is_written(desk: Desk) -> None:
     builder = _builder(desk)
-    builder.take(nullcontext(desk.store), "eis")
+    builder.take({"eis": nullcontext(desk.store)})
     _, examples = builder.result({})
     assert any(one.kind == "CustomerData" for one in examples)
     written = "\n".join(msgspec.json.encode(one).decode() for one in examples)
@@ -187,7 +193,7 @@ def test_a_data_set_is_the_same_each_time_it_is_built_and_what_is_made_stays_wit
     built = []
     for _ in range(2):
         builder = _builder(desk)
-        builder.take(nullcontext(desk.store), "eis")
+        builder.take({"eis": nullcontext(desk.store)})
         builder.vary()
         built.append(builder.result({"seed": 1}))
     assert built[0] == built[1]
@@ -200,9 +206,39 @@ def test_a_data_set_is_the_same_each_time_it_is_built_and_what_is_made_stays_wit
     assert all(list(one.codes) == sorted(set(one.codes)) for one in examples)
 
 
+def test_the_months_that_are_kept_are_the_latest_of_all_stores_together(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = [Stored(n, "FR", "MeterReading", _micro(2025, 1 + n % 6, 3), None, (), "r", 0) for n in range(60)]
+    late = [Stored(n, "FR", "MeterReading", _micro(2025, 1 + n % 10, 3), None, (), "r", 0) for n in range(400)]
+    given = iter([(old, {}), (late, {})])
+    monkeypatch.setattr("assistant.classifier.dataset.stored_verdicts", lambda store: next(given))
+    monkeypatch.setattr("assistant.classifier.dataset.cases", lambda *_: [])
+    builder = _builder(desk)
+    # A short EIS that ended in June kept all of June to October once, a third of what there was to learn from.
+    builder.take({"eis": nullcontext(desk.store), "simulated": nullcontext(desk.store)})
+    assert builder.result({})[0].made["months_from"] == "2025-09-01"
+
+
+@pytest.mark.parametrize("command", ["dataset show", "train --model tfidf", "classify 17", "evaluate classifier"])
+def test_without_its_packages_a_command_says_what_is_missing_and_does_not_break(command: str, tmp_path: Path) -> None:
+    """As on a machine where only the gateway is installed."""
+    absent = ["numpy", "scipy", "sklearn", "torch", "transformers"]
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({absent}))
+from energycomm.cli import main
+sys.exit(main(["assistant", *{command.split()}]))
+"""
+    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "Traceback" not in found.stderr
+    assert found.returncode in (2, 3)
+    assert "dataset build" in found.stderr or "pip install" in found.stderr
+
+
 def test_a_rule_that_is_held_out_is_met_by_no_model_before_it_is_measured(desk: Desk) -> None:
     builder = _builder(desk, "CO-R05")
-    builder.take(nullcontext(desk.store), "eis")
+    builder.take({"eis": nullcontext(desk.store)})
     builder.vary()
     card, examples = builder.result({})
     assert card.made["held_out"] == ["CO-R05"]

@@ -41,7 +41,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         desk.deliver(story(f"990000000{number:05d}"))
     serialiser = Serialiser(shipped_rules())
     builder = Builder(shipped_rules(), desk.engine, serialiser, Amounts(per_code=30, accepted=60, near=10))
-    builder.take(nullcontext(desk.store), "eis")
+    builder.take({"eis": nullcontext(desk.store)})
     card, examples = builder.result({})
     write_dataset(folder / "set.jsonl", card, [*examples, *(_as_valid(one) for one in examples[:20])])
     fit_model("tfidf", folder / "set.jsonl", folder / "tfidf")

@@ -17,9 +17,6 @@ from assistant.classifier.answers import LABEL_FORMS, LabelForm
 from assistant.classifier.port import FORMS, Example, Form
 from energycomm.commands.output import Json, print_json, print_rows
 
-TOKENS = 60
-"""Tokens of a text: all of a raw one, and facts, differences and the first fields of one with facts."""
-
 
 class Trial(Struct, frozen=True, kw_only=True):
     """One training.
@@ -50,8 +47,8 @@ def ablation(
 
     Example: energycomm assistant evaluate ablation --budget 60s --seeds 3
     """
-    from assistant.classifier.models import dataset_file
     from assistant.classifier.port import read_dataset
+    from assistant.classifier.storage import dataset_file
     from assistant.classifier.training_commands import seconds_of
     from assistant.config import load_config
 
@@ -98,8 +95,6 @@ def run(examples: Sequence[Example], seconds: float, seeds: Sequence[int]) -> It
             cards=False,
             told=0,
             threads=1,
-            max_tokens=TOKENS,
-            short_share=0,
             evaluations=2,
         )
         model = LanguageModel(recipe, titles=titles, notes=notes, course=Course(budget=0, clock=time.process_time))

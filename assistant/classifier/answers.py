@@ -11,6 +11,8 @@ from msgspec import Struct
 from assistant.classifier.port import SEPARATOR
 
 LabelForm: TypeAlias = Literal["token", "code", "words"]
+Decoding: TypeAlias = Literal["labels", "grammar", "judged"]
+"""How an answer is found: written under the trie of labels, or under a grammar; or each code judged by itself."""
 LABEL_FORMS: tuple[LabelForm, ...] = ("token", "code", "words")
 """How a code is written: as one token of its own; as it is, in the tokenizer's pieces; as its rule's title."""
 

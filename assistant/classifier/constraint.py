@@ -110,6 +110,21 @@ def _trie(rows: Sequence[Sequence[int]], first: int = 0) -> _Node:
     return root
 
 
+def allowed_of(constraint: Constraint, names: tuple[str, ...], answer: Sequence[int]) -> list[list[int]]:
+    """What may be written at each token of an answer.
+
+    Args:
+      constraint: what may be written.
+      names: what the answer may name.
+      answer: its tokens after `OPEN`.
+    """
+    writer, found = constraint.begin(names), []
+    for token in answer:
+        found.append(writer.allowed())
+        writer.take(token)
+    return found
+
+
 class Grammar:
     """The grammar of answers, compiled for a tokenizer by llguidance."""
 

@@ -12,6 +12,9 @@ from assistant.classifier.constraint import Constraint, Writer
 LONGEST = 200
 """Tokens after which an answer is given up: no grammar of ours lets one grow so long."""
 
+SELDOM = 4.0
+"""Taken off the logit of a code that is judged by itself: most messages have none of most codes."""
+
 
 class Written(Struct, frozen=True, kw_only=True):
     """An answer.
@@ -126,6 +129,33 @@ def _write(model: Any, prompts: Sequence[Prompt], constraint: Constraint, pad: i
                 if not rows[number].waiting:
                     rows[number].choose(out.logits[place, -1])
     return [Written(tokens=tuple(row.tokens), probability=row.probability) for row in rows]
+
+
+def judge(
+    model: Any, prompts: Sequence[Sequence[int]], codes: Sequence[Sequence[int]], *, pad: int, batch: int = 64
+) -> list[list[float]]:
+    """How likely each code is, judged by itself where the answer begins: the prompt is read once, nothing is written.
+
+    Args:
+      model: a causal language model that learnt so, in evaluation mode.
+      prompts: token ids.
+      codes: of each prompt, the tokens of the codes that it may have.
+      pad: id of the padding token.
+      batch: prompts at a time; those of like length go together.
+    """
+    import torch
+
+    found: list[list[float]] = [[] for _ in prompts]
+    order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
+    with torch.inference_mode():
+        for at in range(0, len(order), batch):
+            part = order[at : at + batch]
+            ids, mask = (tensor.to(model.device) for tensor in padded([prompts[number] for number in part], pad))
+            positions = (mask.cumsum(-1) - 1).clamp(min=0)
+            out = model(input_ids=ids, attention_mask=mask, position_ids=positions, use_cache=False, logits_to_keep=1)
+            for number, logits in zip(part, out.logits[:, -1].float(), strict=True):
+                found[number] = torch.sigmoid(logits[list(codes[number])] - SELDOM).tolist()
+    return found
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[Any, Any]:

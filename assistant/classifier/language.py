@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from msgspec.structs import replace
 
-from assistant.classifier.answers import OPEN, AnswerForm, answer_form
+from assistant.classifier.answers import OPEN, AnswerForm, Decoding, answer_form
 from assistant.classifier.bases import load_model, new_model, opening, save_model
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.comments import Comments
-from assistant.classifier.constraint import Constraint, Grammar, LabelTrie
-from assistant.classifier.decoding import Prompt, Written, write_answers
+from assistant.classifier.constraint import Constraint, Grammar, LabelTrie, allowed_of
+from assistant.classifier.decoding import Prompt, Written, judge, write_answers
 from assistant.classifier.notes import NOTHING, Note, Told, draw_notes, place_of, retrieve
 from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.record import Record, read_record, write_record
-from assistant.classifier.tokenizer import ANSWER, add_codes, encode
-from assistant.classifier.training import Course, Lesson, best_of, train
+from assistant.classifier.tokenizer import ANSWER, add_codes, compact, encode
+from assistant.classifier.training import Course, Lesson, train
 
-Decoding: TypeAlias = Literal["labels", "grammar"]
-RESERVED = 0.12
-"""Share of the budget that calibration may take."""
+RESERVED, AT_MOST = 0.12, 40.0
+"""Share of the budget that calibration may take, and seconds."""
 CALIBRATED = 1500
 """Validation messages that the calibration is learnt from, at most; fewer where the time is over before."""
-
+HALF = 0.5
 SOME = 64
 
 
@@ -63,6 +63,9 @@ class LanguageModel:
         self._tokenizer: Any = None
         self._answers = AnswerForm(form=self.recipe.labels, names={})
         self._constraints: dict[Decoding, Constraint] = {}
+        self._read: dict[str, list[int]] = {}
+        self._walks: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Sequence[int], Sequence[Sequence[int]]]] = {}
+        self._trie: Any = None
 
     @property
     def name(self) -> str:
@@ -88,7 +91,8 @@ class LanguageModel:
         """
         codes = sorted({code for example in (*train, *valid) for code in example.codes} | self._card_codes())
         notes = [note.text(kind) for note in self.notes.values() for kind in note.facts] if self.recipe.told else []
-        self._model, self._tokenizer = new_model(self.recipe, [*(e.text(self.form) for e in train), *notes], codes)
+        texts = [*(self._reading(example.text(self.form)) for example in train), *notes]
+        self._model, self._tokenizer = new_model(self.recipe, texts, codes)
         self._answers = answer_form(self.recipe.labels, codes, self.titles)
         self._learn(train, valid, budget or 1200.0, self.recipe)
 
@@ -102,8 +106,7 @@ class LanguageModel:
                 self._model.resize_token_embeddings(len(self._tokenizer), mean_resizing=False)
         new = answer_form(self.recipe.labels, codes, self.titles)
         self._answers = replace(new, names=new.names | self._answers.names)
-        # A model that reads texts cut short goes on so; one that reads them whole has no use for short ones any more.
-        self._learn(train, valid, budget, replace(self.recipe, short_share=1.0 if self.record.short else 0.0))
+        self._learn(train, valid, budget, self.recipe)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
         """One prediction for each text."""
@@ -128,10 +131,27 @@ class LanguageModel:
         """The answers as they are written, under the constraint in force."""
         notes = list(told) or [NOTHING] * len(texts)
         prompts = [
-            Prompt(tokens=self._prompt(text, one, self._tokens), names=self._names(text, one))
+            Prompt(tokens=self._prompt(text, one), names=self._names(text, one))
             for text, one in zip(texts, notes, strict=True)
         ]
+        if self.decoding == "judged":
+            return self._judged(prompts)
         return write_answers(self._model, prompts, self._constraint(), pad=self._pad)
+
+    def _judged(self, prompts: Sequence[Prompt]) -> list[Written]:
+        """The answers that name the codes which are likelier than not."""
+        codes = [self._codes_of(prompt.names) for prompt in prompts]
+        found = []
+        for prompt, chances in zip(
+            prompts, judge(self._model, [one.tokens for one in prompts], codes, pad=self._pad), strict=True
+        ):
+            named = [name for name, chance in zip(prompt.names, chances, strict=True) if chance > HALF]
+            sure = math.prod(max(chance, 1 - chance) for chance in chances)
+            found.append(Written(tokens=self._written(named), probability=sure))
+        return found
+
+    def _written(self, codes: Sequence[str]) -> tuple[int, ...]:
+        return tuple(token for piece in self._answers.pieces(codes) for token in encode(self._tokenizer, piece))
 
     def json(self, answer: Written) -> str:
         """A written answer as text."""
@@ -160,7 +180,7 @@ class LanguageModel:
           UserError: there is none, or packages are missing.
         """
         self.record = read_record(folder)
-        self.recipe, self._answers = self.record.recipe, self.record.answers
+        self.recipe, self._answers, self.decoding = self.record.recipe, self.record.answers, self.record.decoding
         self.calibration, self.comments = self.record.calibration, Comments(self.record.comments)
         self._model, self._tokenizer = load_model(self.recipe, folder, trainable=True)
         self._model.eval()
@@ -171,31 +191,30 @@ class LanguageModel:
         self.record = replace(
             self.record, recipe=self.recipe, form=self.form, answers=self._answers, places=self._places(examples)
         )
-        self._constraints = {}
+        self._constraints, self._walks, self._trie = {}, {}, LabelTrie(self._tokenizer)
         draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
         known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
         checked = draw.sample(known, min(len(known), recipe.checked))
-        self.calibration = Calibration()
+        self.calibration, self.decoding = Calibration(), "labels"
+        texts = {one.text(self.form) for one in (*examples, *checked)}
+        # The same messages are read in every epoch, and at every evaluation.
+        self._read = {one: encode(self._tokenizer, self._reading(one))[: self.recipe.max_tokens] for one in texts}
 
         def lessons(epoch: int) -> list[Lesson]:
             chance = random.Random(f"notes {self.recipe.seed} {epoch}")  # noqa: S311 - a sample
             return [*(self._lesson(example, chance) for example in examples), *self._cards()]
 
-        def check(short: bool) -> float:
-            self.record = replace(self.record, short=short)
-            return self._exact(checked)
-
-        course = replace(self.course, budget=budget * (1 - RESERVED))
+        course = replace(self.course, budget=budget - min(budget * RESERVED, AT_MOST))
         marks = train(
             self._model,
             lessons,
             [self._lesson(example) for example in checked],
-            check,
+            lambda: self._exact(checked),
             recipe,
             course,
             pad=self._pad,
         )
-        self.record = replace(self.record, short=best_of(marks).short)
+        self._read = {}
         sample = draw.sample(list(valid), min(len(valid), CALIBRATED))
         self.calibration = self._calibrated(sample, began + budget)
         # Of a training that was resumed the marks know the seconds before.
@@ -203,17 +222,22 @@ class LanguageModel:
         self.record = self.record.after(marks, self.calibration, examples, valid, spent)
 
     def _calibrated(self, examples: Sequence[Example], until: float) -> Calibration:
-        """The calibration on as many examples as can be answered in time, some always."""
-        said: list[float] = []
-        right: list[bool] = []
+        """The calibration on as many examples as can be answered in time, some always; and how answers are found."""
+        ways: tuple[Decoding, ...] = ("judged", "labels") if self.recipe.labels == "token" else ("labels",)
+        said: dict[Decoding, list[float]] = {way: [] for way in ways}
+        right: dict[Decoding, list[bool]] = {way: [] for way in ways}
         for at in range(0, len(examples), SOME):
             if at and self.course.clock() > until:
                 break
             part = examples[at : at + SOME]
-            for answer, example in zip(self.write([one.text(self.form) for one in part]), part, strict=True):
-                said.append(answer.probability)
-                right.append(self.read(answer) == example.codes)
-        return calibrate(said, right)
+            for way in ways:
+                self.decoding = way
+                for answer, example in zip(self.write([one.text(self.form) for one in part]), part, strict=True):
+                    said[way].append(answer.probability)
+                    right[way].append(self.read(answer) == example.codes)
+        self.decoding = max(ways, key=lambda way: sum(right[way]))
+        self.record = replace(self.record, decoding=self.decoding)
+        return calibrate(said[self.decoding], right[self.decoding])
 
     def _exact(self, examples: Sequence[Example]) -> float:
         written = self.write([example.text(self.form) for example in examples]) if examples else []
@@ -224,10 +248,23 @@ class LanguageModel:
         text, told = example.text(self.form), NOTHING
         if chance is not None and self.recipe.told and self.notes:
             told = draw_notes(self.notes, text, example.codes, self.recipe.told, chance)
-        pieces = self._answers.pieces(told.named(example.codes))
-        answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
-        short = self._prompt(text, told, self.recipe.short_tokens)
-        return Lesson(prompt=self._prompt(text, told), answer=answer, short=short)
+        return self._asked(text, told, told.named(example.codes))
+
+    def _asked(self, text: str, told: Told, codes: Sequence[str]) -> Lesson:
+        """A text with the answer that is wanted of it, and what else might be answered."""
+        key = (self._names(text, told), tuple(codes))
+        if key not in self._walks:
+            answer = self._written(codes)
+            self._walks[key] = answer, allowed_of(self._trie, key[0], answer)
+        walk = self._walks[key]
+        return Lesson(prompt=self._prompt(text, told), answer=walk[0], allowed=walk[1], judged=self._codes_of(key[0]))
+
+    def _codes_of(self, names: Sequence[str]) -> list[int]:
+        """The tokens of names, where each is one."""
+        if self.recipe.labels != "token":
+            return []
+        found: list[int] = self._tokenizer.convert_tokens_to_ids(list(names))
+        return found
 
     def _card_codes(self) -> set[str]:
         return set(self.notes) if self.recipe.cards else set()
@@ -239,9 +276,7 @@ class LanguageModel:
         found = []
         for note in self.notes.values():
             if note.code in self._answers.names:
-                pieces = self._answers.pieces([note.code])
-                answer = [token for piece in pieces for token in encode(self._tokenizer, piece)]
-                found += [Lesson(prompt=self._prompt(card, NOTHING), answer=answer) for card in note.cards()]
+                found += [self._asked(card, NOTHING, [note.code]) for card in note.cards()]
         return found
 
     def _places(self, examples: Sequence[Example]) -> dict[str, tuple[str, ...]]:
@@ -260,15 +295,15 @@ class LanguageModel:
         codes = self.record.places.get(" ".join(place_of(text)), self._answers.codes)
         return (*sorted(told.slots), *(self._answers.names[code] for code in codes if code in self._answers.names))
 
-    def _prompt(self, text: str, told: Told, most: int = 0) -> list[int]:
+    def _prompt(self, text: str, told: Told) -> list[int]:
         notes = encode(self._tokenizer, told.text) if told.text else []
-        ids = encode(self._tokenizer, text)[: most or self.recipe.max_tokens]
+        ids = self._read.get(text) or encode(self._tokenizer, self._reading(text))[: self.recipe.max_tokens]
         end = [self._tokenizer.convert_tokens_to_ids(ANSWER)] if self.recipe.own else encode(self._tokenizer, "\n")
         return [*opening(self._tokenizer, own=self.recipe.own), *notes, *ids, *end, *encode(self._tokenizer, OPEN)]
 
-    @property
-    def _tokens(self) -> int:
-        return self.recipe.short_tokens if self.record.short else self.recipe.max_tokens
+    def _reading(self, text: str) -> str:
+        """A text as the model reads it."""
+        return compact(text) if self.recipe.signs else text
 
     @property
     def _pad(self) -> int:

@@ -26,13 +26,11 @@ class Recipe(Struct, frozen=True, kw_only=True):
       rank, alpha, dropout: of LoRA on another base.
       four_bit: QLoRA: the other base in 4 bits (nf4).
       checkpointing: activations are worked out twice instead of kept: less memory, more time.
-      learning_rate: at its height, of AdamW; 0 takes 3e-3 for our own base, 2e-4 for another.
+      learning_rate: at its height, of AdamW; 0 takes 1.5e-3 for our own base, 2e-4 for another.
       warm_up: share of the training in which the rate rises.
       batch, accumulation: messages in a step, and steps that are added up before the weights change.
-      max_tokens: of a text that is not cut short; longer ones are cut at the end.
-      short_tokens, short_share: for the first share of the training texts are cut to so many tokens: market, kind and
-        facts, which are most of what there is to learn, come first, and short texts are read several times as fast.
-        The best state is kept with the length that it had. Of our own base only: a fact is one token there.
+      max_tokens: of a text; longer ones are cut at the end.
+      signs: of numbers only the sign is read: a fact tells what a number means, and digits are many tokens.
       epochs: passes over the messages at most.
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
@@ -47,7 +45,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     form: Form = "facts"
     labels: LabelForm = "token"
     hidden: int = 128
-    layers: int = 2
+    layers: int = 1
     heads: int = 4
     vocabulary: int = 4096
     rank: int = 16
@@ -60,12 +58,11 @@ class Recipe(Struct, frozen=True, kw_only=True):
     batch: int = 32
     accumulation: int = 1
     max_tokens: int = 96
-    short_tokens: int = 40
-    short_share: float = 1.0
+    signs: bool = True
     epochs: int = 100
     patience: int = 5
     evaluations: int = 8
-    checked: int = 256
+    checked: int = 512
     cards: bool = True
     told: float = 0.1
     seed: int = 0
@@ -77,14 +74,9 @@ class Recipe(Struct, frozen=True, kw_only=True):
         return self.base == OWN
 
     @property
-    def short(self) -> float:
-        """Share of the training in which texts are cut short."""
-        return self.short_share if self.own else 0.0
-
-    @property
     def rate(self) -> float:
         """The learning rate that is taken."""
-        return self.learning_rate or (3e-3 if self.own else 2e-4)
+        return self.learning_rate or (1.5e-3 if self.own else 2e-4)
 
 
 def read_recipe(content: dict[str, Any]) -> Recipe:

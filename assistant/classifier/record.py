@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assistant.classifier.answers import AnswerForm
+from assistant.classifier.answers import AnswerForm, Decoding
 from assistant.classifier.calibration import Calibration
 from assistant.classifier.port import Example, Form
 from assistant.classifier.recipe import Recipe
@@ -31,7 +31,7 @@ class Record(Struct, frozen=True, kw_only=True):
       recipe: how it was made; the base model is named there.
       comments: error code -> template of its sentence.
       answers: how it writes its answers, and the closed list of codes.
-      short: texts are cut short when they are read, because its best state was one that learnt from such.
+      decoding: how its answers are found: what was right more often on the messages that it is calibrated on.
       places: market and kind -> codes that its messages can have.
       calibration: of its probabilities, with its threshold and calibration error.
       data: hash of the data set it was trained on.
@@ -48,7 +48,7 @@ class Record(Struct, frozen=True, kw_only=True):
     recipe: Recipe = Recipe()
     comments: dict[str, str] = {}
     answers: AnswerForm = AnswerForm(form="token", names={})
-    short: bool = False
+    decoding: Decoding = "labels"
     places: dict[str, tuple[str, ...]] = {}
     calibration: Calibration = Calibration()
     data: str = ""

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assistant.classifier.decoding import padded
+from assistant.classifier.decoding import SELDOM, padded
 from assistant.classifier.recipe import Recipe
 from assistant.extras import need
 
@@ -26,12 +26,14 @@ class Lesson(Struct, frozen=True, kw_only=True):
     Attributes:
       prompt: the whole of what is read.
       answer: what is answered.
-      short: the prompt with the text cut short.
+      allowed: what might have been written in place of each token of the answer, itself among it.
+      judged: tokens of the codes that are judged one by one too; none where a code is several tokens.
     """
 
     prompt: Sequence[int]
     answer: Sequence[int]
-    short: Sequence[int] = ()
+    allowed: Sequence[Sequence[int]]
+    judged: Sequence[int] = ()
 
 
 class Mark(Struct, frozen=True, kw_only=True):
@@ -44,7 +46,6 @@ class Mark(Struct, frozen=True, kw_only=True):
       loss: mean on the training messages since the last mark.
       valid_loss: on the validation messages.
       exact: share of validation messages answered exactly right.
-      short: texts were cut short, in learning and here.
     """
 
     step: int
@@ -53,7 +54,6 @@ class Mark(Struct, frozen=True, kw_only=True):
     loss: float
     valid_loss: float
     exact: float
-    short: bool = False
 
 
 class Course(Struct, frozen=True, kw_only=True):
@@ -83,19 +83,19 @@ class _State:
         self.step = 0
         self.epoch = 0
         self.place = 0
+        self.length = 0
         self.examples = 0
         self.seconds = 0.0
         self.marks: list[Mark] = []
         self.best: dict[str, Any] = {}
         self.worse = 0
-        self.short = False
 
 
 def train(
     model: Any,
     lessons: Callable[[int], Sequence[Lesson]],
     valid: Sequence[Lesson],
-    check: Callable[[bool], float],
+    check: Callable[[], float],
     recipe: Recipe,
     course: Course,
     *,
@@ -107,7 +107,7 @@ def train(
       model: causal language model, LoRA around it or not.
       lessons: epoch -> the messages of that epoch, in no particular order.
       valid: messages to measure the loss on.
-      check: whether texts are cut short -> the share of validation messages that the model answers exactly right.
+      check: gives the share of validation messages that the model answers exactly right.
       recipe: how.
       course: budget, checkpoints, reports.
       pad: id of the padding token.
@@ -132,25 +132,24 @@ def train(
     if course.resume and course.folder is not None:
         _restore(course.folder / CHECKPOINT, model, optimizer, state)
     began = course.clock() - state.seconds
-    every = course.budget / max(recipe.evaluations, 1)
-    due, losses = state.seconds + every, []
+    every = 1 / max(recipe.evaluations, 1)
+    share = _share(state, recipe, course, state.seconds)
+    due, losses = share + every, []
     model.train()
     for batch in _batches(lessons, recipe, state):
-        share = _share(state, recipe, course, course.clock() - began)
         if share >= 1:
             break
-        state.short = share < recipe.short
-        batch = _cut(batch) if state.short else batch
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate * _height(share, recipe.warm_up)
         losses.append(_learn(accelerator, model, optimizer, batch, pad))
         state.step += 1
         state.examples += len(batch)
+        share = _share(state, recipe, course, course.clock() - began)
         course.tick(share)
-        if course.clock() - began >= due:
+        if share >= due:
             _evaluate(model, valid, check, pad, state, losses, course.clock() - began, course)
-            due = max(due + every, course.clock() - began + every / 2)
-            losses = []
+            share = _share(state, recipe, course, course.clock() - began)
+            due, losses = max(due + every, share + every / 2), []
             _save(course.folder, model, optimizer, state)
             if recipe.patience and state.worse >= recipe.patience:
                 break
@@ -176,9 +175,9 @@ def _learn(accelerator: Any, model: Any, optimizer: Any, batch: Sequence[Lesson]
 
 
 def answer_loss(model: Any, batch: Sequence[Lesson], pad: int) -> Any:
-    """Mean loss on the tokens of the answers; the output layer is worked out for them alone.
+    """Mean loss on the choices of the answers, each among what may be written there; what is forced costs nothing.
 
-    Padding is on the left, so that all answers end together and only the last positions have to be kept.
+    Padding is on the left, so that all answers end together; the output layer is worked out for the answers alone.
     """
     import torch
     from torch.nn.functional import cross_entropy
@@ -186,9 +185,6 @@ def answer_loss(model: Any, batch: Sequence[Lesson], pad: int) -> Any:
     device = next(model.parameters()).device
     longest = max(len(lesson.answer) for lesson in batch)
     ids, mask = padded([[*lesson.prompt, *lesson.answer] for lesson in batch], pad)
-    labels = torch.full((len(batch), longest), -100, dtype=torch.long)
-    for row, lesson in enumerate(batch):
-        labels[row, longest - len(lesson.answer) :] = torch.tensor(list(lesson.answer), dtype=torch.long)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
     out = model(
         input_ids=ids.to(device),
@@ -197,8 +193,37 @@ def answer_loss(model: Any, batch: Sequence[Lesson], pad: int) -> Any:
         use_cache=False,
         logits_to_keep=longest + 1,
     )
-    logits = out.logits[:, :-1].float()
-    return cross_entropy(logits.flatten(0, 1), labels.to(device).flatten(), ignore_index=-100)
+    rows, places, choices, taken = [], [], [], []
+    for row, lesson in enumerate(batch):
+        before = longest - len(lesson.answer)
+        for place, (token, allowed) in enumerate(zip(lesson.answer, lesson.allowed, strict=True)):
+            if len(allowed) > 1:
+                rows.append(row)
+                places.append(before + place)
+                choices.append(allowed)
+                taken.append(allowed.index(token))
+    chosen, real = padded(choices, pad)
+    logits = out.logits[torch.tensor(rows), torch.tensor(places)].float()
+    among = logits.gather(1, chosen.to(device)).masked_fill(real.to(device) == 0, -math.inf)
+    shift = chosen.shape[1] - torch.tensor([len(allowed) for allowed in choices])
+    loss = cross_entropy(among, (torch.tensor(taken) + shift).to(device))
+    return loss + _judged(out.logits, batch, longest, pad)
+
+
+def _judged(logits: Any, batch: Sequence[Lesson], longest: int, pad: int) -> Any:
+    """Mean loss of judging every code by itself, where the answer begins."""
+    import torch
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    if not any(lesson.judged for lesson in batch):
+        return 0.0
+    codes, real = padded([list(lesson.judged) for lesson in batch], pad)
+    held = [set(lesson.answer) for lesson in batch]
+    wanted = torch.tensor([[float(code in own) for code in row] for row, own in zip(codes.tolist(), held, strict=True)])
+    starts = torch.tensor([longest - len(lesson.answer) for lesson in batch])
+    said = logits[torch.arange(len(batch)), starts].float().gather(1, codes.to(logits.device)) - SELDOM
+    weight = real.float().to(logits.device)
+    return binary_cross_entropy_with_logits(said, wanted.to(logits.device), weight, reduction="sum") / len(batch)
 
 
 def mean_loss(model: Any, lessons: Sequence[Lesson], pad: int, batch: int = 32) -> float:
@@ -216,10 +241,6 @@ def mean_loss(model: Any, lessons: Sequence[Lesson], pad: int, batch: int = 32) 
     return total / len(ordered)
 
 
-def _cut(lessons: Sequence[Lesson]) -> list[Lesson]:
-    return [Lesson(prompt=lesson.short or lesson.prompt, answer=lesson.answer) for lesson in lessons]
-
-
 def _batches(lessons: Callable[[int], Sequence[Lesson]], recipe: Recipe, state: _State) -> Iterator[list[Lesson]]:
     """The batches from where the training is; the order follows from seed and epoch alone, so it can be resumed."""
     while state.epoch < recipe.epochs:
@@ -232,6 +253,7 @@ def _batches(lessons: Callable[[int], Sequence[Lesson]], recipe: Recipe, state: 
             part = sorted(order[at : at + size], key=lambda lesson: len(lesson.prompt))
             batches += [part[start : start + recipe.batch] for start in range(0, len(part), recipe.batch)]
         draw.shuffle(batches)
+        state.length = len(batches)
         while state.place < len(batches):
             state.place += 1
             yield batches[state.place - 1]
@@ -240,7 +262,8 @@ def _batches(lessons: Callable[[int], Sequence[Lesson]], recipe: Recipe, state: 
 
 def _share(state: _State, recipe: Recipe, course: Course, seconds: float) -> float:
     """How much of the training is done: by the clock, or by epochs where those end first."""
-    return max(seconds / course.budget, state.epoch / recipe.epochs)
+    epochs = state.epoch + (state.place / state.length if state.length else 0)
+    return max(seconds / course.budget, epochs / recipe.epochs)
 
 
 def _height(share: float, warm_up: float) -> float:
@@ -253,7 +276,7 @@ def _height(share: float, warm_up: float) -> float:
 def _evaluate(
     model: Any,
     valid: Sequence[Lesson],
-    check: Callable[[bool], float],
+    check: Callable[[], float],
     pad: int,
     state: _State,
     losses: Sequence[float],
@@ -262,7 +285,7 @@ def _evaluate(
 ) -> None:
     model.eval()
     began = course.clock()
-    valid_loss, exact = mean_loss(model, _cut(valid) if state.short else valid, pad), check(state.short)
+    valid_loss, exact = mean_loss(model, valid, pad), check()
     state.seconds = seconds + course.clock() - began
     mark = Mark(
         step=state.step,
@@ -271,7 +294,6 @@ def _evaluate(
         loss=sum(losses) / len(losses) if losses else math.nan,
         valid_loss=valid_loss,
         exact=exact,
-        short=state.short,
     )
     best = max(state.marks, key=_merit, default=None)
     state.marks.append(mark)
@@ -305,7 +327,7 @@ def _save(folder: Path | None, model: Any, optimizer: Any, state: _State) -> Non
         "best": state.best,
         "optimizer": optimizer.state_dict(),
         "numbers": [state.step, state.epoch, state.place, state.examples, state.seconds, state.worse],
-        "marks": [[m.step, m.seconds, m.examples, m.loss, m.valid_loss, m.exact, m.short] for m in state.marks],
+        "marks": [[m.step, m.seconds, m.examples, m.loss, m.valid_loss, m.exact] for m in state.marks],
     }
     folder.mkdir(parents=True, exist_ok=True)
     new = folder / (CHECKPOINT + ".new")
@@ -323,6 +345,6 @@ def _restore(path: Path, model: Any, optimizer: Any, state: _State) -> None:
     model.load_state_dict(content["model"], strict=False)
     optimizer.load_state_dict(content["optimizer"])
     state.step, state.epoch, state.place, state.examples, state.seconds, state.worse = content["numbers"]
-    names = ("step", "seconds", "examples", "loss", "valid_loss", "exact", "short")
+    names = ("step", "seconds", "examples", "loss", "valid_loss", "exact")
     state.marks = [Mark(**dict(zip(names, row, strict=True))) for row in content["marks"]]
     state.best = content["best"]

@@ -106,7 +106,7 @@ def ask_all(
       index: the corpus.
       config: threshold, number of passages, method, and what a generator is given.
     """
-    search = Search(index.as_index, embedder)
+    search = Search(index.as_index, embedder, interaction_weight=config.interaction)
     assistant = Assistant(config, index.as_index, embedder, rationale, generator, search)
     outcomes = []
     for number, question in enumerate(questions, start=1):

@@ -45,9 +45,10 @@ def evaluate(
     """
     asked = [question for question in questions if question.kind != "unanswerable"]
     rows: list[dict[str, Cell]] = []
+    search = Search(index.as_index, embedder, interaction_weight=config.interaction)
     for count in chunks:
         varied = config.model_copy(update={"passages": count})
-        assistant = Assistant(varied, index.as_index, embedder, rationale, generator, Search(index.as_index, embedder))
+        assistant = Assistant(varied, index.as_index, embedder, rationale, generator, search)
         items, by_ids = _answered(assistant, asked, index)
         told(f"{count} passages: {len(items)} of {len(asked)} answered")
         refused = 1 - len(items) / max(len(asked), 1)

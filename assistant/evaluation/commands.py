@@ -46,6 +46,7 @@ def retrieval(
     expand: Annotated[
         list[int] | None, typer.Option(help="Neighbours averaged into the question (AQE); may be given again.")
     ] = None,
+    interaction: Annotated[bool, typer.Option(help="Also compared token by token.")] = True,
     rerank: Annotated[bool, typer.Option(help="Also with the configured reranker.")] = False,
     hyde: Annotated[bool, typer.Option(help="Also with the configured generator's hypothetical answers.")] = False,
     sample: Sample = 0,
@@ -84,7 +85,7 @@ def retrieval(
         embedders[other.name] = other
         embedders[f"{embedder.name} + {other.name}"] = Concatenated([embedder, other])
     reranker = open_reranker(config.reranker or "features", config.threads) if rerank else None
-    tokens = [name for name, one in embedders.items() if token_embedder(one)]
+    tokens = [name for name, one in embedders.items() if interaction and token_embedder(one)]
     settings = grid(embedders, expand=expand or (), rerank=rerank, hyde=hyde, tokens=tokens)
     if sample:
         found = found.sampled(sample)

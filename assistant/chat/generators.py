@@ -13,7 +13,7 @@ from assistant.config import AssistantConfig, GeneratorSetting
 from assistant.extras import need
 from energycomm.errors import UserError
 
-STOPS = ("\nQuestion:", "\nContext:", "\nQ:")
+STOPS = ("\nQuestion:", "\nContext:", "\nText:", "\nQ:")
 """Where a model that only goes on writing begins another example."""
 
 
@@ -75,7 +75,7 @@ class TransformersGenerator:
 
         from transformers import TextIteratorStreamer
 
-        if self._tokenizer.chat_template:
+        if self._tokenizer.chat_template and not prompt.continued:
             turns = [{"role": "system", "content": prompt.system}] if prompt.system else []
             text = self._tokenizer.apply_chat_template(
                 [*turns, {"role": "user", "content": prompt.user}], tokenize=False, add_generation_prompt=True
@@ -118,7 +118,7 @@ class GgufGenerator:
             raise UserError(f"The model cannot read the prompt: {error}.", "Show it fewer passages.") from None
 
     def _pieces(self, prompt: Prompt, max_tokens: int) -> Iterator[str]:
-        if self._chat:
+        if self._chat and not prompt.continued:
             turns = [{"role": "system", "content": prompt.system}] if prompt.system else []
             parts = self._model.create_chat_completion(
                 [*turns, {"role": "user", "content": prompt.user}], max_tokens=max_tokens, temperature=0, stream=True

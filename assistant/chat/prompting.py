@@ -19,10 +19,16 @@ EXAMPLE_ID = "a1b2x34d"
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
-    """A prompt for chat models (system and user), and the same as one text for models that only go on writing."""
+    """A prompt for chat models (system and user), and the same as one text for models that only go on writing.
+
+    Attributes:
+      continued: whether a chat model too shall only go on writing: small ones take the last line of examples for a
+        question to them.
+    """
 
     system: str
     user: str
+    continued: bool = False
 
     @property
     def text(self) -> str:
@@ -56,8 +62,9 @@ def hypothetical_prompt(question: str) -> Prompt:
 
 
 def draft_prompt(
-    type_: str, meaning: str, text: str, *, examples: Sequence[tuple[str, str]] = (), picked: Sequence[str] = ()
-) -> Prompt:
+    type_: str, meaning: str, text: str, *, examples: Sequence[tuple[str, str]] = (), picked: Sequence[str] = (),
+    opening: str = "",
+) -> Prompt:  # fmt: skip
     """The prompt of a test question on a text.
 
     Args:
@@ -66,13 +73,14 @@ def draft_prompt(
       text: what is asked about.
       examples: texts with a question on each (PermitQA's hybrid prompt).
       picked: questions that people picked, without their texts.
+      opening: the first word of the question, with which the model goes on.
     """
     system = _file("draft").replace("{type}", type_).replace("{meaning}", meaning).strip()
     shown = [f"Text: {' '.join(said.split())}\nQuestion: {asked}\n" for said, asked in examples]
     if picked:
         shown.insert(0, "Questions that people liked:\n" + "".join(f"- {question}\n" for question in picked))
-    user = "\n".join([*shown, f"Text: {' '.join(as_data(text).split())}\nQuestion:"])
-    return Prompt(system=system, user=user)
+    user = "\n".join([*shown, f"Text: {' '.join(as_data(text).split())}\nQuestion: {opening}".rstrip()])
+    return Prompt(system=system, user=user, continued=True)
 
 
 def ordered(passages: Sequence[Passage], order: Order) -> list[Passage]:

@@ -61,6 +61,9 @@ OVER_SEVERAL: frozenset[Type] = frozenset(("process", "evaluation", "comparison"
 SHARED, LEAST_SHARED = 0.6, 2
 """Share of a question's words that its text has to hold, and how many of them the proof itself."""
 
+MOST_BORROWED = 2
+"""Words of an example's text, and not of its own, with which a question is the example's."""
+
 _LEANS = re.compile(
     r"(?i)\b(?:(?:the|this|that|above|given|following) (?:text|passage|sentence|table|paragraph|statement|example)|"
     r"(?:le|ce|cette|la) (?:texte|passage|phrase|tableau)|according to|mentioned|described above|ci-dessus)\b"
@@ -85,6 +88,20 @@ _FORMS: dict[Type, re.Pattern[str]] = {
     "process": re.compile(r"(?i)^(?:how|what happens|what is done|what must|what has|when|after|comment|que)\b"),
     "rhetorical": re.compile(rf"(?i)^(?:{_ASKS}|{_YES_NO}|isn't|aren't|doesn't|n'est-)\b"),
 }
+_VERB = re.compile(r"\b(is|are|may|must|can|has|have)\b")
+_FIGURE = re.compile(
+    r"(?i)\b(?:\d{1,3}|two|three|four|five|six|seven|eight|nine|ten|twelve|thirteen|fourteen)\s+[a-z]{3,}s\b"
+)
+_OPENINGS: dict[Type, tuple[str, ...]] = {
+    "closed": ("Does",),
+    "open": ("What", "Why"),
+    "comparison": ("What is the difference between", "How do"),
+    "evaluation": ("Why",),
+    "recall": ("Which", "What"),
+    "process": ("What happens", "How"),
+    "rhetorical": ("What would", "Who would"),
+}
+_LABEL = re.compile(r"(?i)^(?:-\s*)?(?:good example|bad example|applies|does not apply|demanded|when)\s*:")
 _NAME = re.compile(r"\b(?:[A-Z]{2,}[A-Z0-9_-]*|[A-Z]+\d[A-Z0-9_-]*|[A-Z][a-z]+)\b")
 
 
@@ -152,8 +169,9 @@ def _said(sentence: Sentence) -> int:
 def _usable(sentence: str) -> bool:
     fits = LEAST_WORDS <= len(words(sentence)) <= MOST_WORDS
     speaks = whole(sentence) and not gives_orders(sentence) and not _ANAPHOR.search(sentence)
-    # Comments whose values only a message gives, and where a rule comes from, are nothing to ask about.
-    return fits and speaks and GAP not in sentence and not sentence.startswith("Source" + ROW)
+    # Comments whose values only a message gives, formulas, and where a rule comes from are nothing to ask about.
+    told = GAP not in sentence and not sentence.startswith("Source" + ROW) and not _LABEL.search(sentence)
+    return fits and speaks and told
 
 
 def _runs(usable: Sequence[Sentence], text: str) -> list[tuple[Sentence, ...]]:
@@ -162,16 +180,50 @@ def _runs(usable: Sequence[Sentence], text: str) -> list[tuple[Sentence, ...]]:
     return [run for run in runs if not any(text[a.end : b.start].strip() for a, b in pairwise(run))]
 
 
-def asked_in(reply: str) -> str:
-    """The question of a model's reply: its first line with words, without a label and quotation marks."""
+def opening(piece: Piece, type_: Type, language: str, number: int) -> str:
+    """The first word of a question on a piece: a small model goes on where it would not begin.
+
+    Args:
+      piece: what is asked about.
+      type_: the type of the question.
+      language: its language; others than English begin as the model likes.
+      number: the number of the question: one type begins in several ways.
+    """
+    if language != "en":
+        return ""
+    if type_ == "closed":
+        verb = _VERB.search(piece.shown)
+        return verb.group(1).capitalize() if verb else "Does"
+    if type_ == "recall" and _FIGURE.search(piece.shown):
+        return "How many"
+    words_ = _OPENINGS[type_]
+    return words_[number % len(words_)]
+
+
+def asked_in(reply: str, first: str = "") -> str:
+    """The question of a model's reply: its first line with words up to the question mark, without label and quotes.
+
+    Args:
+      reply: what the model wrote.
+      first: the word with which its question was begun.
+    """
     for line in reply.splitlines():
         words_ = re.sub(r"(?i)^\W*(?:question|q)?\s*\d*\s*[:.)]\s*", "", line.strip()).strip(" \"'“”«»*`")
         if words_:
-            return " ".join(words_.split())
+            begun = words_ if words_.casefold().startswith(first.casefold()) else f"{first} {words_}"
+            question, mark, _ = " ".join(begun.split()).partition("?")
+            return question.rstrip() + mark
     return ""
 
 
-def fault_of(question: str, piece: Piece, passage: Passage, type_: Type, samples: Collection[str]) -> Fault | None:
+def fault_of(
+    question: str,
+    piece: Piece,
+    passage: Passage,
+    type_: Type,
+    samples: Collection[str] = (),
+    texts: Collection[str] = (),
+) -> Fault | None:
     """Why a question is not worth anybody's time; None when it may be looked at.
 
     Args:
@@ -180,6 +232,7 @@ def fault_of(question: str, piece: Piece, passage: Passage, type_: Type, samples
       passage: where that stands.
       type_: the type that was asked for.
       samples: the questions that were shown to it.
+      texts: the texts of those.
     """
     source = f"{passage.context}\n{piece.shown}"
     language = passage.metadata.language or "en"
@@ -199,6 +252,8 @@ def fault_of(question: str, piece: Piece, passage: Passage, type_: Type, samples
         return "number or name not in the text"
     asked = {stem(word) for word in content(question)}
     there, proof = ({stem(word) for word in content(text)} for text in (source, piece.shown))
+    if len(asked & {stem(word) for text in texts for word in content(text)} - there) >= MOST_BORROWED:
+        return "an example again"
     if len(asked & there) < SHARED * len(asked) or len(asked & proof) < min(LEAST_SHARED, len(proof)):
         return "another subject"
     return None

@@ -20,7 +20,7 @@ import msgspec
 
 from assistant.chat.generators import Generator
 from assistant.chat.prompting import draft_prompt
-from assistant.evaluation.drafts import MEANING, Draft, Fault, Type, asked_in, fault_of, pieces
+from assistant.evaluation.drafts import MEANING, Draft, Fault, Type, asked_in, fault_of, opening, pieces
 from assistant.evaluation.drafts import TYPES as TYPES
 from assistant.evaluation.forms import Relevant, TestQuestion
 from assistant.evaluation.forms import write as write_lines
@@ -54,10 +54,13 @@ def ask_generator(
     shown = [*samples, *(question for _, question in examples)]
     found: list[Draft] = []
     for number, piece in enumerate(pieces(passage, type_, count)):
-        prompt = draft_prompt(type_, MEANING[type_], piece.shown, examples=examples, picked=samples)
-        question = asked_in("".join(generator.stream(prompt, MOST_TOKENS)))
+        first = opening(piece, type_, passage.metadata.language or "en", number)
+        prompt = draft_prompt(
+            type_, MEANING[type_], piece.shown, examples=examples, picked=samples, opening=first
+        )  # fmt: skip
+        question = asked_in("".join(generator.stream(prompt, MOST_TOKENS)), first)
         draft = _draft(passage, type_, question, piece.shown, piece.proof, number)
-        fault = fault_of(question, piece, passage, type_, shown)
+        fault = fault_of(question, piece, passage, type_, shown, [text for text, _ in examples])
         found.append(msgspec.structs.replace(draft, fault=fault))
     return found
 

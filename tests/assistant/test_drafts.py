@@ -13,7 +13,7 @@ for _module in ("numpy", "snowballstemmer"):
 
 from assistant.chat.prompting import Prompt
 from assistant.evaluation import forms
-from assistant.evaluation.drafts import MEANING, TYPES, Piece, asked_in, fault_of, pieces
+from assistant.evaluation.drafts import MEANING, TYPES, Piece, asked_in, fault_of, opening, pieces
 from assistant.evaluation.generation import ask_generator, counted, read_review, write_review
 from assistant.knowledge.documents import Metadata, Passage
 
@@ -84,6 +84,7 @@ class TestWhatIsAskedAbout:
         ("open", "What do astronauts in the canteen eat on their journey to the moon?", "another subject"),
         ("open", "Quand le déjeuner commence-t-il dans la cantine ?", "other language"),
         ("open", "Why is the archive kept in two buildings?", "an example again"),
+        ("open", "Why is lunch kept in a cellar below the church of the canteen?", "an example again"),
         ("open", "What " + "lunch " * 40 + "?", "too long"),
     ],
 )
@@ -92,24 +93,35 @@ def test_a_question_is_refused_for_a_reason_that_is_named(type_: str, question: 
         proof="Lunch begins at noon in the canteen of the house.", shown="Lunch begins at noon in the canteen."
     )
     samples = ["Why is the archive kept in two buildings?"]
-    assert fault_of(question, piece, passage(LUNCH), type_, samples) == fault  # type: ignore[arg-type]
+    texts = ["The archive is kept in a cellar below the church."]
+    assert fault_of(question, piece, passage(LUNCH), type_, samples, texts) == fault  # type: ignore[arg-type]
 
 
 def test_the_question_is_the_first_line_without_its_label() -> None:
     assert asked_in('\n Question: "When is lunch?"\nAnswer: at noon') == "When is lunch?"
     assert asked_in("1. When is lunch?") == "When is lunch?"
     assert asked_in(" \n") == ""
+    assert asked_in(" lunch? And when is tea?", "When is") == "When is lunch?"
+
+
+def test_a_model_goes_on_from_a_first_word_that_fits_the_text_and_the_type() -> None:
+    may = Piece(proof="", shown="Bicycles may be left in the yard.")
+    assert opening(may, "closed", "en", 0) == "May"
+    assert opening(Piece(proof="", shown="It lasts six weeks."), "recall", "en", 0) == "How many"
+    assert opening(may, "open", "en", 0) != opening(may, "open", "en", 1)
+    assert opening(may, "open", "fr", 0) == ""
 
 
 def test_the_prompt_shows_examples_of_the_type_and_what_people_picked() -> None:
-    generator = Scripted("When does lunch begin in the canteen?")
+    generator = Scripted("Which lunch begins at noon in the canteen?")
     (draft,) = ask_generator(generator, passage(LUNCH), "recall", samples=["Where is the salt?"])
     assert (draft.fault, draft.proof) == (None, LUNCH.partition(". ")[0] + ".")
     (prompt,) = generator.asked
     assert MEANING["recall"] in prompt.system
     assert "- Where is the salt?" in prompt.user
     assert "In which year was the bell of the town hall cast?" in prompt.user
-    assert prompt.user.endswith(f"Text: {draft.proof}\nQuestion:")
+    assert prompt.user.endswith(f"Text: {draft.proof}\nQuestion: Which")
+    assert prompt.continued
 
 
 def test_every_type_has_examples_that_pass_the_check_themselves() -> None:
@@ -123,7 +135,7 @@ def test_every_type_has_examples_that_pass_the_check_themselves() -> None:
 
 
 def test_refused_drafts_stand_in_the_review_with_their_reason_and_are_counted(tmp_path: Path) -> None:
-    generator = Scripted("When does lunch begin in the canteen?", "When does lunch begin in the canteen?", "Lunch!")
+    generator = Scripted("begins at noon in the canteen?", "What begins at noon in the canteen?", "Lunch!")
     drafts = [draft for _ in range(3) for draft in ask_generator(generator, passage(LUNCH), "open")]
     write_review(drafts, tmp_path / "review.csv")
     with (tmp_path / "review.csv").open(newline="") as file:
@@ -136,7 +148,7 @@ def test_refused_drafts_stand_in_the_review_with_their_reason_and_are_counted(tm
 
 
 def test_a_kept_draft_finds_its_passage_by_the_first_line_of_its_proof(tmp_path: Path) -> None:
-    generator = Scripted("How do breakfast and lunch differ in when they begin?")
+    generator = Scripted("breakfast and the lunch that begins at noon?")
     write_review(ask_generator(generator, passage(f"{BREAKFAST} {LUNCH}"), "comparison"), tmp_path / "review.csv")
     lines = (tmp_path / "review.csv").read_text().split("\n", 1)
     (tmp_path / "review.csv").write_text(lines[0] + "\nyes" + lines[1])

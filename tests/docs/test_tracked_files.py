@@ -17,6 +17,7 @@ EXCEPTIONS: dict[str, str] = {
     "adapters/fr_enedis/simulator/mistakes/invoices.py": "the mistakes of one subject, beside those of the others",
     "adapters/nl_edsn/times.py": "one market's legal time",
     "assistant/evaluation/intervals.py": "one formula",
+    "assistant/rationale/folds.py": "one division, which measuring and training share",
     "assistant/rationale/port.py": "one port, which methods and answers share",
     "energycomm/commands/daemon.py": "one command",
     "energycomm/eis/tables.py": "the tables are read together, as one list",

@@ -120,7 +120,7 @@ class Assistant:
             generator=self._generator.name if self._generator else "extractive",
             seconds=seconds,
         )
-        threshold = self._confidence.threshold if self.config.threshold is None else self.config.threshold
+        threshold = self._confidence.least(language) if self.config.threshold is None else self.config.threshold
         if not evidence or sure < threshold:
             return self._abstain(answer, found)
         if self._generator is None:

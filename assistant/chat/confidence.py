@@ -32,13 +32,19 @@ class Confidence(Struct, frozen=True, kw_only=True):
       weights: weight by feature, and `bias`.
       dense_centre: cosine that counts as 0; the embedder's cosines live in a narrow band.
       threshold: confidence below which the assistant abstains.
+      thresholds: the same by the question's language, where enough questions were there to choose one.
       languages: what is added for a question in a language, by its code; 0 for those that are not there.
     """
 
     weights: dict[str, float]
     dense_centre: float
     threshold: float
+    thresholds: dict[str, float] = {}
     languages: dict[str, float] = {}
+
+    def least(self, language: str | None) -> float:
+        """The confidence below which a question in a language is not answered."""
+        return self.thresholds.get(language or "", self.threshold)
 
     def __call__(self, features: dict[str, float], language: str | None = None) -> float:
         """The confidence, 0..1.
@@ -59,7 +65,7 @@ def shipped() -> Confidence:
     content: dict[str, Any] = json.loads(text)
     return Confidence(
         weights=content["weights"], dense_centre=content["dense_centre"], threshold=content["threshold"],
-        languages=content.get("languages", {}),
+        thresholds=content.get("thresholds", {}), languages=content.get("languages", {}),
     )  # fmt: skip
 
 

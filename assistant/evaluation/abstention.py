@@ -26,7 +26,8 @@ SPOKEN = "language "
 """Before a language's code among the features: 1 for questions in it."""
 
 LEAST_OF_LANGUAGE = 20
-"""Development questions in a language for a constant of its own; the one with most of them has none."""
+"""Development questions in a language for a constant of its own, which the one with most of them lacks; and
+unanswerable ones for a threshold of its own."""
 
 SCALE = {"dense": 30.0}
 """Cosines lie within a narrow band: without a scale regularisation would switch them off."""
@@ -133,10 +134,17 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
     truth = np.array(answerable, dtype=int)
     model = LogisticRegression(C=1.0, max_iter=1000, class_weight="balanced").fit(matrix, truth)
     sure = model.predict_proba(matrix)[:, 1]
-    empty = np.sort(sure[truth == 0])
-    # So many of the unanswerable ones may lie above.
-    above = int(most_wrong * len(empty))
-    threshold = float(empty[len(empty) - 1 - above]) + 0.005 if len(empty) else 0.5
+    of_language = {
+        name: [
+            float(value) for value, row, there in zip(sure, rows, answerable, strict=True) if name in row and not there
+        ]
+        for name, _ in often
+    }
+    thresholds = {
+        name.removeprefix(SPOKEN): _threshold(empty, most_wrong)
+        for name, empty in of_language.items()
+        if len(empty) >= LEAST_OF_LANGUAGE
+    }
     found = {n: round(float(w) * SCALE.get(n, 1.0), 3) for n, w in zip(names, model.coef_[0], strict=True)}
     return {
         "comment": "Logistic model of `the sources answer the question`, fitted on questions/development.jsonl with "
@@ -147,8 +155,16 @@ def fit(rows: Sequence[dict[str, float]], answerable: Sequence[bool], most_wrong
         },
         "languages": {name.removeprefix(SPOKEN): found[name] for name in others},
         "dense_centre": kept.dense_centre,
-        "threshold": round(min(max(threshold, 0.05), 0.95), 2),
+        "threshold": _threshold([float(value) for value in sure[truth == 0]], most_wrong),
+        "thresholds": thresholds,
     }  # fmt: skip
+
+
+def _threshold(empty: Sequence[float], most_wrong: float) -> float:
+    """The lowest threshold above which no larger share of the unanswerable questions lies."""
+    ordered = sorted(empty)
+    above = int(most_wrong * len(ordered))
+    return round(min(max(ordered[len(ordered) - 1 - above] + 0.005, 0.05), 0.95), 2) if ordered else 0.5
 
 
 def save(content: dict[str, Any], path: Path) -> None:

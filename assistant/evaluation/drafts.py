@@ -146,7 +146,9 @@ def pieces(passage: Passage, type_: Type, count: int) -> list[Piece]:
     """
     language = passage.metadata.language or "en"
     sentences = split(passage.text)
-    usable = [sentence for sentence in sentences if _usable(sentence.text)]
+    # Every rule has the same rows of facts.
+    stated = [s for s in sentences if not (passage.metadata.codes and ROW in s.text)]
+    usable = [sentence for sentence in stated if _usable(sentence.text)]
     chosen: list[tuple[Sentence, ...]] = [(sentence,) for sentence in usable]
     if type_ in OVER_SEVERAL and len(sentences) > LONG and len(usable) > SUMMARY:
         told = sorted(sorted(usable, key=_said)[-SUMMARY:], key=lambda sentence: sentence.start)

@@ -15,10 +15,11 @@ from assistant.classifier.baselines import HALF
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.storage import read_model, write_model
+from assistant.classifier.tokenizer import compact
 from assistant.extras import need
 
 TOKENS = 160
-"""Tokens of a text that are read: the facts come first."""
+"""Tokens of a text that are read, of numbers only the signs: the facts come first."""
 BATCH = 16
 RANK = 16
 RATE = 1e-3
@@ -159,7 +160,8 @@ class Encoder:
         torch.nn.init.constant_(self._head.bias, -4.0)  # most messages have none of most codes
 
     def _logits(self, texts: Sequence[str]) -> Any:
-        read = self._tokenizer(list(texts), truncation=True, max_length=TOKENS, padding=True, return_tensors="pt")
+        told = [compact(text) for text in texts]
+        read = self._tokenizer(told, truncation=True, max_length=TOKENS, padding=True, return_tensors="pt")
         states = self._model(**read).last_hidden_state
         mask = read["attention_mask"].unsqueeze(-1)
         return self._head((states * mask).sum(dim=1) / mask.sum(dim=1) * 4)

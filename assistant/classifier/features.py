@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 import numpy as np
 
+from assistant.classifier.tokenizer import compact
+
 Matrix: TypeAlias = Any
 Floats: TypeAlias = Any
 """Arrays: numpy's types are not known where the extra is not installed."""
@@ -161,7 +163,10 @@ class Columns:
 
 
 class Embeddings:
-    """Vectors of the bundled multilingual-e5-small, as it is; kept in memory for the texts seen last."""
+    """Vectors of the bundled multilingual-e5-small, as it is; kept in memory for the texts seen last.
+
+    Of numbers it reads the sign alone, as the other models of words do: digits are many tokens and tell little.
+    """
 
     def __init__(self) -> None:
         self._embedder: Any = None
@@ -176,7 +181,7 @@ class Embeddings:
             from assistant.knowledge.models import Remembering, open_embedder
 
             self._embedder = Remembering(open_embedder(load_config()), size=100_000)
-        return self._embedder.embed_queries(texts)
+        return self._embedder.embed_queries([compact(text) for text in texts])
 
     def state(self) -> dict[str, Any]:
         """The name of the model, to be seen."""

@@ -109,17 +109,16 @@ class LanguageModel:
         self._learn(train, valid, budget, self.recipe)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:
-        """One prediction for each text."""
+        """One prediction for each text; comments are filled in by code, from the message, for all models alike."""
         told = [retrieve(self.told, text) if self.told else NOTHING for text in texts]
         written = self.write(texts, told)
         found = []
-        for text, notes, answer in zip(texts, told, written, strict=True):
+        for notes, answer in zip(told, written, strict=True):
             codes = notes.codes(self.read(answer))
             probability = self.calibration(answer.probability)
             found.append(
                 Prediction(
                     codes=codes,
-                    comment=self.comments(codes, text) if self.comments and codes else "",
                     probability=probability,
                     abstained=probability < self.calibration.threshold,
                     model=f"{self.name} {self.record.version}".strip(),
@@ -195,7 +194,7 @@ class LanguageModel:
         draw = random.Random(self.recipe.seed)  # noqa: S311 - a sample, not a secret
         known = [example for example in valid if set(example.codes) <= set(self._answers.names)]
         checked = draw.sample(known, min(len(known), recipe.checked))
-        self.calibration, self.decoding = Calibration(), "labels"
+        self.calibration, self.decoding = Calibration(), "judged" if recipe.judges else "labels"
         texts = {one.text(self.form) for one in (*examples, *checked)}
         # The same messages are read in every epoch, and at every evaluation.
         self._read = {one: encode(self._tokenizer, self._reading(one))[: self.recipe.max_tokens] for one in texts}
@@ -223,7 +222,7 @@ class LanguageModel:
 
     def _calibrated(self, examples: Sequence[Example], until: float) -> Calibration:
         """The calibration on as many examples as can be answered in time, some always; and how answers are found."""
-        ways: tuple[Decoding, ...] = ("judged", "labels") if self.recipe.labels == "token" else ("labels",)
+        ways: tuple[Decoding, ...] = ("judged", "labels") if self.recipe.judges else ("labels",)
         said: dict[Decoding, list[float]] = {way: [] for way in ways}
         right: dict[Decoding, list[bool]] = {way: [] for way in ways}
         for at in range(0, len(examples), SOME):
@@ -252,7 +251,11 @@ class LanguageModel:
 
     def _asked(self, text: str, told: Told, codes: Sequence[str]) -> Lesson:
         """A text with the answer that is wanted of it, and what else might be answered."""
-        key = (self._names(text, told), tuple(codes))
+        names, written = self._names(text, told), self._answers.names
+        if not {written[code] for code in codes if code in written} <= set(names):
+            # No message that is learnt from had this code there.
+            names = (*sorted(told.slots), *(written[code] for code in self._answers.codes))
+        key = (names, tuple(codes))
         if key not in self._walks:
             answer = self._written(codes)
             self._walks[key] = answer, allowed_of(self._trie, key[0], answer)
@@ -261,7 +264,7 @@ class LanguageModel:
 
     def _codes_of(self, names: Sequence[str]) -> list[int]:
         """The tokens of names, where each is one."""
-        if self.recipe.labels != "token":
+        if not self.recipe.judges:
             return []
         found: list[int] = self._tokenizer.convert_tokens_to_ids(list(names))
         return found

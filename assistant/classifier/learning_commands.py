@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from energycomm.eis.store import Store
 
 ENOUGH = 200
-"""Messages of its places that the EIS has to hold; with fewer, lives are simulated."""
+"""Messages that the EIS has to hold of each place; with fewer, lives are simulated."""
 
 
 class Gain(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,12 +173,13 @@ def _material(config: Config, places: Sequence[Place], lives: int) -> Iterator[S
 
 
 def _there(config: Config, places: Sequence[Place]) -> int:
-    """Judged messages of places in the EIS; none where there is no EIS yet: then simulated lives are all there is."""
+    """Judged messages in the EIS of the place with fewest; none where there is no EIS yet."""
     from assistant.classifier.material import stored_verdicts
     from energycomm.pipeline.gateway import open_store
 
     try:
         with open_store(config) as store:
-            return sum((one.market, one.kind) in places for one in stored_verdicts(store)[0])
+            found = Counter((one.market, one.kind) for one in stored_verdicts(store)[0])
+            return min(found[place] for place in places)
     except UserError:
         return 0

@@ -31,6 +31,8 @@ class Recipe(Struct, frozen=True, kw_only=True):
       batch, accumulation: messages in a step, and steps that are added up before the weights change.
       max_tokens: of a text; longer ones are cut at the end.
       signs: of numbers only the sign is read: a fact tells what a number means, and digits are many tokens.
+      judged: where a code is one token, each code of a message's kind is judged by itself too, yes or no, where the
+        answer begins; whichever of the two is right more often on validation messages answers.
       epochs: passes over the messages at most.
       patience: evaluations without gain after which it stops; 0 never.
       evaluations: how many there are in a full budget.
@@ -59,6 +61,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     accumulation: int = 1
     max_tokens: int = 96
     signs: bool = True
+    judged: bool = True
     epochs: int = 100
     patience: int = 5
     evaluations: int = 8
@@ -72,6 +75,11 @@ class Recipe(Struct, frozen=True, kw_only=True):
     def own(self) -> bool:
         """Whether the base is made from nothing."""
         return self.base == OWN
+
+    @property
+    def judges(self) -> bool:
+        """Whether codes are judged by themselves."""
+        return self.judged and self.labels == "token"
 
     @property
     def rate(self) -> float:

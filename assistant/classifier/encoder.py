@@ -27,7 +27,7 @@ HEAD_RATE = 5e-3
 SECONDS = 1200.0
 """Time of a training when none is given."""
 VALID = 400
-"""Messages that are calibrated on."""
+"""Messages that are calibrated on, at most; fewer where the time is over before."""
 
 
 class Encoder:
@@ -90,9 +90,10 @@ class Encoder:
             optimizer.step()
             self.steps += 1
         self._model.eval()
-        asked = list(valid)[:VALID]
-        said = self.predict([one.text(self.form) for one in asked])
-        right = [found.codes == one.codes for found, one in zip(said, asked, strict=True)]
+        asked, said = list(valid)[:VALID], list[Prediction]()
+        while len(said) < len(asked) and (not said or time.monotonic() - begun < seconds):
+            said += self.predict([one.text(self.form) for one in asked[len(said) : len(said) + 2 * BATCH]])
+        right = [found.codes == one.codes for found, one in zip(said, asked, strict=False)]
         self.calibration = calibrate([found.probability for found in said], right)
 
     def predict(self, texts: Sequence[str]) -> list[Prediction]:

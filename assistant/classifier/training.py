@@ -119,15 +119,7 @@ def train(
       UserError: packages are missing.
     """
     need("torch", "accelerate")
-    import torch
-    from accelerate import Accelerator
-
-    if recipe.threads:
-        torch.set_num_threads(recipe.threads)
-    accelerator = Accelerator(gradient_accumulation_steps=recipe.accumulation)
-    weights = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=0.01, betas=(0.9, 0.98))
-    model, optimizer = accelerator.prepare(model, optimizer)
+    accelerator, model, optimizer = _prepared(model, recipe)
     state = _State()
     if course.resume and course.folder is not None:
         _restore(course.folder / CHECKPOINT, model, optimizer, state)
@@ -139,9 +131,8 @@ def train(
     for batch in _batches(lessons, recipe, state):
         if share >= 1:
             break
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.rate * _height(share, recipe.warm_up)
-        losses.append(_learn(accelerator, model, optimizer, batch, pad))
+        rate = recipe.rate * _height(share, recipe.warm_up)
+        losses.append(_learn(accelerator, model, optimizer, batch, pad, rate))
         state.step += 1
         state.examples += len(batch)
         share = _share(state, recipe, course, course.clock() - began)
@@ -157,13 +148,27 @@ def train(
         _evaluate(model, valid, check, pad, state, losses, course.clock() - began, course)
     model.load_state_dict(state.best, strict=False)
     model.eval()
-    if course.folder is not None:
-        (course.folder / CHECKPOINT).unlink(missing_ok=True)
+    _forget(course.folder)
     return state.marks
 
 
-def _learn(accelerator: Any, model: Any, optimizer: Any, batch: Sequence[Lesson], pad: int) -> float:
-    """Learn from one batch; its loss."""
+def _prepared(model: Any, recipe: Recipe) -> tuple[Any, Any, Any]:
+    """The accelerator, the model in its hands, and the optimizer."""
+    import torch
+    from accelerate import Accelerator
+
+    if recipe.threads:
+        torch.set_num_threads(recipe.threads)
+    accelerator = Accelerator(gradient_accumulation_steps=recipe.accumulation)
+    weights = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=0.01, betas=(0.9, 0.98))
+    return accelerator, *accelerator.prepare(model, optimizer)
+
+
+def _learn(accelerator: Any, model: Any, optimizer: Any, batch: Sequence[Lesson], pad: int, rate: float) -> float:
+    """Learn from one batch at a rate; its loss."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
     with accelerator.accumulate(model):
         loss = answer_loss(model, batch, pad)
         accelerator.backward(loss)
@@ -333,6 +338,11 @@ def _save(folder: Path | None, model: Any, optimizer: Any, state: _State) -> Non
     new = folder / (CHECKPOINT + ".new")
     torch.save(content, new)
     new.replace(folder / CHECKPOINT)
+
+
+def _forget(folder: Path | None) -> None:
+    if folder is not None:
+        (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _restore(path: Path, model: Any, optimizer: Any, state: _State) -> None:

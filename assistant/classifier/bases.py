@@ -65,6 +65,13 @@ def _rounded(size: int) -> int:
     return (size + 64 + 63) // 64 * 64
 
 
+def _quietly() -> None:
+    """No bars of transformers for files that are read and written in a moment."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+
 def open_base(base: str, *, four_bit: bool = False) -> Any:
     """Open a causal language model by folder or hub name.
 
@@ -74,6 +81,7 @@ def open_base(base: str, *, four_bit: bool = False) -> Any:
     import torch
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
+    _quietly()
     extra: dict[str, Any] = {"dtype": torch.float32}
     if four_bit:
         need("bitsandbytes")
@@ -140,6 +148,7 @@ def _adapted(model: Any, recipe: Recipe, tokens: list[int]) -> Any:
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write the model and its tokenizer: all of our own base, the adapter of another."""
+    _quietly()
     folder.mkdir(parents=True, exist_ok=True)
     # The rows of the codes' tokens are part of the adapter; the rest of the embeddings is the base's.
     extra = {"save_embedding_layers": False} if hasattr(model, "peft_config") else {}

@@ -35,7 +35,7 @@ def new_model(recipe: Recipe, texts: Iterable[str], codes: Sequence[str]) -> tup
     added = add_codes(tokenizer, own_codes)
     model = open_base(recipe.base, four_bit=recipe.four_bit)
     if added:
-        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        make_room(model, len(tokenizer))
     return _adapted(model, recipe, tokenizer.convert_tokens_to_ids(own_codes)), tokenizer
 
 
@@ -123,6 +123,28 @@ def open_tokenizer(base: str) -> Any:
     return tokenizer
 
 
+def make_room(model: Any, size: int) -> None:
+    """Give a model rows for so many tokens, where it has fewer.
+
+    An output layer with weights of its own keeps for each new token the row that it gets here: the adapter trains the
+    rows that are read alone. So it has to be the same row whenever the base is opened.
+    """
+    import torch
+
+    before = model.get_input_embeddings().weight.shape[0]
+    if size <= before:
+        return
+    model.resize_token_embeddings(size, mean_resizing=False)
+    weight = model.get_output_embeddings().weight
+    if weight is model.get_input_embeddings().weight:
+        return
+    spread = float(weight.detach()[:before].std())
+    with torch.no_grad():
+        for row in range(before, size):
+            drawn = torch.randn(weight.shape[1], generator=torch.Generator().manual_seed(row))
+            weight[row] = (drawn * spread).to(weight)
+
+
 def _adapted(model: Any, recipe: Recipe, tokens: list[int]) -> Any:
     """The model with LoRA on every linear layer; the tokens of codes are trained as they are."""
     need("peft")
@@ -175,8 +197,7 @@ def load_model(recipe: Recipe, folder: Path, *, trainable: bool = False) -> tupl
     from peft import PeftModel
 
     model = open_base(recipe.base, four_bit=recipe.four_bit)
-    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
-        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    make_room(model, len(tokenizer))
     return PeftModel.from_pretrained(model, str(folder), is_trainable=trainable), tokenizer
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from assistant.classifier.answers import OPEN, AnswerForm, Decoding, answer_form
-from assistant.classifier.bases import load_model, new_model, opening, save_model
+from assistant.classifier.bases import load_model, make_room, new_model, opening, save_model
 from assistant.classifier.calibration import Calibration, calibrate
 from assistant.classifier.comments import Comments
 from assistant.classifier.constraint import Constraint, Grammar, LabelTrie, allowed_of
@@ -102,8 +102,7 @@ class LanguageModel:
         codes = sorted(seen | self._card_codes() | set(self._answers.names))
         if self.recipe.labels == "token":
             add_codes(self._tokenizer, codes)
-            if len(self._tokenizer) > self._model.get_input_embeddings().weight.shape[0]:
-                self._model.resize_token_embeddings(len(self._tokenizer), mean_resizing=False)
+            make_room(self._model, len(self._tokenizer))
         new = answer_form(self.recipe.labels, codes, self.titles)
         self._answers = replace(new, names=new.names | self._answers.names)
         self._learn(train, valid, budget, self.recipe)

@@ -126,7 +126,7 @@ def train(
     began = course.clock() - state.seconds
     every = 1 / max(recipe.evaluations, 1)
     share = _share(state, recipe, course, state.seconds)
-    due, losses = share + every, []
+    due, losses = (len(state.marks) + 1) * every, []
     model.train()
     for batch in _batches(lessons, recipe, state):
         if share >= 1:
@@ -331,7 +331,7 @@ def _save(folder: Path | None, model: Any, optimizer: Any, state: _State) -> Non
         "model": {name: t for name, t in model.state_dict().items() if name in kept},
         "best": state.best,
         "optimizer": optimizer.state_dict(),
-        "numbers": [state.step, state.epoch, state.place, state.examples, state.seconds, state.worse],
+        "numbers": [state.step, state.epoch, state.place, state.length, state.examples, state.seconds, state.worse],
         "marks": [[m.step, m.seconds, m.examples, m.loss, m.valid_loss, m.exact] for m in state.marks],
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -354,7 +354,8 @@ def _restore(path: Path, model: Any, optimizer: Any, state: _State) -> None:
     content = torch.load(path, weights_only=True)
     model.load_state_dict(content["model"], strict=False)
     optimizer.load_state_dict(content["optimizer"])
-    state.step, state.epoch, state.place, state.examples, state.seconds, state.worse = content["numbers"]
+    state.step, state.epoch, state.place, state.length, *others = content["numbers"]
+    state.examples, state.seconds, state.worse = others
     names = ("step", "seconds", "examples", "loss", "valid_loss", "exact")
     state.marks = [Mark(**dict(zip(names, row, strict=True))) for row in content["marks"]]
     state.best = content["best"]

@@ -261,7 +261,6 @@ class Reassessment:
         for table, rows in ((tables.finding, findings), (tables.outbox, notifications)):
             tx.insert(table, [(n, *row) for n, row in zip(tx.reserve(table, len(rows)), rows, strict=True)])
 
-
     def _was_told(self, number: int) -> bool:
         """Whether the back office heard anything of a message since it was accepted last."""
         sql = (

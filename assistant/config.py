@@ -83,7 +83,7 @@ class AssistantConfig(BaseSettings):
     expand: int = Field(default=0, ge=0, le=10, description="Neighbours averaged into the question (AQE).")
     hyde: bool = Field(default=False, description="Search with a hypothetical answer too; needs a generator.")
     reranker: str = Field(default="", description="Folder of a cross-encoder (ONNX), or `features`; empty is off.")
-    rationale: str = Field(default="", description="Folder of a trained rationale model; empty is the shipped one.")
+    rationale: str = Field(default="", description="Trained rationale model, file or folder; empty is the shipped one.")
     generator: GeneratorSetting = Field(default=GeneratorSetting(), description="Who words the answer.")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Confidence below which it abstains; the calibrated one by default."

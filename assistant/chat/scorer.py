@@ -52,6 +52,8 @@ class PlainScorer:
 def open_rationale(config: AssistantConfig, embedder: Embedder) -> Rationale:
     """The rationale model that the configuration names; the shipped one by default, the plain scorer without any.
 
+    A file is a light model (`train-rationale`), a folder a classifier (`train-classifier`).
+
     Raises:
       UserError: a configured model cannot be read.
     """
@@ -59,6 +61,10 @@ def open_rationale(config: AssistantConfig, embedder: Embedder) -> Rationale:
 
     if config.rationale == "plain":
         return PlainScorer(embedder)
+    if config.rationale and Path(config.rationale).is_dir():
+        from assistant.rationale.classifier import Classifier
+
+        return Classifier.load(Path(config.rationale), device=config.device or "cpu")
     try:
         return Light.load(Path(config.rationale) if config.rationale else None, embedder)
     except UserError:

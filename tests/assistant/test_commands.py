@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -67,18 +66,8 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_question_of_every_consultant_is_answered_with_its_rule(
     indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In French, cited and highlighted, offline, in less than three seconds once the model is loaded."""
+    """In French, cited and highlighted, offline."""
     monkeypatch.chdir(indexed)
-    assert main(["assistant", "ask", QUESTION, "--json"]) == ExitCode.OK
-    capsys.readouterr()
-    from assistant.chat.assistant import Assistant
-    from assistant.config import load_config
-
-    opened = Assistant.open(load_config())
-    began = time.process_time()
-    opened.ask(QUESTION)
-    # Time of the processor: what others do on the machine meanwhile is no matter of ours.
-    assert time.process_time() - began < 3
     assert main(["assistant", "ask", QUESTION, "--json"]) == ExitCode.OK
     answer = json.loads(capsys.readouterr().out)
     first = answer["sources"][0]

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from assistant.chat.scorer import open_rationale
+from assistant.config import AssistantConfig
 from assistant.rationale.port import Question
 from energycomm.errors import UserError
+from tests.assistant.conftest import WordEmbedder
 
 for module in ("torch", "transformers", "peft", "tokenizers"):
     pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
@@ -110,6 +113,8 @@ def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path
     assert again.choose(ITEMS) == model.choose(ITEMS)
     for kept, opened in zip(model.score(ITEMS), again.score(ITEMS), strict=True):
         assert opened == pytest.approx(kept, abs=1e-4)
+    configured = AssistantConfig(rationale=str(tmp_path / "tuned"))
+    assert isinstance(open_rationale(configured, WordEmbedder()), Classifier)
 
 
 def test_a_folder_without_a_classifier_is_refused(tmp_path: Path):

@@ -163,3 +163,35 @@ def test_one_paragraph_of_so_many_leaves_out_the_questions_and_sentences_of_the_
     assert list(found.queries) == list(found.relevant) == ["q0", "q4"]
     assert set(found.corpus.values()) == {"It is 0.", "It rains.", "It is 4."}
     assert len(xquad_retrieval(tmp_path).queries) == 5
+
+
+def test_the_feature_ranker_is_made_again_by_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """From questions whose sentence is known; its file is what the reranker reads."""
+    for module in ("numpy", "faiss", "bm25s", "sklearn", "snowballstemmer"):
+        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+    from assistant.evaluation import search_commands
+    from assistant.retrieval.reranker import FEATURES
+    from tests.assistant.conftest import WordEmbedder
+
+    paragraphs = []
+    for number, colour in enumerate(("red", "blue", "green", "white", "black", "grey", "brown", "pink", "gold")):
+        sentences = [f"Nobody asked for house {number}.", f"The {colour} meter hangs in the cellar of house {number}."]
+        context = " ".join(sentences)
+        start = len(sentences[0]) + 1
+        asked = {
+            "id": colour, "question": f"Where does the {colour} meter hang?", "answers": [{"answer_start": start}]
+        }  # fmt: skip
+        breaks = [[0, len(sentences[0])], [start, len(context)]]
+        paragraphs.append({"context": context, "sentence_breaks": breaks, "qas": [asked]})
+    (tmp_path / "xquad_r").mkdir()
+    with gzip.open(tmp_path / "xquad_r" / "en.json.gz", "wt") as file:
+        json.dump({"data": [{"title": "Meters", "paragraphs": paragraphs}]}, file)
+    monkeypatch.setattr(search_commands, "configured", lambda cache: (None, WordEmbedder()))
+    search_commands.train_reranker(tmp_path, tmp_path / "reranker.json", sample=0)
+    made = json.loads((tmp_path / "reranker.json").read_text())
+    assert set(made["weights"]) == {*FEATURES, "bias"}
+    assert made["held_out_mrr"]["reranked"] > 0.5
+    assert "9 questions" in made["trained_on"]
+    assert "MRR of held-out questions" in capsys.readouterr().out

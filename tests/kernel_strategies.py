@@ -21,18 +21,19 @@ XML_CHARACTERS = st.characters(
 """Every character that XML 1.0 can hold."""
 
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+OLDEST, LATEST = datetime(1900, 1, 2, 14), datetime(9999, 12, 30)
 INSTANTS: st.SearchStrategy[datetime] = st.one_of(
-    st.datetimes(timezones=OFFSETS),
+    st.datetimes(OLDEST, LATEST, timezones=OFFSETS),
     st.datetimes(datetime(2015, 1, 1), datetime(2035, 1, 1), timezones=OFFSETS).map(
         lambda at: at.replace(microsecond=0)
     ),
 )
 DECIMALS: st.SearchStrategy[Decimal] = st.one_of(
-    st.decimals(-(10**20), 10**20, allow_nan=False, allow_infinity=False, places=6),
-    st.decimals(0, 1, allow_nan=False, allow_infinity=False, places=18),
+    st.decimals(-(10**12) + 1, 10**12 - 1, allow_nan=False, allow_infinity=False, places=6),
+    st.decimals(0, 1, allow_nan=False, allow_infinity=False, places=10),
     st.integers(-999, 999).map(lambda number: Decimal(number).scaleb(-2)),
     st.integers(-9, 9).map(lambda number: Decimal(number).scaleb(7)),
-    st.sampled_from([Decimal("-0.00"), Decimal("0E-18"), Decimal("1E+3"), Decimal("1.50")]),
+    st.sampled_from([Decimal("-0.00"), Decimal("0E-10"), Decimal("1E+3"), Decimal("1.50")]),
 )
 
 
@@ -44,12 +45,12 @@ def scalars(scalar: Scalar) -> st.SearchStrategy[Any]:
         return st.from_regex(scalar.pattern.replace(r"\d", "[0-9]"), fullmatch=True)
     if scalar.name == "text":
         shortest, longest = scalar.shortest or 0, scalar.longest or 400
-        plain = st.from_regex(r"[A-Za-z0-9]{1,14}", fullmatch=True)
+        plain = st.from_regex(rf"[A-Za-z0-9]{{1,{min(longest, 14)}}}", fullmatch=True)
         return st.one_of(plain, st.text(XML_CHARACTERS, min_size=shortest, max_size=min(longest, 12)))
     if scalar.name == "integer":
-        least = scalar.least if scalar.least is not None else -(10**18) + 1
-        return st.integers(least, scalar.most if scalar.most is not None else 10**18 - 1)
-    return {"truth": st.booleans(), "decimal": DECIMALS, "instant": INSTANTS, "day": st.dates()}[scalar.name]
+        return st.integers(int(scalar.least or 0), int(scalar.most or 0))
+    days = st.dates(OLDEST.date(), LATEST.date())
+    return {"truth": st.booleans(), "decimal": DECIMALS, "instant": INSTANTS, "day": days}[scalar.name]
 
 
 @cache

@@ -5,21 +5,25 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Annotated
 
 import typer
 
+from energycomm import logs
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.config import load
 from energycomm.eis.archive import open_raw
+from energycomm.eis.database import Conflict
 from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
 from energycomm.eis.store import Store
-from energycomm.errors import UserError
+from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.acknowledgement import acknowledgements
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 
 app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
 
@@ -125,6 +129,63 @@ def extract(
                 return
             _write(raw, out)
     typer.echo(f"{found.summary.size} bytes written to {out}")
+
+
+@app.command("put-aside")
+def put_aside_(
+    envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
+    why: Annotated[str, typer.Option(help="Why, for the record.")] = "put aside by hand",
+) -> None:
+    """Put an envelope aside that is not processed yet: the others go on without it, and nothing of it is lost.
+
+    Example: energycomm envelope put-aside 3 --why "kills the worker"
+    """
+    with open_store(load()) as store:
+        summary = _find(store, envelope_id).summary
+        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        if put_aside(store, envelope, why) is None:
+            raise UserError(
+                f"Envelope {envelope_id} ({summary.name}) is {summary.state}: only one that is archived or processing "
+                "can be put aside.",
+                "`energycomm envelope retry` processes what was refused again.",
+            )
+    typer.echo(f"envelope {envelope_id} ({summary.name}) is put aside")
+
+
+@app.command()
+def retry(
+    envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
+    later: Annotated[bool, typer.Option("--later", help="Leave it to the daemon or the next `process`.")] = False,
+) -> None:
+    """Process again what was put aside or refused of an envelope, and nothing else of it.
+
+    Exit code 2: something of it is still put aside or refused.
+
+    Example: energycomm envelope retry 3
+    """
+    config = load()
+    logs.configure(config.log_format, config.log_level)
+    with open_store(config) as store:
+        summary = _find(store, envelope_id).summary
+        gateway = Gateway(config, store)  # before anything is changed: the rules may be broken
+        number = try_again(store, envelope_id)
+        if number is None:
+            raise UserError(
+                f"Nothing of envelope {envelope_id} ({summary.name}) was put aside or refused.",
+                "`energycomm envelope show` tells what became of it.",
+            )
+        typer.echo(f"envelope {envelope_id} ({summary.name}) is tried again")
+        if later:
+            return
+        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        with suppress(Conflict, TakenOver):  # a daemon has it already
+            gateway.inbound.process_one(envelope)
+        state = _find(store, envelope_id).summary.state
+        told = gateway.inbound.progress.tally.told
+    for place, refusal in told:
+        typer.echo(f"{place}: {refusal}")
+    typer.echo(f"it is {state}")
+    raise typer.Exit(ExitCode.UNREADABLE if told or state == "failed" else ExitCode.OK)
 
 
 @app.command()

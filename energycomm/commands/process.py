@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec import convert, to_builtins
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -17,12 +18,14 @@ from energycomm.config import load
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.batch import ASIDE
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.inbound import Progress as Counts
 from energycomm.pipeline.records import note, report_gaps
 from energycomm.transport.intake import collect
 
 TOP_CODES = 10
+TOP_REFUSALS = 20
 
 
 def process(
@@ -82,7 +85,7 @@ def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, 
         resumed = inbound.resume()
         for refusal in intake.refusals:
             inbound.progress.unreadable += 1
-            note(gateway.store, inbound.progress.tally, None, None, refusal, "error")
+            note(gateway.store, inbound.progress.tally, None, refusal, "error")
         inbound.take(inbound.in_order(intake.files), "folder")
         gaps = report_gaps(gateway.store, inbound.progress.tally, inbound.touched)
         given_up = gateway.give_up_overdue()
@@ -109,6 +112,7 @@ def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, 
             "resumed": resumed,
             "duplicate": counts.duplicates,
             "unreadable": counts.unreadable,
+            "left": counts.left,
         },
         "ch_messages": _count(tally.transactions),
         "kernel_messages": dict(sorted(messages.items())),
@@ -118,6 +122,7 @@ def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, 
         ],
         "error_codes": {code: number for code, number in tally.codes.most_common() if number},
         "incidents": dict(sorted(tally.incidents.items())),
+        "refusals": [{"file": place, **to_builtins(refusal)} for place, refusal in tally.told],
         "gaps": [str(gap) for gap in gaps],
         "judged_again": tally.reassessed,
         "given_up": given_up,
@@ -133,7 +138,8 @@ def _count(transactions: Counter[tuple[str, str, str]]) -> dict[str, int]:
 
 def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
     """What the exit code says of a run."""
-    if summary["envelopes"]["unreadable"] or summary["ch_messages"].get("refused"):
+    of_ch = summary["ch_messages"]
+    if summary["envelopes"]["unreadable"] or summary["envelopes"]["left"] or of_ch.get("refused") or of_ch.get(ASIDE):
         return ExitCode.UNREADABLE
     messages = summary["kernel_messages"]
     if summary["given_up"] or any(number for label, number in messages.items() if label != "accepted"):
@@ -152,9 +158,11 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         words += f", {envelopes['resumed']} taken up again"
     if envelopes["unreadable"]:
         words += f", {envelopes['unreadable']} with something unreadable"
+    if envelopes["left"]:
+        words += f", {envelopes['left']} left to another process"
     console.print(words + (" (dry run: nothing is stored)" if dry_run else ""))
     if summary["by_type"]:
-        outcomes = ("accepted", "rejected", "quarantined", "engine_error", "ch_duplicate", "ch_refused")
+        outcomes = ("accepted", "rejected", "quarantined", "engine_error", "ch_duplicate", "ch_refused", "ch_put-aside")
         shown = [name for name in outcomes if any(row.get(name) for row in summary["by_type"])]
         head = ("market", "type", "CH messages", *(name.removeprefix("ch_").replace("_", " ") for name in shown))
         rows = []
@@ -165,6 +173,11 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     for title, counts in (("error code", summary["error_codes"]), ("incident or note", summary["incidents"])):
         if counts:
             print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
+    for told in summary["refusals"][:TOP_REFUSALS]:
+        console.print(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}", markup=False, soft_wrap=True)
+    more = len(summary["refusals"]) - TOP_REFUSALS
+    if more > 0:
+        console.print(f"and {more} more: `energycomm envelope list --state failed`, `energycomm envelope show NUMBER`")
     for gap in summary["gaps"]:
         console.print(f"gap: {gap}", markup=False, soft_wrap=True)
     if summary["judged_again"]:

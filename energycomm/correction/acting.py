@@ -18,6 +18,7 @@ from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.replay import correct, mark, replay, replay_alone
 from energycomm.pipeline.rows import insert_numbered
@@ -126,14 +127,10 @@ def check(message: KernelMessage) -> str:
     Raises:
       NotDone: it is none that kernel.xsd allows.
     """
-    try:
-        xml = encode(message)
-    except ValueError as error:
-        raise NotDone(str(error)) from None
-    (refusal,) = _checker().check_batch([xml])
-    if refusal is not None:
-        raise NotDone(str(refusal))
-    return xml
+    (written,) = _checker().write([message])
+    if isinstance(written, Refusal):
+        raise NotDone(str(written))
+    return written
 
 
 def _checker() -> KernelChecker:

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import groupby
 
 import msgspec
+import structlog
 from msgspec import Struct
 
 from energycomm.correction.acting import (
@@ -28,12 +29,16 @@ from energycomm.correction.script import Action, Create, LoadedScript, Modify, R
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import Conflict, reading
+from energycomm.eis.fitting import Misfit
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.rows import insert_numbered
+
+log = structlog.get_logger()
 
 _KINDS: dict[str, type[Modify | Reorder | Create]] = {"modify": Modify, "reorder": Reorder, "create": Create}
 
@@ -179,7 +184,15 @@ def run(
         if show(store, campaign_id).state != "running":
             break
         items = list(group)
-        freed = _run_point(store, writer, campaign_id, record, (market, identifier), items)
+        try:
+            freed = _run_point(store, writer, campaign_id, record, (market, identifier), items)
+        except Exception as error:
+            if isinstance(error, Conflict | UserError):
+                raise
+            # A fault of the program at one access point must not hold up the others.
+            log.error("campaign.broke", campaign=campaign_id, access_point=identifier, exc_info=error)
+            freed = 0
+            _skip(store, [row[2] for row in items], fault_words(error))
         done += len(items)
         watch(done, freed)
     if show(store, campaign_id).state == "running":
@@ -241,9 +254,15 @@ def _act_once(store: Store, item_id: int, message_id: int, action: Action, why: 
                 result = act(tx, message_id, action, by, why)
                 tx.driver.run("UPDATE campaign_item SET result_id = ? WHERE id = ?", (result, item_id))
     except NotDone as reason:
-        with store.transaction() as tx:
-            skip = "UPDATE campaign_item SET state = 'skipped', note = ? WHERE id = ? AND state = 'planned'"
-            tx.driver.run(skip, (str(reason)[:400], item_id))
+        _skip(store, [item_id], str(reason))
+    except Misfit as reason:
+        _skip(store, [item_id], str(reason))
+
+
+def _skip(store: Store, item_ids: Sequence[int], why: str) -> None:
+    skip = "UPDATE campaign_item SET state = 'skipped', note = ? WHERE id = ? AND state IN ('planned', 'acted')"
+    with store.transaction() as tx:
+        tx.driver.many(skip, [(why[:400], item_id) for item_id in item_ids])
 
 
 def _made_before(tx: StoreTransaction, item_id: int, message_id: int) -> bool:

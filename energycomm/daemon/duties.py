@@ -9,10 +9,9 @@ from collections.abc import Callable
 import structlog
 
 from energycomm.config import Config
-from energycomm.daemon.claims import database_trouble
 from energycomm.daemon.locks import Locks
 from energycomm.daemon.report import Reporter
-from energycomm.eis.database import Conflict
+from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store
 
 log = structlog.get_logger()
@@ -122,7 +121,7 @@ class Duty(threading.Thread):
         except Exception as error:
             self._leave()
             wait = self._pause.next()
-            if database_trouble(error):
+            if is_lost(error):
                 self.desk.database_lost(error)
                 # The alarm has said it once, for all.
                 log.info("database.lost", error=str(error), seconds=round(wait, 2))

@@ -21,7 +21,6 @@ from msgspec import Struct
 from energycomm.config import Config
 from energycomm.daemon.alarms import AlarmBook
 from energycomm.daemon.channels import open_channels
-from energycomm.daemon.claims import database_trouble
 from energycomm.daemon.duties import Pause
 from energycomm.daemon.endpoint import listen, serve
 from energycomm.daemon.health import HealthServer, page_of
@@ -30,7 +29,7 @@ from energycomm.daemon.metrics import Metrics
 from energycomm.daemon.report import Alarming, Alive, Count, Timing, decode
 from energycomm.daemon.survey import survey
 from energycomm.daemon.worker import work
-from energycomm.eis.database import connect
+from energycomm.eis.database import connect, is_lost
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
@@ -272,7 +271,7 @@ class Supervisor:
                 finally:
                     engine.dispose()
             except Exception as error:
-                if not database_trouble(error):
+                if not is_lost(error):
                     log.error("survey.fault", exc_info=error)
                 with self._guard:
                     self.alarms.say("DATABASE_LOST", "database", "supervisor", True, str(error))

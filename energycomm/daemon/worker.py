@@ -14,19 +14,19 @@ from energycomm import logs
 from energycomm.config import Config
 from energycomm.daemon.asking import asking_duties
 from energycomm.daemon.channels import open_channels, open_places
-from energycomm.daemon.claims import Waiting, begin, database_trouble, put_aside, quietly_forgive, waiting
+from energycomm.daemon.claims import Waiting, quietly_forgive, waiting
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.daemon.locks import open_locks
 from energycomm.daemon.polling import Polling
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.daemon.sending import Delivering, Notifying
-from energycomm.eis.database import Conflict
+from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.pipeline.delivery import repetition
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.inbound import Inbound, Progress
-from energycomm.pipeline.records import OpenEnvelope, TakenOver
+from energycomm.pipeline.records import OpenEnvelope, TakenOver, begin, put_aside
 from energycomm.pipeline.targets import open_target
 
 log = structlog.get_logger()
@@ -89,7 +89,7 @@ class Worker:
                     finally:
                         locks.close()
             except Exception as error:
-                if not database_trouble(error):
+                if not is_lost(error):
                     raise
                 wait = pause.next()
                 self.report.alarm("DATABASE_LOST", "database", True, str(error))
@@ -114,7 +114,7 @@ class Worker:
                 desk.database_found()
                 pause.reset()
             except Exception as error:
-                if not database_trouble(error):
+                if not is_lost(error):
                     raise
                 state, wait = "waiting", pause.next()
                 desk.database_lost(error)
@@ -176,10 +176,10 @@ class Worker:
         attempt = begin(desk.store, item.id)
         if attempt is None:
             return False
-        envelope = OpenEnvelope(item.id, item.name, item.sha256)
+        envelope = OpenEnvelope(item.id, item.name, item.sha256, item.state == "archived")
         if attempt > self.config.daemon.attempts:
             log.error("envelope.put_aside", attempts=attempt - 1)
-            put_aside(desk.store, envelope, attempt - 1)
+            put_aside(desk.store, envelope, f"{attempt - 1} attempts")
             return True
         self._sign(desk, "working", item.id)
         begun = time.monotonic()
@@ -197,7 +197,7 @@ class Worker:
             log.info("envelope.left", why=str(other).splitlines()[0][:200])
             return False
         except Exception as error:
-            if database_trouble(error):
+            if is_lost(error):
                 self._forgive.append(item.id)
                 raise
             wait = min(LONGEST_WAIT, 2.0**attempt)

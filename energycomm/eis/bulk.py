@@ -17,6 +17,8 @@ from typing import Any, Protocol, cast
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
+from energycomm.eis.fitting import check
+
 Row = tuple[Any, ...]
 
 SQLITE_CHUNK = 512
@@ -36,10 +38,10 @@ class Driver(Protocol):
         """Run a statement for each row of values."""
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each in the order of the table's columns."""
+        """Store rows, each in the order of the table's columns; `Misfit` where one of the databases would refuse."""
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Change columns of rows by id; each row is (id, value of the first column, ...)."""
+        """Change columns of rows by id; each row is (id, value of the first column, ...). `Misfit` as for `insert`."""
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
@@ -80,11 +82,13 @@ class SqliteDriver:
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Store rows, each in the order of the table's columns."""
         if rows:
+            check(table, rows)
             self._connection.executemany(_sqlite_insert(table), rows)
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
+            check(table, rows, ("id", *columns))
             self._connection.executemany(_sqlite_update(table, columns), [(*row[1:], row[0]) for row in rows])
 
     def matching(
@@ -125,6 +129,7 @@ class PostgresDriver:
         """Store rows, each in the order of the table's columns."""
         if not rows:
             return
+        check(table, rows)
         statement, types = _copy(table)
         with self._cursor.copy(statement) as copy:
             copy.set_types(types)
@@ -135,6 +140,7 @@ class PostgresDriver:
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
+            check(table, rows, ("id", *columns))
             self._cursor.execute(_postgres_update(table, columns), [list(column) for column in zip(*rows, strict=True)])
 
     def matching(

@@ -29,12 +29,18 @@ class Conflict(Exception):
     """Another worker stored the same thing at the same time: nothing of the transaction is stored, do it again."""
 
 
-def connect(url: str, *, check_references: bool = False) -> Engine:
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that the database cannot be used at present: it is down, full, locked or read-only."""
+    return isinstance(error, UserError) and error.exit_code == EXIT_DATABASE
+
+
+def connect(url: str, *, check_references: bool = True) -> Engine:
     """Open a database; nothing is created in it but, for SQLite, its file.
 
     Args:
       url: ``sqlite:///path/to/file`` or ``postgresql://user:password@host:5432/name``.
-      check_references: let SQLite check foreign keys too (PostgreSQL always does); tests ask for it.
+      check_references: let SQLite check foreign keys, as PostgreSQL always does; migrations that make a table anew
+        cannot.
 
     Raises:
       UserError: the URL is of no such database, or the database cannot be reached.
@@ -50,9 +56,9 @@ def connect(url: str, *, check_references: bool = False) -> Engine:
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Engine]:
+def opened(url: str, *, check_references: bool = True) -> Iterator[Engine]:
     """A database that is open for the length of a block; see `connect`."""
-    engine = connect(url)
+    engine = connect(url, check_references=check_references)
     try:
         yield engine
     finally:
@@ -271,6 +277,7 @@ __all__ = [
     "EXIT_DATABASE",
     "Conflict",
     "connect",
+    "is_lost",
     "is_sqlite",
     "not_upgraded",
     "opened",

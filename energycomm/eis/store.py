@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine, Table
 from energycomm.eis import tables
 from energycomm.eis.archive import Archived, archive
 from energycomm.eis.bulk import Driver, Row, driver_of
-from energycomm.eis.database import is_sqlite, writing
+from energycomm.eis.database import is_sqlite, reporting, writing
 from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
 
@@ -45,6 +45,14 @@ class AccessPointRow(NamedTuple):
     last_at: int
     state: bytes
     messages: int
+
+
+class KnownMessage(NamedTuple):
+    """A stored CH message: its id, the member that brought it, and what became of it."""
+
+    id: int
+    member_id: int
+    outcome: str
 
 
 class MessageRow(NamedTuple):
@@ -119,10 +127,22 @@ class StoreTransaction:
         """Keep an envelope's bytes; see `energycomm.eis.archive.archive`."""
         return archive(self, name, content, channel, now, answers)
 
-    def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, int]:
-        """Which identities of CH messages are stored already, with the ids of these."""
-        sql = "SELECT identity, id FROM ch_message WHERE true"
-        return {bytes(row[0]): row[1] for row in self.driver.matching(sql, identities, "identity")}
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """A part of the transaction that is undone alone when its block raises.
+
+        Raises:
+          Conflict: another worker stored the same meanwhile; the whole transaction may be run again.
+          UserError: the database was lost, is full or stays locked.
+        """
+        with reporting(self.connection.engine), self.connection.begin_nested():
+            yield
+
+    def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, KnownMessage]:
+        """The CH messages that are stored already, by identity."""
+        sql = "SELECT identity, id, member_id, outcome FROM ch_message WHERE true"
+        rows = self.driver.matching(sql, identities, "identity")
+        return {bytes(row[0]): KnownMessage(row[1], row[2], row[3]) for row in rows}
 
     # --- access points and their states ---
 

@@ -170,7 +170,7 @@ ch_message = Table(
     Column(
         "identity", LargeBinary(16), nullable=False, comment="Equal for equal market, sender, reference and content."
     ),
-    Column("outcome", String(10), nullable=False, comment="digested, refused"),
+    Column("outcome", String(10), nullable=False, comment="digested, refused, put-aside"),
     UniqueConstraint("identity"),
     Index(None, "envelope_id"),
     Index(None, "access_point"),
@@ -583,7 +583,8 @@ audit = Table(
 )
 
 # --- the domain: what is known of an access point -------------------------------------------------------------------
-# Every row: id, access_point_id, at (effective instant of its cause), message_id (its cause).
+# Every row: id, access_point_id (none where its cause names none), at (effective instant of its cause), message_id (its
+# cause).
 
 
 def _effect(name: str, *columns: Column[Any]) -> Table:
@@ -591,7 +592,7 @@ def _effect(name: str, *columns: Column[Any]) -> Table:
         name,
         metadata,
         _id(),
-        _to("access_point", "access_point_id"),
+        _to("access_point", "access_point_id", nullable=True),
         Column("at", BigInteger, nullable=False),
         _to("kernel_message", "message_id"),
         *columns,
@@ -603,9 +604,9 @@ supply_period = _effect(
     "supply_period",
     Column("reference", String(64)),
     Column("supplier", String(40)),
-    Column("reason", String(40)),
+    Column("reason", String(64)),
     Column("ended_at", BigInteger),
-    Column("end_reason", String(40)),
+    Column("end_reason", String(64)),
     _to("kernel_message", "end_message_id", nullable=True),
 )
 

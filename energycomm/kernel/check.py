@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from energycomm.kernel.codec import Unwritable, encode
 from energycomm.kernel.decoder import decode_element, decode_xml
 from energycomm.kernel.family import KINDS
+from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.safexml import parse_bytes, parser, shorten
 from energycomm.kernel.schema import BATCH, XSD_PATH
 from energycomm.kernel.shape import NAMESPACE, Shape, shape_of
@@ -49,6 +51,17 @@ class KernelChecker:
             return [None] * len(xmls)
         return [self.check(xml) for xml in xmls]
 
+    def write(self, messages: Sequence[KernelMessage]) -> list[str | Refusal]:
+        """Kernel XML of messages, each checked; the reason of the first mistake in place of one that has none."""
+        written: list[str | Refusal] = []
+        for message in messages:
+            try:
+                written.append(encode(message))
+            except Unwritable as error:
+                written.append(error.refusal)
+        checked = iter(self.check_batch([xml for xml in written if isinstance(xml, str)]))
+        return [xml if isinstance(xml, Refusal) else next(checked) or xml for xml in written]
+
     def check(self, xml: str | bytes) -> Refusal | None:
         """Check one message: None, or the first reason why it is refused."""
         try:
@@ -63,7 +76,7 @@ class KernelChecker:
             return _as_refusal(decode_xml(xml))
         if self._schema.validate(root):
             return None
-        decoded = decode_element(root)
+        decoded = decode_element(root, bounded=True)
         if isinstance(decoded, Refusal):
             return decoded
         # What only the schema minds, such as the order of elements.

@@ -19,7 +19,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.safexml import shorten
 from energycomm.kernel.verdicts import Refusal
 
-__all__ = ["decode", "decode_element", "decode_json", "encode", "encode_json"]
+__all__ = ["Unwritable", "decode", "decode_element", "decode_json", "encode", "encode_json"]
 
 
 class _Encoders(dict[type, Encoder]):
@@ -34,33 +34,51 @@ _NAMES: dict[type, str] = {cls: kind for kind, cls in KINDS.items()}
 _ENCODERS = _Encoders()
 
 
+class Unwritable(ValueError):
+    """A message that Kernel XML cannot hold.
+
+    Attributes:
+      refusal: which field, the value found and what was expected.
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
 def encode(message: KernelMessage) -> str:
     """A message as Kernel XML, on one line, without XML declaration.
 
     Raises:
-      ValueError: a field holds what it must not or what XML cannot hold; says which field, what and what was expected.
-        Lengths, patterns and bounds are the schema's work (`energycomm.kernel.check`).
+      Unwritable: a field holds what it must not or what XML cannot hold. Lengths, patterns and bounds are the schema's
+        work (`energycomm.kernel.check`).
     """
     try:
         return _ENCODERS[type(message)](message)
     except (KeyError, AttributeError, TypeError, ValueError) as error:
         kind = type(message).__name__
         if type(message) not in _NAMES:
-            raise ValueError(f"{kind} is not a kind of Kernel message") from error
-        raise ValueError(fault_of(message, kind) or f"{kind} cannot be written: {error}") from error
+            wrong = Refusal(code="KERNEL_XML_KIND", value=kind, expected="a kind of Kernel message")
+        else:
+            wrong = fault_of(message, f"/{kind}") or Refusal(
+                code="KERNEL_XML_VALUE", path=f"/{kind}", value=shorten(str(error)), expected="values of their types"
+            )
+        raise Unwritable(wrong) from error
 
 
-def decode(xml: str | bytes) -> KernelMessage | Refusal:
+def decode(xml: str | bytes, *, bounded: bool = False) -> KernelMessage | Refusal:
     """The message that a Kernel XML document holds.
 
     Arguments:
       xml: the document; bytes in the encoding they declare (UTF-8 without declaration).
+      bounded: mind the bounds of the fields too. What is stored was written under the bounds of its day, and stays
+        readable when they become narrower.
 
     Returns:
       The message, or a refusal: XML_* where it is no XML, KERNEL_XML_NAMESPACE, _KIND, _ELEMENT, _ATTRIBUTE, _VALUE,
       _MISSING, _TEXT where it is no Kernel XML, with path, value and what was expected.
     """
-    return decode_xml(xml)
+    return decode_xml(xml, bounded=bounded)
 
 
 _JSON_ENCODER = msgspec.json.Encoder()

@@ -49,20 +49,26 @@ class _Reading(NamedTuple):
     required_children: tuple[Child, ...]
 
 
-def decode_element(element: etree._Element) -> KernelMessage | Refusal:
-    """The message that a root element of Kernel XML holds, or why it holds none."""
+def decode_element(element: etree._Element, *, bounded: bool = False) -> KernelMessage | Refusal:
+    """The message that a root element of Kernel XML holds, or why it holds none.
+
+    Args:
+      element: the root.
+      bounded: mind the bounds of the fields too. What is stored was written under the bounds of its day, and stays
+        readable when they become narrower.
+    """
     name = etree.QName(element)
     kind = KINDS.get(name.localname)
     if name.namespace != NAMESPACE:
         return _refusal("NAMESPACE", f"/{name.localname}", name.namespace or "", f"namespace {NAMESPACE}")
     if kind is None:
         return _refusal("KIND", f"/{name.localname}", name.localname, "one of " + ", ".join(KINDS))
-    found = _read(element, _reading_of(kind), f"/{name.localname}")
+    found = _read(element, _reading_of(kind, bounded), f"/{name.localname}", bounded)
     assert isinstance(found, (KernelMessage, Refusal))
     return found
 
 
-def decode_xml(xml: str | bytes) -> KernelMessage | Refusal:
+def decode_xml(xml: str | bytes, *, bounded: bool = False) -> KernelMessage | Refusal:
     """The message that a Kernel XML document holds, or why it holds none."""
     if isinstance(xml, str):
         try:
@@ -70,14 +76,14 @@ def decode_xml(xml: str | bytes) -> KernelMessage | Refusal:
         except UnicodeEncodeError as error:
             return _refusal("SYNTAX", "", f"U+{ord(error.object[error.start]):04X}", "characters that XML can hold")
     element = parse_bytes(xml)
-    return element if isinstance(element, Refusal) else decode_element(element)
+    return element if isinstance(element, Refusal) else decode_element(element, bounded=bounded)
 
 
 def _refusal(what: str, path: str, value: str | None, expected: str) -> Refusal:
     return Refusal(code=f"KERNEL_XML_{what}", path=path, value=shorten(value), expected=expected)
 
 
-def _read(element: etree._Element, reading: _Reading, path: str) -> Struct | Refusal:
+def _read(element: etree._Element, reading: _Reading, path: str, bounded: bool) -> Struct | Refusal:
     """One kind or part from its element."""
     values: dict[str, Any] = {}
     known = reading.attributes
@@ -97,7 +103,7 @@ def _read(element: etree._Element, reading: _Reading, path: str) -> Struct | Ref
     for child in element:
         if child.tail and child.tail.strip(_BLANK):
             return _refusal("TEXT", path, str(child.tail), "no text between elements")
-        if refusal := _read_child(child, reading, values, path):
+        if refusal := _read_child(child, reading, values, path, bounded):
             return refusal
     for declared in reading.required_children:
         if declared.field not in values:
@@ -108,7 +114,9 @@ def _read(element: etree._Element, reading: _Reading, path: str) -> Struct | Ref
     return reading.cls(**values)
 
 
-def _read_child(child: etree._Element, reading: _Reading, values: dict[str, Any], path: str) -> Refusal | None:
+def _read_child(
+    child: etree._Element, reading: _Reading, values: dict[str, Any], path: str, bounded: bool
+) -> Refusal | None:
     declared = reading.children.get(str(child.tag))
     if declared is None:
         name = etree.QName(child)
@@ -120,7 +128,9 @@ def _read_child(child: etree._Element, reading: _Reading, values: dict[str, Any]
     where = f"{path}/{declared.name}[{len(held) + 1}]" if held is not None else f"{path}/{declared.name}"
     if held is None and declared.field in values:
         return _refusal("ELEMENT", where, declared.name, "the element once")
-    part = _read(child, _reading_of(declared.part), where)
+    if bounded and held is not None and declared.most is not None and len(held) >= declared.most:
+        return _refusal("ELEMENT", where, declared.name, f"at most {declared.most} of it")
+    part = _read(child, _reading_of(declared.part, bounded), where, bounded)
     if isinstance(part, Refusal):
         return part
     if held is None:
@@ -131,23 +141,19 @@ def _read_child(child: etree._Element, reading: _Reading, values: dict[str, Any]
 
 
 @cache
-def _reading_of(cls: type[Struct]) -> _Reading:
+def _reading_of(cls: type[Struct], bounded: bool) -> _Reading:
     shape = shape_of(cls)
     return _Reading(
         cls,
-        {one.name: (one.field, _reader_of(one.scalar), one) for one in shape.attributes},
+        {one.name: (one.field, _reader_of(one.scalar, bounded), one) for one in shape.attributes},
         {f"{{{NAMESPACE}}}{one.name}": one for one in shape.children},
         tuple(one for one in shape.attributes if one.required),
         tuple(one for one in shape.children if one.required),
     )
 
 
-def _reader_of(scalar: Scalar) -> Reader:
+def _reader_of(scalar: Scalar, bounded: bool) -> Reader:
     """The function that turns an attribute's text into its value; it raises ValueError where the text is none."""
-    if scalar.name == "text":
-        return _text_reader(scalar)
-    if scalar.name == "integer":
-        return _integer_reader(scalar)
     words = {word: word for word in scalar.words}
 
     def read_word(text: str) -> str:
@@ -156,39 +162,45 @@ def _reader_of(scalar: Scalar) -> Reader:
         return words[text]
 
     readers: dict[str, Reader] = {
+        "text": _matching(scalar.pattern) if scalar.pattern else str,
         "word": read_word,
+        "integer": _read_integer,
         "decimal": _read_decimal,
         "truth": _read_truth,
         "instant": _read_instant,
         "day": _read_day,
     }
-    return readers[scalar.name]
+    read = readers[scalar.name]
+    return _within(scalar, read) if bounded else read
 
 
-def _text_reader(scalar: Scalar) -> Reader:
-    shortest, longest = scalar.shortest or 0, scalar.longest if scalar.longest is not None else 1 << 30
-    matches = re.compile(scalar.pattern, re.ASCII).fullmatch if scalar.pattern else None
+def _matching(pattern: str) -> Reader:
+    matches = re.compile(pattern, re.ASCII).fullmatch
 
     def read_text(text: str) -> str:
-        if not shortest <= len(text) <= longest or (matches is not None and not matches(text)):
+        if not matches(text):
             raise ValueError(text)
         return text
 
     return read_text
 
 
-def _integer_reader(scalar: Scalar) -> Reader:
-    least, most = scalar.least, scalar.most
+def _within(scalar: Scalar, read: Reader) -> Reader:
+    """A function that reads a value and minds the bounds of its field."""
 
-    def read_integer(text: str) -> int:
-        if not _INTEGER(text):
-            raise ValueError(text)
-        value = int(text)
-        if (least is not None and value < least) or (most is not None and value > most):
+    def read_within(text: str) -> Any:
+        value = read(text)
+        if not scalar.holds(value):
             raise ValueError(text)
         return value
 
-    return read_integer
+    return read_within
+
+
+def _read_integer(text: str) -> int:
+    if not _INTEGER(text):
+        raise ValueError(text)
+    return int(text)
 
 
 def _read_decimal(text: str) -> Decimal:

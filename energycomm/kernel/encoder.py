@@ -16,7 +16,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from energycomm.kernel.prescan import shorten
 from energycomm.kernel.shape import DECIMAL_PATTERN, INSTANT_PATTERN, NAMESPACE, Attribute, Scalar, shape_of
+from energycomm.kernel.verdicts import Refusal
 
 _SPECIAL = re.compile('[&<>"\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]')
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -40,7 +42,7 @@ def escape(text: str) -> str:
     if _SPECIAL.search(text) is None:
         return text
     if forbidden := _FORBIDDEN.search(text):
-        raise ValueError(f"character U+{ord(forbidden.group()):04X} cannot be written in XML: {text[:80]!r}")
+        raise ValueError(f"XML cannot hold the character U+{ord(forbidden.group()):04X}")
     return text.translate(_REFERENCES)
 
 
@@ -53,10 +55,10 @@ def decimal_text(value: Decimal) -> str:
     text = str(value)
     if "E" in text or "N" in text or "n" in text or len(text) > 24:
         if not value.is_finite() or abs(value.adjusted()) > 24:
-            raise ValueError(f"{text[:40]} is not a decimal number of at most 24 digits before and 18 after the point")
+            raise ValueError("it is too long, or no number")
         text = format(value, "f")
         if not _DECIMAL(text):
-            raise ValueError(f"{text[:40]} is not a decimal number of at most 24 digits before and 18 after the point")
+            raise ValueError("it is too long, or no number")
     return text
 
 
@@ -78,7 +80,7 @@ def instant_text(value: datetime) -> str:
         return known[1]
     text = value.isoformat()
     if len(text) != _PLAIN_INSTANT and not _INSTANT(text):
-        raise ValueError(f"{text} is not an instant with an offset in whole minutes")
+        raise ValueError("its offset is missing or not in whole minutes")
     if len(_INSTANTS) >= _MOST_INSTANTS:
         _INSTANTS.clear()
     _INSTANTS[id(value)] = (value, text)
@@ -93,7 +95,7 @@ def day_text(value: date) -> str:
     """
     text = value.isoformat()
     if len(text) != _DAY_LENGTH:
-        raise ValueError(f"{text} is not a civil day")
+        raise ValueError("it is an instant")
     return text
 
 
@@ -192,30 +194,35 @@ _WRITERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
 }
 
 
-def fault_of(message: Struct, path: str) -> str:
-    """Why a message cannot be written: the first field whose value is not what it is declared to be, or nothing."""
+def fault_of(message: Struct, path: str) -> Refusal | None:
+    """Why a message cannot be written: the first field whose value is not what it is declared to be, or None."""
     shape = shape_of(type(message))
     for attribute in shape.attributes:
         value = getattr(message, attribute.field)
         if value is None and not attribute.required:
             continue
-        scalar = attribute.scalar
+        scalar, where = attribute.scalar, f"{path}/@{attribute.name}"
         wanted, write = _WRITERS[scalar.name]
         if not isinstance(value, wanted) or (scalar.words and value not in scalar.words):
-            return f"{path}.{attribute.field}: found {value!r}, expected {scalar.expected()}"
+            return _refusal(where, value, scalar.expected())
         try:
             write(value)
         except ValueError as error:
-            return f"{path}.{attribute.field}: {error}"
+            return _refusal(where, value, f"{scalar.expected()}: {error}")
     for child in shape.children:
         held = getattr(message, child.field)
         parts = held if child.many else () if held is None else (held,)
         if not isinstance(parts, (tuple, list)):
-            return f"{path}.{child.field}: found {parts!r}, expected a tuple of {child.part.__name__}"
-        for number, part in enumerate(parts):
-            where = f"{path}.{child.field}[{number}]" if child.many else f"{path}.{child.field}"
+            return _refusal(f"{path}/{child.name}", parts, f"a tuple of {child.part.__name__}")
+        for number, part in enumerate(parts, 1):
+            where = f"{path}/{child.name}[{number}]" if child.many else f"{path}/{child.name}"
             if not isinstance(part, child.part):
-                return f"{where}: found {part!r}, expected {child.part.__name__}"
+                return _refusal(where, part, child.part.__name__)
             if fault := fault_of(part, where):
                 return fault
-    return ""
+    return None
+
+
+def _refusal(path: str, value: object, expected: str) -> Refusal:
+    shown = value if isinstance(value, str) else str(value) if isinstance(value, (Decimal, int)) else repr(value)
+    return Refusal(code="KERNEL_XML_VALUE", path=path, value=shorten(shown), expected=expected)

@@ -7,7 +7,6 @@ for a value the market gave.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -26,14 +25,21 @@ from energycomm.kernel.vocabulary import (
     Function,
     Identifier,
     Instant,
+    MarketType,
     MeterAction,
+    Name,
+    Number,
+    Ordinal,
     Qualification,
     ReadingNature,
     Reason,
     RequestState,
     Role,
+    ShortCode,
     Text,
+    Unit,
     VolumeNature,
+    WholeNumber,
 )
 
 
@@ -42,7 +48,7 @@ class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
     market: Annotated[str, Meta(pattern=r"^[A-Z]{2}$", description="Market the message belongs to: FR, NL, BE.")]
     energy: Annotated[Energy, Meta(description="Energy carrier.")] = "electricity"
-    market_type: Annotated[Code, Meta(description="The market's own message type: C15, R151, Loss, ...")]
+    market_type: Annotated[MarketType, Meta(description="The market's own message type: C15, R151, Loss, ...")]
     market_reason: Annotated[Code | None, Meta(description="The market's own reason or event code, untranslated.")] = (
         None
     )
@@ -70,14 +76,14 @@ class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     receiver: Annotated[Identifier | None, Meta(description="Party the envelope is addressed to: EIC, GLN.")] = None
     sender_role: Annotated[Role | None, Meta(description="Role of the sender.")] = None
     receiver_role: Annotated[Role | None, Meta(description="Role of the receiver.")] = None
-    grid_operator: Annotated[Code | None, Meta(description="Grid operator of the access point.")] = None
-    schema_version: Annotated[Code | None, Meta(description="Version the market's header declares.")] = None
+    grid_operator: Annotated[Identifier | None, Meta(description="Grid operator of the access point.")] = None
+    schema_version: Annotated[MarketType | None, Meta(description="Version the market's header declares.")] = None
 
 
 class StartOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Our supply of the access point begins: it enters our perimeter (gain)."""
 
-    supplier: Annotated[Code | None, Meta(description="Supplier from the effective instant on.")] = None
+    supplier: Annotated[Identifier | None, Meta(description="Supplier from the effective instant on.")] = None
     balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party.")] = None
     contract_start: Annotated[
         CivilDay | None, Meta(description="First day of the contract span as the market states it.")
@@ -100,11 +106,13 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     contract_status: Annotated[ContractStatus | None, Meta(description="Status of the contract.")] = None
     contract_start: Annotated[CivilDay | None, Meta(description="First day of the contract span.")] = None
-    sequence: Annotated[int | None, Meta(description="Number of this version of the terms within the span.")] = None
+    sequence: Annotated[
+        WholeNumber | None, Meta(description="Number of this version of the terms within the span.")
+    ] = None
     sequence_start: Annotated[CivilDay | None, Meta(description="First day of this version of the terms.")] = None
     tariff: Annotated[Code | None, Meta(description="Tariff formula of the grid.")] = None
-    subscribed_power: Annotated[Decimal | None, Meta(description="Subscribed power, in `power_unit`.")] = None
-    power_unit: Annotated[Code | None, Meta(description="Unit of the subscribed power.")] = None
+    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power, in `power_unit`.")] = None
+    power_unit: Annotated[ShortCode | None, Meta(description="Unit of the subscribed power.")] = None
     calendar: Annotated[Code | None, Meta(description="Distributor's calendar of time classes.")] = None
     supplier_calendar: Annotated[Code | None, Meta(description="Supplier's calendar of time classes.")] = None
     off_peak: Annotated[Text | None, Meta(description="Off-peak hours in words.")] = None
@@ -118,15 +126,15 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     contract_status: Annotated[ContractStatus | None, Meta(description="Contract status that came along.")] = None
     connection_status: Annotated[ConnectionStatus | None, Meta(description="Whether the point is fed.")] = None
     connection_since: Annotated[CivilDay | None, Meta(description="First day of that connection status.")] = None
-    phases: Annotated[int | None, Meta(description="Number of phases, 1 or 3.")] = None
+    phases: Annotated[WholeNumber | None, Meta(description="Number of phases, 1 or 3.")] = None
     voltage: Annotated[Code | None, Meta(description="Delivery voltage or domain, the market's word.")] = None
-    connection_power: Annotated[Decimal | None, Meta(description="Power of the connection in kVA.")] = None
-    service_level: Annotated[Code | None, Meta(description="Level of smart-meter services that is open: 0, 1, 2.")] = (
-        None
-    )
+    connection_power: Annotated[Number | None, Meta(description="Power of the connection in kVA.")] = None
+    service_level: Annotated[
+        ShortCode | None, Meta(description="Level of smart-meter services that is open: 0, 1, 2.")
+    ] = None
     remote_readable: Annotated[bool | None, Meta(description="The meter can be read from afar.")] = None
-    reading_day: Annotated[int | None, Meta(description="Day of the month of the periodic reading.")] = None
-    reading_period: Annotated[int | None, Meta(description="Months between two periodic readings.")] = None
+    reading_day: Annotated[WholeNumber | None, Meta(description="Day of the month of the periodic reading.")] = None
+    reading_period: Annotated[WholeNumber | None, Meta(description="Months between two periodic readings.")] = None
     self_producer: Annotated[bool | None, Meta(description="The customer produces on site.")] = None
     self_consumption: Annotated[Code | None, Meta(description="Collective self-consumption: 0 none, 1 or 2.")] = None
     direction: Annotated[Direction | None, Meta(description="Direction of the point.")] = None
@@ -139,10 +147,10 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     )
     switchable: Annotated[bool | None, Meta(description="The point may change supplier.")] = None
     grid_area: Annotated[Code | None, Meta(description="Grid area.")] = None
-    annual_peak: Annotated[
-        Decimal | None, Meta(description="Standard annual consumption in peak hours, kWh or m3.")
-    ] = None
-    annual_off_peak: Annotated[Decimal | None, Meta(description="Standard annual consumption off peak, kWh or m3.")] = (
+    annual_peak: Annotated[Number | None, Meta(description="Standard annual consumption in peak hours, kWh or m3.")] = (
+        None
+    )
+    annual_off_peak: Annotated[Number | None, Meta(description="Standard annual consumption off peak, kWh or m3.")] = (
         None
     )
     supplier: Annotated[Code | None, Meta(description="Supplier of the point as the market states it.")] = None
@@ -156,8 +164,8 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     category: Annotated[CustomerCategory | None, Meta(description="Residential or professional.")] = None
     title: Annotated[Code | None, Meta(description="Form of address.")] = None
-    surname: Annotated[Text | None, Meta(description="Family name.")] = None
-    first_name: Annotated[Text | None, Meta(description="First name or initials.")] = None
+    surname: Annotated[Name | None, Meta(description="Family name.")] = None
+    first_name: Annotated[Name | None, Meta(description="First name or initials.")] = None
     company: Annotated[Text | None, Meta(description="Company name.")] = None
     company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
     activity: Annotated[Code | None, Meta(description="Activity code of the company.")] = None
@@ -183,9 +191,11 @@ class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
     manufacturer: Annotated[Text | None, Meta(description="Manufacturer.")] = None
     model: Annotated[Text | None, Meta(description="Model.")] = None
     rating: Annotated[Code | None, Meta(description="Current rating.")] = None
-    registers: Annotated[int | None, Meta(description="Number of registers.")] = None
-    digits: Annotated[int | None, Meta(description="Digits of the registers where one number holds for all.")] = None
-    curve_step: Annotated[int | None, Meta(description="Minutes between two values of the load curve.")] = None
+    registers: Annotated[WholeNumber | None, Meta(description="Number of registers.")] = None
+    digits: Annotated[
+        WholeNumber | None, Meta(description="Digits of the registers where one number holds for all.")
+    ] = None
+    curve_step: Annotated[WholeNumber | None, Meta(description="Minutes between two values of the load curve.")] = None
     purpose: Annotated[Code | None, Meta(description="What the meter measures, the market's word.")] = None
     operation: Annotated[Code | None, Meta(description="The market's code of the work on the meter.")] = None
 
@@ -207,12 +217,14 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     correction_reason: Annotated[Code | None, Meta(description="Why the reading was corrected, the market's code.")] = (
         None
     )
-    sequence: Annotated[int | None, Meta(description="Version of the contract terms the reading belongs to.")] = None
-    service_level: Annotated[Code | None, Meta(description="Level of smart-meter services that is open.")] = None
+    sequence: Annotated[
+        WholeNumber | None, Meta(description="Version of the contract terms the reading belongs to.")
+    ] = None
+    service_level: Annotated[ShortCode | None, Meta(description="Level of smart-meter services that is open.")] = None
     meter_type: Annotated[Code | None, Meta(description="The market's type of meter.")] = None
-    maximum_power: Annotated[int | None, Meta(description="Highest power of the day in VA.")] = None
+    maximum_power: Annotated[WholeNumber | None, Meta(description="Highest power of the day in VA.")] = None
     next_reading: Annotated[CivilDay | None, Meta(description="Day the next periodic reading is due.")] = None
-    registers: Annotated[tuple[Register, ...], Meta(description="The indexes.")] = ()
+    registers: Annotated[tuple[Register, ...], Meta(max_length=1_000, description="The indexes.")] = ()
 
 
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -223,30 +235,30 @@ class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     reading_reference: Annotated[Text | None, Meta(description="Reading at the end of the period.")] = None
     calendar: Annotated[Code | None, Meta(description="Distributor's calendar of time classes.")] = None
     correction_reason: Annotated[Code | None, Meta(description="Why the energies were corrected.")] = None
-    volumes: Annotated[tuple[Volume, ...], Meta(description="The energies.")] = ()
+    volumes: Annotated[tuple[Volume, ...], Meta(max_length=1_000, description="The energies.")] = ()
 
 
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Values at regular intervals. The effective instant is the start of the first interval."""
 
     end: Annotated[Instant, Meta(description="End of the last interval.")]
-    resolution: Annotated[int, Meta(ge=1, description="Length of an interval in minutes.")]
-    unit: Annotated[Code, Meta(description="Unit of the values: W, kW, Wh, kWh, m3.")]
+    resolution: Annotated[Ordinal, Meta(description="Length of an interval in minutes.")]
+    unit: Annotated[Unit, Meta(description="Unit of the values: W, kW, Wh, kWh, m3.")]
     product: Annotated[Code | None, Meta(description="What is measured: active energy, reactive energy, power.")] = None
     direction: Annotated[Direction | None, Meta(description="Taken from the grid or fed into it.")] = None
     register: Annotated[Code | None, Meta(description="Register of the meter (OBIS).")] = None
-    positions: Annotated[tuple[Position, ...], Meta(description="The values.")] = ()
+    positions: Annotated[tuple[Position, ...], Meta(max_length=110_000, description="The values.")] = ()
 
 
 class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Sums over many access points of a grid area."""
 
     end: Annotated[Instant, Meta(description="End of the last interval.")]
-    resolution: Annotated[int, Meta(ge=1, description="Length of an interval in minutes.")]
-    unit: Annotated[Code, Meta(description="Unit of the values.")]
+    resolution: Annotated[Ordinal, Meta(description="Length of an interval in minutes.")]
+    unit: Annotated[Unit, Meta(description="Unit of the values.")]
     grid_area: Annotated[Code, Meta(description="Grid area that is summed.")]
     settlement: Annotated[Code | None, Meta(description="Settlement method or group.")] = None
-    positions: Annotated[tuple[Position, ...], Meta(description="The values.")] = ()
+    positions: Annotated[tuple[Position, ...], Meta(max_length=110_000, description="The values.")] = ()
 
 
 class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -261,7 +273,7 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     total_excluding_tax: Annotated[Amount | None, Meta(description="Total without tax.")] = None
     total_tax: Annotated[Amount | None, Meta(description="Total of the tax.")] = None
     total_including_tax: Annotated[Amount | None, Meta(description="Total with tax.")] = None
-    charges: Annotated[int | None, Meta(description="Number of line groups the invoice announces.")] = None
+    charges: Annotated[WholeNumber | None, Meta(description="Number of line groups the invoice announces.")] = None
 
 
 class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -276,14 +288,14 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     correction_origin: Annotated[Code | None, Meta(description="Who caused the correction, the market's code.")] = None
     original_invoice: Annotated[Code | None, Meta(description="Invoice that is corrected.")] = None
     meter_type: Annotated[Code | None, Meta(description="The market's type of meter.")] = None
-    lines: Annotated[tuple[ChargeLine, ...], Meta(description="The lines.")] = ()
+    lines: Annotated[tuple[ChargeLine, ...], Meta(max_length=10_000, description="The lines.")] = ()
 
 
 class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One milestone of a request's life, as the market reports it."""
 
     request: Annotated[Code, Meta(description="The market's reference of the request (affaire).")]
-    milestone: Annotated[int | None, Meta(description="Number of the milestone, from 1.")] = None
+    milestone: Annotated[WholeNumber | None, Meta(description="Number of the milestone, from 1.")] = None
     state: Annotated[RequestState, Meta(description="State of the request after the milestone.")]
     state_code: Annotated[Code | None, Meta(description="The market's code of the milestone.")] = None
     status_code: Annotated[Code | None, Meta(description="The market's code of the whole request's status.")] = None
@@ -304,8 +316,10 @@ class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
     contract_end: Annotated[
         CivilDay | None, Meta(description="Last day of the contract that was asked for; absent where open-ended.")
     ] = None
-    notice: Annotated[int | None, Meta(description="Notice of that contract, as the market counts it.")] = None
-    found: Annotated[tuple[FoundPoint, ...], Meta(description="Access points found by a search.")] = ()
+    notice: Annotated[WholeNumber | None, Meta(description="Notice of that contract, as the market counts it.")] = None
+    found: Annotated[
+        tuple[FoundPoint, ...], Meta(max_length=1_000, description="Access points found by a search.")
+    ] = ()
 
 
 class ErrorReport(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -322,7 +336,7 @@ class CalorificValue(KernelMessage, frozen=True, kw_only=True, tag=True):
     station_name: Annotated[Text | None, Meta(description="Name of the station.")] = None
     month: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}$", description="Month, YYYY-MM.")]
     value: Annotated[
-        Decimal | None, Meta(description="Gross calorific value in kWh/m3(n); absent when not published.")
+        Amount | None, Meta(description="Gross calorific value in kWh/m3(n); absent when not published.")
     ] = None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -13,8 +12,13 @@ from energycomm.kernel.vocabulary import (
     Code,
     Direction,
     Grid,
+    Index,
+    Number,
+    Ordinal,
     Quality,
     Text,
+    Unit,
+    WholeNumber,
 )
 
 
@@ -27,14 +31,14 @@ class Register(Part, frozen=True, kw_only=True):
 
     grid: Annotated[Grid, Meta(description="Whose time classes the register follows.")]
     time_class: Annotated[Code, Meta(description="Time class of the register: BASE, HP, HC, HPH, L, N, T, ...")]
-    value: Annotated[int, Meta(description="The index, in `unit`.")]
-    unit: Annotated[Code, Meta(description="Unit of the index as the market gave it: Wh, kWh, m3.")]
+    value: Annotated[Index, Meta(description="The index, in `unit`.")]
+    unit: Annotated[Unit, Meta(description="Unit of the index as the market gave it: Wh, kWh, m3.")]
     direction: Annotated[Direction, Meta(description="Energy taken from the grid or fed into it.")] = "consumption"
-    rank: Annotated[int | None, Meta(description="Position of the register on the meter, from 1.")] = None
-    digits: Annotated[int | None, Meta(description="Number of digits of the register.")] = None
+    rank: Annotated[WholeNumber | None, Meta(description="Position of the register on the meter, from 1.")] = None
+    digits: Annotated[WholeNumber | None, Meta(description="Number of digits of the register.")] = None
     rollover: Annotated[bool | None, Meta(description="The index passed through zero since the previous one.")] = None
-    coefficient: Annotated[Decimal | None, Meta(description="Factor from index to energy.")] = None
-    previous_value: Annotated[int | None, Meta(description="The index before, as the market repeats it.")] = None
+    coefficient: Annotated[Number | None, Meta(description="Factor from index to energy.")] = None
+    previous_value: Annotated[Index | None, Meta(description="The index before, as the market repeats it.")] = None
     doubtful: Annotated[bool | None, Meta(description="The market's own plausibility mark.")] = None
     meter: Annotated[Code | None, Meta(description="Serial number of the meter that holds the register.")] = None
 
@@ -44,8 +48,8 @@ class Volume(Part, frozen=True, kw_only=True):
 
     grid: Annotated[Grid, Meta(description="Whose time classes the volume follows.")]
     time_class: Annotated[Code, Meta(description="Time class of the volume.")]
-    quantity: Annotated[Decimal, Meta(description="The energy, in `unit`; negative in a regularisation.")]
-    unit: Annotated[Code, Meta(description="Unit of the quantity: Wh, kWh, m3.")]
+    quantity: Annotated[Number, Meta(description="The energy, in `unit`; negative in a regularisation.")]
+    unit: Annotated[Unit, Meta(description="Unit of the quantity: Wh, kWh, m3.")]
     direction: Annotated[Direction, Meta(description="Energy taken from the grid or fed into it.")] = "consumption"
     purpose: Annotated[
         Code | None,
@@ -56,8 +60,8 @@ class Volume(Part, frozen=True, kw_only=True):
 class Position(Part, frozen=True, kw_only=True):
     """One value of an interval series."""
 
-    position: Annotated[int, Meta(ge=1, description="Number of the interval, from 1.")]
-    value: Annotated[Decimal | None, Meta(description="Value of the interval, in the unit of the series.")] = None
+    position: Annotated[Ordinal, Meta(description="Number of the interval, from 1.")]
+    value: Annotated[Number | None, Meta(description="Value of the interval, in the unit of the series.")] = None
     quality: Annotated[Quality | None, Meta(description="How the value was obtained.")] = None
 
 
@@ -69,15 +73,15 @@ class ChargeLine(Part, frozen=True, kw_only=True):
     nature: Annotated[Code | None, Meta(description="Group of the line.")] = None
     start: Annotated[CivilDay | None, Meta(description="First day charged.")] = None
     end: Annotated[CivilDay | None, Meta(description="Last day charged, inclusive.")] = None
-    quantity: Annotated[Decimal | None, Meta(description="Quantity charged, in `unit`.")] = None
+    quantity: Annotated[Number | None, Meta(description="Quantity charged, in `unit`.")] = None
     unit: Annotated[Code | None, Meta(description="Unit of the quantity.")] = None
-    price: Annotated[Decimal | None, Meta(description="Price of one unit, without tax.")] = None
+    price: Annotated[Number | None, Meta(description="Price of one unit, without tax.")] = None
     amount: Annotated[Amount, Meta(description="Amount of the line without tax; negative when credited.")]
     tax: Annotated[Code | None, Meta(description="Tax rate in percent, or the market's word where no tax applies.")] = (
         None
     )
     tax_date: Annotated[CivilDay | None, Meta(description="Day whose tax rate applies.")] = None
-    subscribed_power: Annotated[Decimal | None, Meta(description="Subscribed power the line was computed with.")] = None
+    subscribed_power: Annotated[Number | None, Meta(description="Subscribed power the line was computed with.")] = None
     tariff: Annotated[Code | None, Meta(description="Tariff formula the line was computed with.")] = None
 
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address, Register
-from energycomm.kernel.vocabulary import CivilDay, Code, CustomerCategory, Direction, ReadingNature, Text
+from energycomm.kernel.vocabulary import (
+    Amount,
+    CivilDay,
+    Code,
+    CustomerCategory,
+    Direction,
+    Identifier,
+    Name,
+    ReadingNature,
+    Text,
+)
 
 
 class Request(KernelMessage, frozen=True, kw_only=True):
@@ -28,8 +37,8 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
     """A request that names the customer who shall be supplied."""
 
     category: Annotated[CustomerCategory | None, Meta(description="Residential or professional.")] = None
-    surname: Annotated[Text | None, Meta(description="Family name of the customer.")] = None
-    first_name: Annotated[Text | None, Meta(description="First name or initials.")] = None
+    surname: Annotated[Name | None, Meta(description="Family name of the customer.")] = None
+    first_name: Annotated[Name | None, Meta(description="First name or initials.")] = None
     company: Annotated[Text | None, Meta(description="Company name.")] = None
     company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
     birth_key: Annotated[Code | None, Meta(description="Day and month of birth where the market uses it as a key.")] = (
@@ -39,9 +48,9 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
         Code | None, Meta(description="Last digits of the bank account where the market uses them.")
     ] = None
     balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party from the start on.")] = None
-    supplier: Annotated[Code | None, Meta(description="The supplier that asks.")] = None
+    supplier: Annotated[Identifier | None, Meta(description="The supplier that asks.")] = None
     tariff: Annotated[Code | None, Meta(description="Tariff formula asked for.")] = None
-    subscribed_power: Annotated[Decimal | None, Meta(description="Subscribed power asked for, in kVA.")] = None
+    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power asked for, in kVA.")] = None
     consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
 
 
@@ -79,7 +88,7 @@ class ContractChangeRequest(Request, frozen=True, kw_only=True, tag=True):
     """Change the terms of the grid contract."""
 
     tariff: Annotated[Code | None, Meta(description="Tariff formula asked for.")] = None
-    subscribed_power: Annotated[Decimal | None, Meta(description="Subscribed power asked for, in kVA.")] = None
+    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power asked for, in kVA.")] = None
     calendar: Annotated[Code | None, Meta(description="Supplier's calendar of time classes asked for.")] = None
 
 
@@ -98,7 +107,7 @@ class MasterDataUpdate(CustomerRequest, frozen=True, kw_only=True, tag=True):
 class ContractDataRequest(Request, frozen=True, kw_only=True, tag=True):
     """Ask for end and notice of the running contract."""
 
-    surname: Annotated[Text | None, Meta(description="Family name of the customer.")] = None
+    surname: Annotated[Name | None, Meta(description="Family name of the customer.")] = None
     birth_key: Annotated[Code | None, Meta(description="Day and month of birth.")] = None
     iban_key: Annotated[Code | None, Meta(description="Last digits of the bank account.")] = None
     company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
@@ -176,7 +185,7 @@ class MeterReadingSubmission(Request, frozen=True, kw_only=True, tag=True):
     nature: Annotated[ReadingNature, Meta(description="How the indexes were obtained.")]
     meter: Annotated[Code | None, Meta(description="Serial number of the meter.")] = None
     dispute: Annotated[bool | None, Meta(description="The reading disputes an established one.")] = None
-    registers: Annotated[tuple[Register, ...], Meta(description="The indexes.")] = ()
+    registers: Annotated[tuple[Register, ...], Meta(max_length=1_000, description="The indexes.")] = ()
 
 
 OUTGOING: tuple[type[KernelMessage], ...] = (

@@ -18,7 +18,6 @@ from energycomm.kernel.messages import INCOMING, KernelMessage
 from energycomm.kernel.requests import CustomerRequest, MeasureKind, Request
 from energycomm.kernel.shape import (
     DAY_PATTERN,
-    DECIMAL_PATTERN,
     INSTANT_PATTERN,
     INTEGER_PATTERN,
     NAMESPACE,
@@ -40,24 +39,24 @@ _XS = "http://www.w3.org/2001/XMLSchema"
 _HEADS: tuple[type[KernelMessage], ...] = (KernelMessage, Request, CustomerRequest)
 """Classes whose attributes many kinds share, the wider ones first: one attribute group each."""
 _NAMED = (
-    "Text", "Code", "Identifier", "Energy", "Function", "Role", "Reason", "ContractStatus", "ConnectionStatus",
-    "CustomerCategory", "Grid", "Direction", "Qualification", "ReadingNature", "VolumeNature", "Quality", "MeterAction",
-    "RequestState", "Currency",
+    "Text", "Name", "Code", "Identifier", "Unit", "ShortCode", "Instant", "CivilDay", "WholeNumber", "Ordinal",
+    "Index", "Number", "Amount", "Energy", "Function", "Role", "Reason", "ContractStatus", "ConnectionStatus",
+    "CustomerCategory", "Grid", "Direction", "Qualification", "ReadingNature", "VolumeNature", "Quality",
+    "MeterAction", "RequestState", "Currency",
 )  # fmt: skip
 """Scalar types of the vocabulary that have a name in the schema."""
-_BUILT_IN: dict[ScalarName, tuple[str, str, str, str]] = {
-    "instant": (
-        "Instant",
-        "xs:dateTime",
-        INSTANT_PATTERN,
-        "An instant, with the offset from UTC that the market wrote.",
-    ),
-    "day": ("CivilDay", "xs:date", DAY_PATTERN, "A civil day, without zone."),
-    "decimal": ("Number", "xs:decimal", DECIMAL_PATTERN, "A decimal number without exponent."),
-    "integer": ("WholeNumber", "xs:integer", INTEGER_PATTERN, "A whole number."),
-    "truth": ("Truth", "xs:boolean", "true|false", "Yes or no."),
+_BASES: dict[ScalarName, tuple[str, str | None, str]] = {
+    "text": ("xs:string", None, ""),
+    "word": ("xs:string", None, ""),
+    "instant": ("xs:dateTime", INSTANT_PATTERN, "An instant, with the offset from UTC that the market wrote."),
+    "day": ("xs:date", DAY_PATTERN, "A civil day, without zone."),
+    "decimal": ("xs:decimal", None, "A decimal number without exponent."),
+    "integer": ("xs:integer", INTEGER_PATTERN, "A whole number."),
+    "truth": ("xs:boolean", "true|false", "Yes or no."),
 }
-"""Scalar -> name of its type, XML Schema type it restricts, pattern, documentation."""
+"""Scalar -> XML Schema type it restricts, pattern, documentation."""
+TRUTH = "Truth"
+"""Name of the type of yes and no."""
 
 
 def schema_text() -> str:
@@ -151,7 +150,7 @@ def _complex_type(root: etree._Element, name: str, cls: type[Struct]) -> None:
 def _child(sequence: etree._Element, child: Child) -> None:
     occurs = {"minOccurs": "1" if child.required else "0"}
     if child.many:
-        occurs["maxOccurs"] = "unbounded"
+        occurs["maxOccurs"] = str(child.most)
     element = _add(sequence, "element", name=child.name, type=child.part.__name__, **occurs)
     _document(element, child.about)
 
@@ -187,7 +186,7 @@ def _names() -> dict[Scalar, str]:
     """Scalar -> name of its type in the schema, for those that have one."""
     names: dict[Scalar, str] = {scalar_of(getattr(vocabulary, name)): name for name in _NAMED}
     names[scalar_of(MeasureKind)] = "MeasureKind"
-    names.update({Scalar(scalar): row[0] for scalar, row in _BUILT_IN.items()})
+    names[Scalar("truth")] = TRUTH
     return names
 
 
@@ -198,31 +197,32 @@ def _name_of(scalar: Scalar) -> str | None:
 def _simple_types(root: etree._Element) -> None:
     for scalar, name in _names().items():
         kind = _add(root, "simpleType", name=name)
-        _document(kind, _BUILT_IN[scalar.name][3] if scalar.name in _BUILT_IN else "")
+        _document(kind, _BASES[scalar.name][2])
         _restrict(kind, scalar)
 
 
 def _restrict(kind: etree._Element, scalar: Scalar) -> None:
     """The restriction that a scalar is: facets in the order that XML Schema wants."""
-    bare = Scalar(scalar.name)
-    if scalar.name in _BUILT_IN and scalar != bare:
-        base = _BUILT_IN[scalar.name][0]
-    else:
-        base = _BUILT_IN[scalar.name][1] if scalar.name in _BUILT_IN else "xs:string"
+    base, pattern, _ = _BASES[scalar.name]
     restriction = _add(kind, "restriction", base=base)
-    pattern = _BUILT_IN[scalar.name][2] if scalar == bare and scalar.name in _BUILT_IN else scalar.pattern
+    if scalar.name == "decimal":
+        pattern = scalar.digits()
     facets: list[tuple[str, Any]] = [
         ("minLength", scalar.shortest),
         ("maxLength", scalar.longest),
-        ("pattern", pattern),
-        ("minInclusive", scalar.least),
-        ("maxInclusive", scalar.most),
+        ("pattern", scalar.pattern or pattern),
+        ("minInclusive", _bound(scalar, scalar.least, "T00:00:00Z")),
+        ("maxInclusive", _bound(scalar, scalar.most, "T23:59:59.999999Z")),
     ]
     for facet, value in facets:
         if value is not None:
             _add(restriction, facet, value=str(value))
     for word in scalar.words:
         _add(restriction, "enumeration", value=word)
+
+
+def _bound(scalar: Scalar, bound: int | str | None, time: str) -> int | str | None:
+    return f"{bound}{time}" if scalar.name == "instant" and bound is not None else bound
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ lowerCamelCase, a part is one child element, a tuple of parts is the same child 
 from __future__ import annotations
 
 import inspect
+import re
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -28,7 +29,9 @@ SINGULAR: dict[str, str] = {
 ScalarName = Literal["text", "word", "integer", "decimal", "truth", "instant", "day"]
 
 INTEGER_PATTERN = r"-?[0-9]{1,18}"
+"""Every whole number that was ever written; a field's own bounds are narrower."""
 DECIMAL_PATTERN = r"-?[0-9]{1,24}(\.[0-9]{1,18})?"
+"""Every decimal number that was ever written; a field's own bounds are narrower."""
 DAY_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 INSTANT_PATTERN = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
@@ -43,7 +46,8 @@ class Scalar(NamedTuple):
       name: which of the seven scalars.
       shortest, longest: bounds of a text's length in characters.
       pattern: regular expression that the whole text matches, without anchors.
-      least, most: bounds of a number, both allowed values.
+      least, most: bounds of a whole number, or of a day or an instant as a day (ISO 8601), both allowed values.
+      whole, fraction: digits that a decimal number may have before and after the point.
       words: every word of a closed list.
     """
 
@@ -51,8 +55,10 @@ class Scalar(NamedTuple):
     shortest: int | None = None
     longest: int | None = None
     pattern: str | None = None
-    least: int | None = None
-    most: int | None = None
+    least: int | str | None = None
+    most: int | str | None = None
+    whole: int | None = None
+    fraction: int | None = None
     words: tuple[str, ...] = ()
 
     def expected(self) -> str:
@@ -65,16 +71,45 @@ class Scalar(NamedTuple):
                 parts.append(f"{self.shortest or 0} to {self.longest or 'any number of'} characters")
             return "text, " + ", ".join(part for part in parts if part) if any(parts) else "text"
         words = {
-            "integer": "a whole number of at most 18 digits",
-            "decimal": "a decimal number without exponent, at most 24 digits before and 18 after the point",
+            "integer": "a whole number",
+            "decimal": "a decimal number without exponent",
             "truth": "true or false",
             "instant": "date and time with offset, YYYY-MM-DDThh:mm:ss+hh:mm",
             "day": "a date, YYYY-MM-DD",
         }[self.name]
-        bounds = [f"at least {self.least}"] * (self.least is not None) + [f"at most {self.most}"] * (
-            self.most is not None
-        )
+        bounds = [
+            f"{word} {bound}" for word, bound in zip(self._limits(), (self.least, self.most), strict=True) if bound
+        ]
+        if self.name == "decimal":
+            bounds.append(f"at most {self.whole} digits before and {self.fraction} after the point")
         return ", ".join((words, *bounds))
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value of the right type is within the bounds."""
+        if self.name == "text":
+            return (self.shortest or 0) <= len(str(value)) <= (self.longest if self.longest is not None else len(value))
+        if self.name == "decimal":
+            return self.whole is None or re.fullmatch(self.digits(), format(value, "f")) is not None
+        if self.least is None or self.most is None:
+            return True
+        if self.name == "integer":
+            return bool(self.least <= value <= self.most)
+        if self.name == "day":
+            return bool(str(self.least) <= value.isoformat() <= str(self.most))
+        if self.name == "instant":
+            try:
+                day = (value.replace(tzinfo=None) - value.utcoffset()).date()
+            except OverflowError:  # in UTC it lies beyond the calendar
+                return False
+            return bool(str(self.least) <= day.isoformat() <= str(self.most))
+        return True
+
+    def _limits(self) -> tuple[str, str]:
+        return ("at least", "at most") if self.name == "integer" else ("from", "to")
+
+    def digits(self) -> str:
+        """The pattern of a decimal number with the digits that are allowed."""
+        return rf"-?[0-9]{{1,{self.whole}}}(\.[0-9]{{1,{self.fraction}}})?"
 
 
 class Attribute(NamedTuple):
@@ -90,7 +125,7 @@ class Attribute(NamedTuple):
 
 
 class Child(NamedTuple):
-    """One field that holds a part, or a tuple of parts, and the element it is written as."""
+    """One field that holds a part, or a tuple of at most `most` parts, and the element it is written as."""
 
     field: str
     name: str
@@ -98,6 +133,7 @@ class Child(NamedTuple):
     many: bool
     required: bool
     about: str
+    most: int | None = None
 
 
 class Shape(NamedTuple):
@@ -127,42 +163,62 @@ def shape_of(cls: type[Struct]) -> Shape:
     described = types.type_info(cls)
     assert isinstance(described, types.StructType)
     for field in described.fields:
-        kind, about = _plain(field.type)
+        kind, about, bounds = _plain(field.type)
         default = None if field.default is NODEFAULT else field.default
+        place = f"{cls.__name__}.{field.name}"
         if isinstance(kind, types.StructType):
             children.append(Child(field.name, camel(field.name), kind.cls, False, field.required, about))
         elif isinstance(kind, types.VarTupleType):
-            item, _ = _plain(kind.item_type)
+            item, *_ = _plain(kind.item_type)
             if not isinstance(item, types.StructType) or field.name not in SINGULAR:
-                raise TypeError(f"{cls.__name__}.{field.name}: a tuple must hold parts and have a name in SINGULAR")
-            children.append(Child(field.name, SINGULAR[field.name], item.cls, True, field.required, about))
+                raise TypeError(f"{place}: a tuple must hold parts and have a name in SINGULAR")
+            if kind.max_length is None:
+                raise TypeError(f"{place}: a tuple must say how many parts it may hold")
+            child = Child(field.name, SINGULAR[field.name], item.cls, True, field.required, about, kind.max_length)
+            children.append(child)
         else:
-            scalar = _scalar(kind)
+            scalar = _scalar(kind, bounds)
+            if not _bounded(scalar):
+                raise TypeError(f"{place}: a {scalar.name} must say within which bounds it is")
             if default is not None and not scalar.words:
-                raise TypeError(f"{cls.__name__}.{field.name}: only a word may have a default other than None")
+                raise TypeError(f"{place}: only a word may have a default other than None")
             attributes.append(Attribute(field.name, camel(field.name), scalar, field.required, default, about))
     return Shape(cls, inspect.getdoc(cls) or "", tuple(attributes), tuple(children))
 
 
 def scalar_of(annotation: Any) -> Scalar:
     """The scalar of a type annotation, as a field with it would have."""
-    return _scalar(_plain(types.type_info(annotation))[0])
+    kind, _, bounds = _plain(types.type_info(annotation))
+    return _scalar(kind, bounds)
 
 
-def _plain(described: types.Type) -> tuple[types.Type, str]:
-    """A type without its wrapping and without None, and its description."""
-    about = ""
+def _plain(described: types.Type) -> tuple[types.Type, str, dict[str, Any]]:
+    """A type without its wrapping and without None, its description, and bounds that msgspec has no words for."""
+    about, bounds = "", {}
     if isinstance(described, types.Metadata):
         about = (described.extra_json_schema or {}).get("description", "")
+        bounds = described.extra or {}
         described = described.type
     if isinstance(described, types.UnionType):
         (described,) = (one for one in described.types if not isinstance(one, types.NoneType))
-        inner, inner_about = _plain(described)
-        return inner, about or inner_about
-    return described, about
+    if isinstance(described, types.Metadata):
+        inner, inner_about, inner_bounds = _plain(described)
+        return inner, about or inner_about, inner_bounds | bounds
+    return described, about, bounds
 
 
-def _scalar(kind: types.Type) -> Scalar:
+def _bounded(scalar: Scalar) -> bool:
+    """Whether a scalar says how much it may hold: no value is without end."""
+    if scalar.name == "text":
+        return scalar.longest is not None or scalar.pattern is not None
+    if scalar.name == "decimal":
+        return scalar.whole is not None and scalar.fraction is not None
+    if scalar.name in ("integer", "day", "instant"):
+        return scalar.least is not None and scalar.most is not None
+    return True
+
+
+def _scalar(kind: types.Type, bounds: dict[str, Any]) -> Scalar:
     if isinstance(kind, types.StrType):
         pattern = kind.pattern.removeprefix("^").removesuffix("$") if kind.pattern else None
         return Scalar("text", shortest=kind.min_length, longest=kind.max_length, pattern=pattern)
@@ -178,4 +234,4 @@ def _scalar(kind: types.Type) -> Scalar:
     }
     if type(kind) not in names:
         raise TypeError(f"Kernel XML has no form for {kind}")
-    return Scalar(names[type(kind)])
+    return Scalar(names[type(kind)], **bounds)

@@ -15,12 +15,30 @@ from msgspec import Meta
 
 # --- scalars -----------------------------------------------------------------------------------------------------
 
+# Every scalar says what it may hold: kernel.xsd is written from it, and a message that holds anything else is refused
+# before it reaches the store. A field that is kept in a column has no wider bounds than its column.
+
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=400)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=199)]
+"""One of two names that are kept together, with a blank between them."""
 Code: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Identifier: TypeAlias = Annotated[str, Meta(min_length=1, max_length=40)]
-Instant: TypeAlias = Annotated[datetime, Meta(tz=True)]
-CivilDay: TypeAlias = date
-Amount: TypeAlias = Decimal
+MarketType: TypeAlias = Annotated[str, Meta(min_length=1, max_length=40)]
+"""A market's word for a type or a version."""
+Unit: TypeAlias = Annotated[str, Meta(min_length=1, max_length=16)]
+ShortCode: TypeAlias = Annotated[str, Meta(min_length=1, max_length=8)]
+Instant: TypeAlias = Annotated[datetime, Meta(tz=True, extra={"least": "1900-01-01", "most": "9999-12-30"})]
+"""With an offset. The last day of the calendar is left out: local time of it would be beyond."""
+CivilDay: TypeAlias = Annotated[date, Meta(extra={"least": "1900-01-01", "most": "9999-12-31"})]
+WholeNumber: TypeAlias = Annotated[int, Meta(ge=-2_147_483_648, le=2_147_483_647)]
+"""What four bytes hold."""
+Ordinal: TypeAlias = Annotated[int, Meta(ge=1, le=2_147_483_647)]
+Index: TypeAlias = Annotated[int, Meta(ge=-999_999_999_999, le=999_999_999_999)]
+"""Twelve digits: a million times that, in Wh, is still what eight bytes hold."""
+Number: TypeAlias = Annotated[Decimal, Meta(extra={"whole": 18, "fraction": 12})]
+"""A decimal number with at most so many digits before and after the point."""
+Amount: TypeAlias = Annotated[Decimal, Meta(extra={"whole": 12, "fraction": 10})]
+"""Money, power, or another number that is kept in a column of its own: 24 characters with sign and point."""
 
 # --- word lists --------------------------------------------------------------------------------------------------
 

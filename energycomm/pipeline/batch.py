@@ -9,21 +9,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+import structlog
 from msgspec import Struct, field
 
 from adapters.contract import Transaction as ChMessage
 from energycomm.eis import tables
-from energycomm.eis.store import AccessPointRow, StoreTransaction
+from energycomm.eis.database import Conflict
+from energycomm.eis.fitting import expected, fits, storable
+from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
+from energycomm.errors import UserError
 from energycomm.kernel.check import KernelChecker
-from energycomm.kernel.codec import encode
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.effects import Rows
-from energycomm.pipeline.fold import Entry, Fold, Judge, business_key, judge_alone
+from energycomm.pipeline.fold import (
+    Entry,
+    Fold,
+    Judge,
+    add_rows,
+    around_broken,
+    business_key,
+    fault_words,
+    judge_alone,
+)
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Change, Reassessment
 from energycomm.pipeline.rows import (
@@ -36,7 +49,17 @@ from energycomm.pipeline.rows import (
 )
 from energycomm.pipeline.state import dump_state, load_state
 
+log = structlog.get_logger()
+
 DAY = 86_400_000_000
+
+
+PUT_ASIDE = "CH_PUT_ASIDE"
+"""Code of a CH message that the program breaks on."""
+ASIDE = "put-aside"
+"""What becomes of it."""
+TOLD = 50
+"""Refusals that a run tells one by one."""
 
 
 class Prepared(Struct):
@@ -52,6 +75,10 @@ class Prepared(Struct):
     xmls: list[list[str]]
     refusals: list[tuple[Refusal, ...]]
 
+    def part(self, low: int, high: int) -> Prepared:
+        """Some of the CH messages."""
+        return Prepared(self.transactions[low:high], self.xmls[low:high], self.refusals[low:high])
+
 
 class Tally(Struct):
     """What became of messages: counts for the summary.
@@ -63,6 +90,7 @@ class Tally(Struct):
       reassessed: earlier messages whose verdict changed because a late one came.
       ids: of one batch only: the first and the last Kernel message.
       refused: of one batch only: (id, label, why) of the messages that were not accepted.
+      told: the first refusals, each with the file that it is about.
     """
 
     messages: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -72,6 +100,13 @@ class Tally(Struct):
     reassessed: int = 0
     ids: tuple[int, int] | None = None
     refused: list[tuple[int, str, str | None]] = field(default_factory=list)
+    told: list[tuple[str, Refusal]] = field(default_factory=list)
+
+    def tell(self, place: str, refusal: Refusal) -> None:
+        """Count a refusal, and keep it to be told with the file it is about."""
+        self.incidents[refusal.code] += 1
+        if len(self.told) < TOLD:
+            self.told.append((place, refusal))
 
     def judged_again(self, changes: Sequence[Change], since: int) -> None:
         """Count verdicts that changed. Messages of this run are counted as what they became.
@@ -88,22 +123,32 @@ class Tally(Struct):
                 self.codes.subtract(change.codes_before)
                 self.codes.update(change.codes_after)
 
+    def join(self, other: Tally) -> None:
+        """Take over the counts of the next messages of the same batch."""
+        self.add(other)
+        ids = [i for pair in (self.ids, other.ids) if pair for i in pair]
+        self.ids = (min(ids), max(ids)) if ids else None
+        self.refused += other.refused
+
     def add(self, other: Tally) -> None:
         """Take over the counts of another tally."""
         self.messages.update(other.messages)
         self.codes.update(other.codes)
         self.transactions.update(other.transactions)
         self.incidents.update(other.incidents)
+        self.told.extend(other.told[: TOLD - len(self.told)])
         self.reassessed += other.reassessed
 
 
 class Origin(Struct, frozen=True):
-    """Where the CH messages of a batch came from; `injected_by` says who, where they came past the adapters."""
+    """Where the CH messages of a batch came from; `injected_by` says who, where they came past the adapters, and
+    `place` names the file to people."""
 
     market: str
     envelope_id: int
     member_id: int
     injected_by: str | None = None
+    place: str = ""
 
 
 class BatchWriter:
@@ -124,21 +169,63 @@ class BatchWriter:
         self.checker = KernelChecker()
 
     def prepare(self, transactions: Sequence[ChMessage]) -> Prepared:
-        """Write the Kernel XML of a batch and check it against kernel.xsd."""
-        xmls = [[encode(message) for message in transaction.messages] for transaction in transactions]
-        refusals = [transaction.refusals for transaction in transactions]
-        verdicts = self.checker.check_batch([xml for group in xmls for xml in group])
-        number = 0
-        for index, group in enumerate(xmls):
-            for refusal in verdicts[number : number + len(group)]:
-                if refusal is not None:
-                    refusals[index] = (*refusals[index], refusal)
-            number += len(group)
+        """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
+        refuses its CH message here, before any store."""
+        written = iter(self.checker.write([message for one in transactions for message in one.messages]))
+        xmls: list[list[str]] = []
+        refusals: list[tuple[Refusal, ...]] = []
+        for transaction in transactions:
+            of_one = [next(written) for _ in transaction.messages]
+            xmls.append([xml for xml in of_one if isinstance(xml, str)])
+            wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
+            refusals.append(tuple(dict.fromkeys((*transaction.refusals, *_unfit(transaction), *wrong))))
         return Prepared(transactions, xmls, refusals)
 
     def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
         """Judge and store the messages of one member inside a transaction of the EIS: `store_parts` of one part."""
         return self.store_parts(tx, [(origin, batch)], now)[0]
+
+    def store_around(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
+        """`store` of a batch that the program breaks on: it is halved until the CH messages that it breaks on stand
+        alone. These are put aside, each with its incident; their neighbours are judged and stored.
+
+        Raises:
+          Conflict: another worker is in the way; the transaction may be run again.
+          UserError: the database was lost.
+        """
+        try:
+            with tx.attempt():
+                return self.store(tx, origin, batch, now)
+        except (Conflict, UserError):
+            raise
+        except Exception as error:
+            if len(batch.transactions) <= 1:
+                return self._put_aside(tx, origin, batch, now, error)
+        middle = len(batch.transactions) // 2
+        tally = self.store_around(tx, origin, batch.part(0, middle), now)
+        tally.join(self.store_around(tx, origin, batch.part(middle, len(batch.transactions)), now))
+        return tally
+
+    def _put_aside(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int, error: Exception) -> Tally:
+        """Store of a CH message nothing but its bytes' place and why it was put aside; a second try is made first, for
+        what happens once."""
+        try:
+            with tx.attempt():
+                return self.store(tx, origin, batch, now)
+        except (Conflict, UserError):
+            raise
+        except Exception as again:
+            error = again
+        (transaction,) = batch.transactions
+        log.error("ch_message.put_aside", file=origin.place, reference=transaction.reference, exc_info=error)
+        refusal = Refusal(
+            code=PUT_ASIDE,
+            path=transaction.reference,
+            value=fault_words(error),
+            expected="a message that can be judged and stored",
+            advice=f"report it with the envelope; then `energycomm envelope retry {origin.envelope_id}`",
+        )
+        return self.store(tx, origin, Prepared([transaction], [[]], [(refusal,)]), now)
 
     def store_parts(self, tx: StoreTransaction, parts: Sequence[tuple[Origin, Prepared]], now: int) -> list[Tally]:
         """Judge and store a batch inside a transaction of the EIS.
@@ -165,22 +252,63 @@ class BatchWriter:
         return tallies
 
 
+_OWN = ("type", "version", "sender", "reference", "access_point")
+"""What the store keeps of a CH message itself, beside its Kernel messages."""
+
+
+def _unfit(transaction: ChMessage) -> list[Refusal]:
+    """What of a CH message's own data the store does not hold."""
+    columns = tables.ch_message.c
+    found = []
+    for name in _OWN:
+        value = getattr(transaction, name)
+        if value is not None and not fits(columns[name], value):
+            shown, wanted = storable(value, 200), expected(columns[name])
+            found.append(Refusal(code="CH_VALUE", path=name, value=shown, expected=wanted))
+    return found
+
+
+def _outcome(refused: tuple[Refusal, ...]) -> str:
+    if not refused:
+        return "digested"
+    return ASIDE if any(refusal.code == PUT_ASIDE for refusal in refused) else "refused"
+
+
+def _ch_row(number: int, origin: Origin, transaction: ChMessage, outcome: str) -> tuple[Any, ...]:
+    """A row of `ch_message`; values of a refused one that the store does not hold are cut to what it does."""
+    kind, version, sender, reference, point = (
+        value if value is None or fits(tables.ch_message.c[name], value) else storable(value, _LONGEST[name])
+        for name, value in ((name, getattr(transaction, name)) for name in _OWN)
+    )
+    place = number, origin.envelope_id, origin.member_id, transaction.position, origin.market
+    return (*place, kind, version, sender, reference, point, transaction.identity, outcome)
+
+
+_LONGEST: dict[str, int] = {name: getattr(tables.ch_message.c[name].type, "length", 0) for name in _OWN}
+
+
 class _Sorting:
     """Tells first arrivals from duplicates and refused ones, and writes their rows."""
 
     def __init__(self, tx: StoreTransaction, now: int) -> None:
         self.tx, self.now = tx, now
         self.ch_rows: list[tuple[Any, ...]] = []
+        self.outcomes: list[tuple[int, str]] = []
+        """Outcomes of CH messages that had been put aside."""
         self.duplicates: list[tuple[Any, ...]] = []
         self.incidents: list[tuple[Any, ...]] = []
 
-    def sort(self, origin: Origin, batch: Prepared, known: dict[bytes, int], tally: Tally) -> list[tuple[int, int]]:
+    def sort(
+        self, origin: Origin, batch: Prepared, known: dict[bytes, KnownMessage], tally: Tally
+    ) -> list[tuple[int, int]]:
         """The (index in the part, CH message id) of the CH messages that are new and were digested.
+
+        One that was put aside when it arrived first is as good as new.
 
         Args:
           origin: where the part came from.
           batch: its messages.
-          known: ids of CH messages that arrived before, by identity; gains those that are new.
+          known: CH messages that arrived before, by identity; gains those that are new.
           tally: counts them.
         """
         transactions = batch.transactions
@@ -188,36 +316,29 @@ class _Sorting:
         fresh: list[tuple[int, int]] = []
         for index, transaction in enumerate(transactions):
             first = known.get(transaction.identity)
-            if first is not None:
-                self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first))
+            refused = batch.refusals[index]
+            outcome = _outcome(refused)
+            if first is not None and (first.outcome != ASIDE or first.member_id != origin.member_id):
+                self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first.id))
+            if first is not None and first.outcome != ASIDE:
                 tally.transactions[origin.market, transaction.type, "duplicate"] += 1
                 continue
-            number = next(ids)
-            known[transaction.identity] = number
-            refused = batch.refusals[index]
-            outcome = "refused" if refused else "digested"
             tally.transactions[origin.market, transaction.type, outcome] += 1
-            self.ch_rows.append(
-                (
-                    number,
-                    origin.envelope_id,
-                    origin.member_id,
-                    transaction.position,
-                    origin.market,
-                    transaction.type,
-                    transaction.version,
-                    transaction.sender,
-                    transaction.reference[:400],
-                    transaction.access_point[:40] if transaction.access_point else None,
-                    transaction.identity,
-                    outcome,
-                )
-            )
+            for refusal in refused:
+                tally.tell(origin.place, refusal)
+            if first is None:
+                number = next(ids)
+                self.ch_rows.append(_ch_row(number, origin, transaction, outcome))
+            elif outcome == ASIDE:
+                continue
+            else:
+                number = first.id
+                self.outcomes.append((number, outcome))
+            known[transaction.identity] = KnownMessage(number, origin.member_id, outcome)
             told = [(refusal, "error") for refusal in refused] + [(note, "note") for note in transaction.notes]
-            for refusal, severity in told:
-                tally.incidents[refusal.code] += 1
-                place = origin.envelope_id, origin.member_id, number
-                self.incidents.append(incident_row(refusal, severity, self.now, *place))
+            tally.incidents.update(note.code for note in transaction.notes)
+            place = origin.envelope_id, origin.member_id, number
+            self.incidents += [incident_row(what, severity, self.now, *place) for what, severity in told]
             if not refused:
                 fresh.append((index, number))
         return fresh
@@ -273,19 +394,24 @@ class _Work:
                 late = Reassessment(self.tx, engine, row, self.now, self.writer.rules_version_id, self.writer.patience)
                 fold = late.run(entries)
                 tally.judged_again(late.changes, self.writer.since)
-                for table, rows in fold.rows.items():
-                    self.rows.setdefault(table, []).extend(rows)
             else:
-                fold = Fold(engine, load_state(row.state), row.id, self.rows, row.messages)
-                for entry in entries:
-                    fold.judge(entry)
+                fold = around_broken(partial(self._ahead, row, entries))
                 self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
+            add_rows(self.rows, fold.rows)
             self.folds.append(fold)
+
+    def _ahead(self, row: AccessPointRow, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
+        """The fold of messages that come after all that are stored of their access point."""
+        fold = Fold(self.writer.engine, load_state(row.state), row.id, {}, row.messages, faults=faults)
+        for entry in entries:
+            fold.judge(entry)
+        return fold
 
     def flush(self, sorting: _Sorting) -> None:
         """Write all rows of the batch."""
         tx = self.tx
         tx.insert(tables.ch_message, sorting.ch_rows)
+        tx.driver.update(tables.ch_message, ("outcome",), sorting.outcomes)
         insert_numbered(tx, tables.ch_duplicate, sorting.duplicates)
         tx.insert(tables.kernel_message, self._message_rows())
         self._save_points()

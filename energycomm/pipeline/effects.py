@@ -42,7 +42,7 @@ class Step(Struct):
       message: the accepted message; its kind is the one the verb is for.
       at: effective instant, microseconds since the epoch.
       message_id: id of the message in the EIS.
-      access_point_id: id of the access point in the EIS.
+      access_point_id: id of the access point in the EIS; None where the message names none.
       rows: rows to insert, by table; grown.
     """
 
@@ -50,7 +50,7 @@ class Step(Struct):
     message: Any
     at: int
     message_id: int
-    access_point_id: int
+    access_point_id: int | None
     rows: Rows
 
     def write(self, table: Table, *columns: object) -> None:

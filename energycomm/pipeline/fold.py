@@ -7,10 +7,15 @@ makes the later ones be judged again (`energycomm.pipeline.reassessment`).
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
+import structlog
 from msgspec import Struct, field
 
+from energycomm.eis.fitting import storable
 from energycomm.kernel.family import FUNCTION_RANK, RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
@@ -19,6 +24,8 @@ from energycomm.kernel.verdicts import Action, Verdict
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.state import AccessPointState, dump_state
+
+log = structlog.get_logger()
 
 CHECKPOINT_EVERY = 12
 """Messages of an access point between two stored states that late messages can be judged from."""
@@ -72,6 +79,47 @@ def business_key(message: KernelMessage, at: int, identity: bytes, position: int
     return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], micros(message.created), identity, position)
 
 
+class Broken(Exception):
+    """Judging a message, or doing what it says, broke: a fault of the program that concerns this message alone.
+
+    Attributes:
+      message_id: the message.
+      fault: what broke, in words.
+    """
+
+    def __init__(self, entry: Entry, error: Exception) -> None:
+        self.message_id, self.fault = entry.message_id, fault_words(error)
+        super().__init__(f"message {self.message_id}: {self.fault}")
+
+
+def fault_words(error: Exception) -> str:
+    """What broke, for the record: the kind of error, its words and the place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return storable(f"{type(error).__name__}: {error}", 300) + place
+
+
+T = TypeVar("T")
+
+
+def around_broken(walk: Callable[[dict[int, str]], T], known: Mapping[int, str] | None = None) -> T:
+    """Do a walk again, around each message that broke it, until none does.
+
+    Args:
+      walk: given what broke so far by message id; must begin anew at each call.
+      known: what broke before.
+    """
+    faults = dict(known or {})
+    while True:
+        try:
+            return walk(faults)
+        except Broken as broken:
+            if broken.message_id in faults:
+                raise
+            log.error("message.broke", message=broken.message_id, fault=broken.fault, exc_info=broken.__cause__)
+            faults[broken.message_id] = broken.fault
+
+
 class Fold(Struct):
     """A walk through messages of one access point.
 
@@ -82,6 +130,7 @@ class Fold(Struct):
       rows: domain rows that accepted messages write, without their ids.
       since_checkpoint: messages judged since the last stored state.
       checkpoints: (instant, state bytes) to store.
+      faults: messages that broke an earlier walk, with what broke: they are not judged and do nothing.
     """
 
     engine: Judge
@@ -90,32 +139,47 @@ class Fold(Struct):
     rows: Rows
     since_checkpoint: int = 0
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)
+    faults: dict[int, str] = field(default_factory=dict)
 
-    def judge(self, entry: Entry) -> Verdict:
-        """Judge one message that comes after all earlier ones, and do what it says when it is accepted."""
-        state = self.state
-        if entry.at > state.at:
-            if self.since_checkpoint >= CHECKPOINT_EVERY:
-                self._checkpoint(entry.at)
-            state.advance(entry.at)
-        self.since_checkpoint += 1
-        verdict = self.engine.judge(entry.message, history_of(state, entry.message, entry.at))
-        entry.verdict = verdict
-        if verdict.label == "accepted":
-            self._apply(entry, verdict.actions)
-        return verdict
+    def judge(self, entry: Entry) -> None:
+        """Judge one message that comes after all earlier ones, and do what it says when it is accepted.
+
+        Raises:
+          Broken: the message broke it; the walk is to begin anew.
+        """
+        self._reach(entry.at)
+        fault = self.faults.get(entry.message_id)
+        if fault is not None:
+            entry.verdict = Verdict(label="engine_error", fault=fault)
+            return
+        try:
+            verdict = self.engine.judge(entry.message, history_of(self.state, entry.message, entry.at))
+            entry.verdict = verdict
+            if verdict.label == "accepted":
+                self._apply(entry, verdict.actions)
+        except Exception as error:
+            raise Broken(entry, error) from error
 
     def replay(self, entry: Entry) -> None:
-        """Walk past a message whose verdict stands: only what it did is done to the state again."""
-        state = self.state
-        if entry.at > state.at:
+        """Walk past a message whose verdict stands: only what it did is done to the state again.
+
+        Raises:
+          Broken: the message broke it; the walk is to begin anew.
+        """
+        self._reach(entry.at)
+        if entry.before not in APPLIED:
+            return
+        try:
+            self._apply(entry, self.engine.qualify(entry.message, history_of(self.state, entry.message, entry.at)))
+        except Exception as error:
+            raise Broken(entry, error) from error
+
+    def _reach(self, at: int) -> None:
+        if at > self.state.at:
             if self.since_checkpoint >= CHECKPOINT_EVERY:
-                self._checkpoint(entry.at)
-            state.advance(entry.at)
+                self._checkpoint(at)
+            self.state.advance(at)
         self.since_checkpoint += 1
-        if entry.before in APPLIED:
-            actions = self.engine.qualify(entry.message, history_of(state, entry.message, entry.at))
-            self._apply(entry, actions)
 
     def _apply(self, entry: Entry, actions: tuple[Action, ...]) -> None:
         step = Step(self.state, entry.message, entry.at, entry.message_id, self.access_point_id, self.rows)
@@ -134,12 +198,24 @@ class Fold(Struct):
 
 def judge_alone(engine: Judge, entry: Entry, rows: Rows) -> Verdict:
     """Judge a message that concerns no access point: there is no history, and nothing to remember."""
-    verdict = engine.judge(entry.message, NO_HISTORY)
+    written: Rows = {}
+    try:
+        verdict = engine.judge(entry.message, NO_HISTORY)
+        if verdict.label == "accepted":
+            step = Step(AccessPointState(), entry.message, entry.at, entry.message_id, None, written)
+            for action in verdict.actions:
+                function = VERB_FUNCTIONS.get(action.verb)
+                if function is not None:
+                    function(step)
+    except Exception as error:
+        log.error("message.broke", message=entry.message_id, exc_info=error)
+        verdict, written = Verdict(label="engine_error", fault=fault_words(error)), {}
     entry.verdict = verdict
-    if verdict.label == "accepted":
-        step = Step(AccessPointState(), entry.message, entry.at, entry.message_id, 0, rows)
-        for action in verdict.actions:
-            function = VERB_FUNCTIONS.get(action.verb)
-            if function is not None:
-                function(step)
+    add_rows(rows, written)
     return verdict
+
+
+def add_rows(rows: Rows, more: Rows) -> None:
+    """Domain rows beside those that are there already."""
+    for table, added in more.items():
+        rows.setdefault(table, []).extend(added)

@@ -83,7 +83,7 @@ def _from_xml(xml: bytes) -> Handed:
     message = decode(xml)
     if isinstance(message, Refusal):
         return Handed(None, xml, (message,), xml)
-    return _checked(message, encode(message).encode())
+    return _checked(message, _xml_of(message) or xml)
 
 
 _own = threading.local()
@@ -108,10 +108,8 @@ def _from_json(item: Any) -> Handed:
 
 def _checked(message: KernelMessage, sent: bytes) -> Handed:
     """With what only the schema minds: lengths, patterns, bounds."""
-    try:
-        refusal = _checker().check(encode(message))
-    except ValueError as error:
-        refusal = Refusal(code="KERNEL_JSON_VALUE", expected=str(error)[:300])
+    (written,) = _checker().write([message])
+    refusal = written if isinstance(written, Refusal) else None
     return Handed(message, sent) if refusal is None else Handed(None, sent, (refusal,), _xml_of(message))
 
 

@@ -17,17 +17,19 @@ import structlog
 from msgspec import Struct, field
 
 from adapters.contract import Adapter, MemberHead, Transaction
-from energycomm.eis import archive
+from energycomm.eis import archive, tables
 from energycomm.eis.archive import Archived
+from energycomm.eis.database import Conflict, is_lost
+from energycomm.eis.fitting import expected, fits, storable
 from energycomm.eis.store import Store, StoreTransaction
-from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Tally
-from energycomm.pipeline.gathering import Gathering, Part
+from energycomm.pipeline.fold import fault_words
+from energycomm.pipeline.gathering import Gathering, Part, Refused, Repeated
 from energycomm.pipeline.markets import dispatch, series_of
-from energycomm.pipeline.records import MemberRecord, OpenEnvelope
+from energycomm.pipeline.records import MemberRecord, OpenEnvelope, TakenOver
 from energycomm.transport.codes import refuse
 from energycomm.transport.envelopes import open_envelope
 from energycomm.transport.keys import KeyRing
@@ -42,6 +44,9 @@ FILES_TOGETHER = 64
 SMALL = 1 << 20
 """Bytes up to which a file is small."""
 
+ATTEMPTS = 10
+"""Runs that may begin with an envelope that an earlier one left behind, before it is put aside."""
+
 
 class Progress(Struct):
     """What a run has done so far; given to whoever watches.
@@ -50,6 +55,7 @@ class Progress(Struct):
       files: envelopes taken in.
       duplicates: envelopes that had arrived before.
       unreadable: envelopes of which something could not be read.
+      left: envelopes that another process holds.
       conflicts: batches that were run again because another worker stored the same at the same time.
       tally: counts of messages.
     """
@@ -57,6 +63,7 @@ class Progress(Struct):
     files: int = 0
     duplicates: int = 0
     unreadable: int = 0
+    left: int = 0
     conflicts: int = 0
     tally: Tally = field(default_factory=Tally)
 
@@ -71,6 +78,7 @@ class Inbound:
       keys: keys that encrypted envelopes are tried with.
       limits: bounds of an envelope.
       batch_size: CH messages in one transaction.
+      attempts: runs that may end in the middle of one envelope before it is put aside.
     """
 
     def __init__(
@@ -81,35 +89,70 @@ class Inbound:
         keys: KeyRing,
         limits: Limits,
         batch_size: int = 500,
+        attempts: int = ATTEMPTS,
     ) -> None:
         self.store, self.writer, self.adapters = store, writer, adapters
-        self.keys, self.limits, self.batch_size = keys, limits, batch_size
+        self.keys, self.limits, self.batch_size, self.attempts = keys, limits, batch_size, attempts
         self.progress = Progress()
         self.watch: Callable[[Progress], None] | None = None
         """Called after every batch and envelope."""
         self._markets: set[str] = set()
         """Markets that the members of the envelope at hand belong to."""
+        self._told: set[tuple[str, str]] = set()
+        """Code and path of the incidents of the envelope at hand: each is told once."""
         self.touched: set[str] = set()
         """Series of the run, for the search for gaps at its end."""
         self._ended: list[tuple[OpenEnvelope, str, str | None]] = []
         """Envelopes that are processed, their states and the labels of their keys, while that is not written yet."""
         self.gathering = Gathering(store, writer, batch_size, self._stored)
-        self._together = False
-        """The ends of members wait for one another."""
 
     def resume(self) -> int:
         """Finish the envelopes that an interrupted run left behind.
+
+        None of them stops the others: one that the program breaks on, or that ended run after run, is put aside.
 
         Returns:
           How many there were.
         """
         left = records.unfinished(self.store)
         for envelope in left:
+            attempt = records.begin(self.store, envelope.id)
+            if attempt is None:
+                continue
+            if attempt > self.attempts:
+                self._put_aside(envelope, f"{attempt - 1} attempts")
+                continue
             log.info("envelope.resumed", envelope=envelope.id, name=envelope.name)
-            self._process(envelope)
-            self._close()
+            try:
+                self._guarded(envelope)
+                self._close()
+            except KeyboardInterrupt:
+                records.forgive(self.store, [envelope.id])
+                raise
             self._tell()
         return len(left)
+
+    def _guarded(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
+        """Process an envelope; where the program breaks on it, it is put aside and its neighbours go on."""
+        try:
+            self._process(envelope, kept)
+        except Exception as error:
+            if is_lost(error):
+                raise
+            if isinstance(error, Conflict | TakenOver):
+                # Another process has it, or what it brings: it is there to be taken up by whoever comes next.
+                log.warning("envelope.left", envelope=envelope.id, name=envelope.name, why=str(error)[:200])
+                self.progress.left += 1
+                return
+            log.error("envelope.broke", envelope=envelope.id, name=envelope.name, exc_info=error)
+            self._put_aside(envelope, fault_words(error))
+
+    def _put_aside(self, envelope: OpenEnvelope, why: str) -> None:
+        self.gathering.write()
+        refusal = records.put_aside(self.store, envelope, why)
+        if refusal is not None:
+            self.progress.unreadable += 1
+            self.progress.tally.tell(envelope.name, refusal)
 
     def _stored(self, tally: Tally | None) -> None:
         """Count what was stored; None where it has to be tried again."""
@@ -175,18 +218,13 @@ class Inbound:
             self._process_together(kept, sources)
 
     def _process_together(self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]]) -> None:
-        self._together = True
-        try:
-            for archived, (source, name) in zip(kept, sources, strict=True):
-                self.progress.files += 1
-                if archived.duplicate_of is None:
-                    source.seek(0)
-                    envelope = OpenEnvelope(archived.envelope_id, name, archived.sha256)
-                    # A large file is read from the archive: on the disk it may have changed since.
-                    self._process(envelope, source if isinstance(source, io.BytesIO) else None)
-                self._tell()
-        finally:
-            self._together = False
+        for archived, (source, name) in zip(kept, sources, strict=True):
+            self.progress.files += 1
+            if archived.duplicate_of is None:
+                source.seek(0)
+                # A large file is read from the archive: on the disk it may have changed since.
+                self._guarded(_opened(archived, name), source if isinstance(source, io.BytesIO) else None)
+            self._tell()
 
     def take_one(self, source: IO[bytes], name: str, channel: str) -> int:
         """Archive one envelope and process it.
@@ -196,7 +234,7 @@ class Inbound:
         """
         archived = self.archive_one(source, name, channel)
         if archived.duplicate_of is None:
-            self._process(OpenEnvelope(archived.envelope_id, name, archived.sha256))
+            self._process(_opened(archived, name))
         self._close()
         return archived.envelope_id
 
@@ -272,7 +310,7 @@ class Inbound:
         refusal = refuse(code, str(path), error.strerror, "a file that may be read")
         self.progress.files += 1
         self.progress.unreadable += 1
-        records.note(self.store, self.progress.tally, None, None, refusal, "error")
+        records.note(self.store, self.progress.tally, None, refusal, "error", str(path))
 
     def _process(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
         """Open an archived envelope and process its members.
@@ -283,6 +321,7 @@ class Inbound:
         """
         errors = readable = 0
         self._markets.clear()
+        self._told.clear()
         with (
             kept or archive.open_raw(self.store.engine, envelope.sha256) as raw,
             open_envelope(raw, envelope.name, self.keys, self.limits) as opened,
@@ -290,7 +329,7 @@ class Inbound:
             for item in opened:
                 if isinstance(item, Refusal):
                     errors += 1
-                    records.note(self.store, self.progress.tally, envelope.id, None, item, "error")
+                    self._note(envelope, item, "error")
                 elif self._member(envelope, item):
                     readable += 1
                 else:
@@ -302,6 +341,13 @@ class Inbound:
         state = "failed" if errors and not readable else "done"
         self._ended.append((envelope, state, key_label))
         log.info("envelope.done", envelope=envelope.id, name=envelope.name, members=readable, errors=errors)
+
+    def _note(self, envelope: OpenEnvelope, refusal: Refusal, severity: str) -> None:
+        """An incident of the envelope as a whole, once for each place."""
+        place = refusal.code, refusal.path
+        if place not in self._told:
+            self._told.add(place)
+            self.gathering.add(Refused(envelope, None, refusal, severity))
 
     def _read_name(self, envelope: OpenEnvelope) -> None:
         """Tell a name that its market does not know; remember the series of one that it does.
@@ -318,7 +364,7 @@ class Inbound:
                 return
         if found:
             refusal = found[next(iter(self._markets or found))]
-            records.note(self.store, self.progress.tally, envelope.id, None, refusal, "note")
+            self._note(envelope, refusal, "note")
 
     def _member(self, envelope: OpenEnvelope, member: Member) -> bool:
         """Process one member; False when it could not be read."""
@@ -326,7 +372,7 @@ class Inbound:
         sha256 = b"" if isinstance(seen, Refusal) else seen[1]
         if self.gathering.holds(sha256):
             self.gathering.write()  # so that this one is seen as the duplicate that it is
-        record, first = records.find_member(self.store, envelope.id, member.path, sha256)
+        record, first = records.find_member(self.store, envelope, member.path, sha256)
         if record is not None and record.finished:
             return record.state != "refused"
         if isinstance(seen, Refusal):
@@ -335,53 +381,58 @@ class Inbound:
         if record is None:
             record = MemberRecord(member.path, sha256, size)
             if first is not None:
-                records.add_duplicate_member(self.store, envelope.id, record, first)
+                self.gathering.add(Repeated(envelope, record, first))
                 return True
         route = dispatch(self.adapters, sniff)
         if isinstance(route, Refusal):
             return self._refuse(envelope, record, route)
         adapter, label = route
         self._markets.add(adapter.market)
-        try:
-            return self._digest(envelope, member, record, adapter, label)
-        except AdapterFault as fault:
-            log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=fault.__cause__)
-            return self._refuse(envelope, record, fault.refusal)
+        return self._digest(envelope, member, record, adapter, label)
 
     def _refuse(self, envelope: OpenEnvelope, record: MemberRecord, refusal: Refusal) -> bool:
-        records.refuse_member(self.store, self.progress.tally, envelope.id, record, refusal)
+        self.gathering.add(Refused(envelope, record, refusal))
         return False
 
     def _digest(
         self, envelope: OpenEnvelope, member: Member, record: MemberRecord, adapter: Adapter, label: str
     ) -> bool:
         batch: list[Transaction] = []
-        position = 0
+        position, refusal = 0, None
         with member.open() as content:
             items = iter(adapter.digest(label, content, member.name))
-            while True:
+            while not record.finished:
                 try:
                     item = next(items, None)
                 except BrokenMember as broken:
-                    return self._refuse(envelope, record, broken.refusal)
-                except UserError:
-                    raise  # the database was lost while the member was read: nothing is wrong with the member
+                    item = broken.refusal
                 except Exception as error:
-                    raise AdapterFault(member.path, error) from error
+                    if is_lost(error):
+                        raise  # while the member was read: nothing is wrong with it
+                    log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=error)
+                    item = _adapter_fault(member.path, error)
                 if item is None:
                     break
+                if isinstance(item, MemberHead):
+                    item = _unfit(item, member.path) or item
                 if isinstance(item, Refusal):
-                    self._flush(envelope, record, adapter, batch, position, last=False)
-                    return self._refuse(envelope, record, item)
+                    refusal = item
+                    break
                 if isinstance(item, MemberHead):
                     record.head = item
                     continue
                 position = item.position
-                if position > record.committed:
+                if position > record.committed or position in record.again:
                     batch.append(item)
                     if len(batch) >= self.batch_size:
                         self._flush(envelope, record, adapter, batch, position, last=False)
                         batch = []
+        if record.finished:
+            return False  # the program broke on it while it was stored
+        if refusal is not None:
+            if batch:
+                self._flush(envelope, record, adapter, batch, position, last=False)
+            return self._refuse(envelope, record, refusal)
         self._flush(envelope, record, adapter, batch, position, last=True)
         return True
 
@@ -395,12 +446,21 @@ class Inbound:
         *,
         last: bool,
     ) -> None:
-        """Hand over messages of a member to be stored; at its end with those of its neighbours, while files are taken
-        in together."""
-        before = record.id, record.state, record.committed
-        prepared = self.writer.prepare(batch)
-        part = Part(envelope, record, adapter.market, prepared, position, last, before)
-        self.gathering.add(part, wait=last and self._together)
+        """Hand over messages of a member to be stored with those of its neighbours."""
+        self.gathering.add(Part(envelope, record, adapter.market, self.writer.prepare(batch), position, last))
+
+
+def _opened(archived: Archived, name: str) -> OpenEnvelope:
+    return OpenEnvelope(archived.envelope_id, name, archived.sha256, fresh=not archived.resumes)
+
+
+def _unfit(head: MemberHead, path: str) -> Refusal | None:
+    """Why a header cannot be kept, or None."""
+    for name in ("type", "declared_version", "version", "sender", "receiver"):
+        column, value = tables.member.c[name], getattr(head, name)
+        if value is not None and not fits(column, value):
+            return refuse("HEAD_VALUE", f"{path}: {name}", storable(value, 120), expected(column))
+    return None
 
 
 def _is_small(path: Path) -> bool:
@@ -410,19 +470,12 @@ def _is_small(path: Path) -> bool:
         return True  # it is told when it is read
 
 
-class AdapterFault(Exception):
-    """A digester broke on a member: a fault of the program, not of the market.
-
-    Attributes:
-      refusal: what is recorded.
-    """
-
-    def __init__(self, path: str, error: Exception) -> None:
-        super().__init__(path)
-        self.refusal = Refusal(
-            code="ADAPTER_FAULT",
-            path=path,
-            value=f"{type(error).__name__}: {error}"[:200],
-            expected="a digester that finishes",
-            advice="report it with the envelope; the envelope is kept and can be processed again after an upgrade",
-        )
+def _adapter_fault(path: str, error: Exception) -> Refusal:
+    """What is recorded when a digester breaks on a member: a fault of the program, not of the market."""
+    return Refusal(
+        code="ADAPTER_FAULT",
+        path=path,
+        value=fault_words(error),
+        expected="a digester that finishes",
+        advice="report it with the envelope; it is kept, and `energycomm envelope retry` processes it again",
+    )

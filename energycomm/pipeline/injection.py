@@ -2,7 +2,8 @@
 
 For access points whose information comes by e-mail or from the TSO. What was sent is an envelope of its own channel,
 whose bytes are kept; each message is a CH message of its own and is judged like any other, with who injected it. All of
-it is one transaction: a document with a mistake is refused whole, and nothing of it is stored.
+it is one transaction: a document with a mistake is refused whole, and nothing of it is stored. A message that the
+program breaks on is put aside by itself.
 """
 
 from __future__ import annotations
@@ -11,22 +12,24 @@ import hashlib
 import io
 import random
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import structlog
 from msgspec import Struct
 
 from adapters.contract import MemberHead, Transaction
 from energycomm.eis import archive
+from energycomm.eis.archive import Archived
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import Conflict, reading
+from energycomm.eis.database import Conflict, is_lost, reading
+from energycomm.eis.fitting import storable
 from energycomm.eis.messages import MessageSummary, summaries
-from energycomm.eis.store import Store
+from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.batch import BatchWriter, Origin
+from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.handed import Handed
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
 
@@ -133,24 +136,13 @@ def inject(store: Store, writer: BatchWriter, handed: Sequence[Handed], sent: by
     """
     messages = [one.message for one in handed if one.message is not None]
     prepared = writer.prepare([_transaction(n, one, by) for n, one in enumerate(handed, 1)])
-    for attempt in range(1, CONFLICTS + 1):
-        now = now_micros()
-        try:
-            with store.transaction() as tx:
-                archived = archive.archive(tx, name, io.BytesIO(sent), CHANNEL, now)
-                if archived.duplicate_of is None:
-                    head = MemberHead(type="Kernel", sender=by[:40])
-                    member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
-                    market = messages[0].market
-                    save_member(tx, archived.envelope_id, member, market, len(messages), last=True)
-                    origin = Origin(market, archived.envelope_id, member.id, by[:120])
-                    writer.store(tx, origin, prepared, now)
-                    finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
-            break
-        except Conflict:
-            if attempt == CONFLICTS:
-                raise
-            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - two workers must not meet again
+    try:
+        archived = _stored(store, writer.store, prepared, sent, name, by, messages[0].market)
+    except Exception as error:
+        if isinstance(error, Conflict) or is_lost(error):
+            raise
+        log.error("injection.broke", name=name, exc_info=error)
+        archived = _stored(store, writer.store_around, prepared, sent, name, by, messages[0].market)
     log.info("injection.stored", envelope=archived.envelope_id, messages=len(messages), by=by)
     first = archived.duplicate_of
     return Injection(
@@ -158,6 +150,35 @@ def inject(store: Store, writer: BatchWriter, handed: Sequence[Handed], sent: by
         duplicate_of=first,
         messages=_became(store, archived.envelope_id if first is None else first, again=first is not None),
     )
+
+
+def _stored(
+    store: Store,
+    keep: Callable[[StoreTransaction, Origin, Prepared, int], Tally],
+    prepared: Prepared,
+    sent: bytes,
+    name: str,
+    by: str,
+    market: str,
+) -> Archived:
+    """One transaction: the envelope, its member and its messages."""
+    for attempt in range(1, CONFLICTS + 1):
+        now = now_micros()
+        try:
+            with store.transaction() as tx:
+                archived = archive.archive(tx, name, io.BytesIO(sent), CHANNEL, now)
+                if archived.duplicate_of is None:
+                    head = MemberHead(type="Kernel", sender=storable(by, 40))
+                    member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
+                    save_member(tx, archived.envelope_id, member, market, len(prepared.transactions), last=True)
+                    keep(tx, Origin(market, archived.envelope_id, member.id, storable(by, 120), name), prepared, now)
+                    finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
+                return archived
+        except Conflict:
+            if attempt == CONFLICTS:
+                raise
+            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - two workers must not meet again
+    raise AssertionError("the last attempt either returned or raised")
 
 
 def _transaction(position: int, one: Handed, by: str) -> Transaction:
@@ -171,7 +192,7 @@ def _transaction(position: int, one: Handed, by: str) -> Transaction:
         version=None,
         reference=message.reference,
         access_point=message.access_point,
-        sender=by[:40],
+        sender=storable(by, 40),
         identity=digest.digest(),
         messages=(message,),
     )

@@ -129,7 +129,8 @@ class Outbound:
                 expected=", ".join(sorted(adapter.builds)),
                 advice=f"{message.market} has no such message",
             )
-        return self.checker.check(encode(message))
+        (written,) = self.checker.write([message])
+        return written if isinstance(written, Refusal) else None
 
     def _store(self, tx: StoreTransaction, message: KernelMessage, by: str, key: str | None) -> Submission:
         now = now_micros()

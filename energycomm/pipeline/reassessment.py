@@ -8,7 +8,8 @@ gets a new row of `state_change`, and the back office is told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Verdict
-from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
+from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, around_broken, business_key
 from energycomm.pipeline.rows import (
     error_codes,
     finding_row,
@@ -91,24 +92,50 @@ class Reassessment:
         self.now, self.rules_version_id, self.patience = now, rules_version_id, patience
         self.changes: list[Change] = []
         self.stored: dict[int, MessageRow] = {}
+        self._unreadable: dict[int, str] = {}
 
-    def run(self, late: list[Entry], since: int | None = None) -> Fold:
+    def run(self, late: list[Entry], since: int | None = None, faults: Mapping[int, str] | None = None) -> Fold:
         """Fold the access point with the late messages in their places.
+
+        A message that breaks the walk gets the state `engine_error` and does nothing; the others are judged without it.
 
         Args:
           late: messages that are not in the EIS yet; may be empty to judge again what is there.
           since: instant to judge again from; that of the first late message when None.
+          faults: messages that are not to be judged, with what breaks on them.
 
         Returns:
           The fold: its state is the access point's new state, its rows are the domain rows to add.
         """
         start = min(entry.at for entry in late) if since is None else since
+        fold, judged, start = around_broken(partial(self._walk, late, start), faults)
+        self.tx.drop_checkpoints_after(self.point.id, start)
+        self.tx.save_checkpoints([(self.point.id, upto, state) for upto, state in fold.checkpoints if upto > start])
+        self._match_periods(fold)
+        fold.rows = self._difference(fold, start)
+        self._record([entry for entry in judged if entry.before is not None])
+        self._give_up_unreadable()
+        return fold
+
+    def _give_up_unreadable(self) -> None:
+        """Stored messages that cannot be read get the state `engine_error`: they must not hold up their neighbours."""
+        lost = {i: why for i, why in self._unreadable.items() if self.stored[i].state != "engine_error"}
+        self.tx.set_states([(i, "engine_error", None, None) for i in lost])
+        rows = [
+            verdict_change(change, i, self.stored[i].state, "engine_error", self.now, self.rules_version_id, why[:400])
+            for change, (i, why) in zip(self.tx.reserve(tables.state_change, len(lost)), lost.items(), strict=True)
+        ]
+        self.tx.insert(tables.state_change, rows)
+
+    def _walk(self, late: list[Entry], start: int, faults: dict[int, str]) -> tuple[Fold, list[Entry], int]:
+        """The fold, the messages that were judged, and the instant of the first of them at the latest."""
         checkpoint = self.tx.checkpoint_before(self.point.id, start)
         upto, data = checkpoint if checkpoint is not None else (NEVER, None)
         entries = self._stored_entries(upto) + late
         entries.sort(key=lambda entry: entry.key)
-        self.tx.drop_checkpoints_after(self.point.id, start)
-        fold = Fold(self.engine, load_state(data), self.point.id, {})
+        # What broke loses its verdict, so that everything after it is judged anew.
+        start = min([start, *(entry.at for entry in entries if entry.message_id in faults)])
+        fold = Fold(self.engine, load_state(data), self.point.id, {}, faults=faults)
         judged: list[Entry] = []
         for entry in entries:
             if entry.at < start:
@@ -120,11 +147,7 @@ class Reassessment:
             judged.append(entry)
         if not judged:
             fold.rows = {}
-        self.tx.save_checkpoints([(self.point.id, upto, state) for upto, state in fold.checkpoints if upto > start])
-        self._match_periods(fold)
-        fold.rows = self._difference(fold, start)
-        self._record([entry for entry in judged if entry.before is not None])
-        return fold
+        return fold, judged, start
 
     def _stored_entries(self, upto: int) -> list[Entry]:
         """The stored messages that count: incoming ones, and of a corrected one its newest version."""
@@ -136,7 +159,9 @@ class Reassessment:
                 continue
             self.stored[row.id] = row
             message = decode(row.xml)
-            assert isinstance(message, KernelMessage), f"Kernel message {row.id} in the EIS is not readable: {message}"
+            if not isinstance(message, KernelMessage):
+                self._unreadable[row.id] = f"its Kernel XML cannot be read: {message}"
+                continue
             entries.append(
                 Entry(
                     business_key(message, row.effective, row.identity or b"", row.position),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
@@ -10,15 +11,20 @@ from adapters.contract import MemberHead, Series, Sniff
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.fitting import storable
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.safexml import prescan
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.rows import incident_row, insert_numbered
+from energycomm.transport.codes import refuse
 from energycomm.transport.forms import HEAD, XML_HEAD, json_root, namespaces_of, text_root
 from energycomm.transport.members import BrokenMember, Member
 from energycomm.transport.sequences import Received, audit_series, gap_refusal
+
+LONGEST_PATH = 600
+"""Characters of a member's path that are kept."""
 
 
 class TakenOver(Exception):
@@ -26,11 +32,12 @@ class TakenOver(Exception):
 
 
 class OpenEnvelope(NamedTuple):
-    """An archived envelope that is to be processed."""
+    """An archived envelope that is to be processed; `fresh` while nothing of its content is stored."""
 
     id: int
     name: str
     sha256: bytes
+    fresh: bool = False
 
 
 class MemberRecord(Struct):
@@ -41,6 +48,7 @@ class MemberRecord(Struct):
       committed: transactions that are stored.
       state: state of the row.
       head: what its header said, once read.
+      again: positions of the CH messages that were put aside and are to be tried again.
     """
 
     path: str
@@ -50,6 +58,7 @@ class MemberRecord(Struct):
     committed: int = 0
     state: str = "processing"
     head: MemberHead | None = None
+    again: frozenset[int] = frozenset()
 
     @property
     def finished(self) -> bool:
@@ -62,9 +71,76 @@ class MemberRecord(Struct):
 
 def unfinished(store: Store) -> list[OpenEnvelope]:
     """Envelopes that were archived and not finished, in the order they came."""
-    sql = "SELECT id, name, sha256 FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
+    sql = "SELECT id, name, sha256, state FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
     with reading(store.engine) as connection:
-        return [OpenEnvelope(row[0], row[1], bytes(row[2])) for row in driver_of(connection).rows(sql)]
+        found = driver_of(connection).rows(sql)
+    return [OpenEnvelope(row[0], row[1], bytes(row[2]), row[3] == "archived") for row in found]
+
+
+def begin(store: Store, envelope_id: int) -> int | None:
+    """Count an attempt at an envelope; the number of the attempt, None when there is nothing to do any more."""
+    with store.transaction() as tx:
+        sql = (
+            "UPDATE envelope SET attempts = COALESCE(attempts, 0) + 1 "
+            "WHERE id = ? AND state IN ('archived', 'processing')"
+        )
+        if not tx.driver.run(sql, (envelope_id,)):
+            return None
+        return int(tx.driver.rows("SELECT attempts FROM envelope WHERE id = ?", (envelope_id,))[0][0])
+
+
+def forgive(store: Store, ids: Sequence[int]) -> None:
+    """Take back attempts that ended for no fault of the envelope: a stop, a lost database, another worker.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    with store.transaction() as tx:
+        tx.driver.many("UPDATE envelope SET attempts = attempts - 1 WHERE id = ? AND attempts > 0", [(i,) for i in ids])
+
+
+def put_aside(store: Store, envelope: OpenEnvelope, why: str) -> Refusal | None:
+    """Give an envelope up that the program or its worker breaks on, or that somebody does not want to be processed: it
+    fails, its bytes and what was stored of it stay.
+
+    Args:
+      store: the EIS.
+      envelope: the envelope.
+      why: what happened, in words.
+
+    Returns:
+      What was recorded; None where the envelope is processed already.
+    """
+    refusal = refuse("ENV_PUT_ASIDE", envelope.name, why, "an envelope that can be processed")
+    sql = "UPDATE envelope SET state = 'failed', finished_at = ? WHERE id = ? AND state IN ('archived', 'processing')"
+    with store.transaction() as tx:
+        if not tx.driver.run(sql, (now_micros(), envelope.id)):
+            return None
+        note_in(tx, envelope, None, refusal, "error")
+    return refusal
+
+
+def try_again(store: Store, envelope_id: int) -> int | None:
+    """Let an envelope that is finished be processed again, as far as something of it was refused or put aside.
+
+    Returns:
+      How many members and CH messages are to be tried again; None where there is nothing to try.
+    """
+    aside = (
+        "SELECT member_id, count(*) FROM ch_message WHERE envelope_id = ? AND outcome = 'put-aside' GROUP BY member_id"
+    )
+    with store.transaction() as tx:
+        messages = tx.driver.rows(aside, (envelope_id,))
+        refused = "SELECT id FROM member WHERE envelope_id = ? AND state = 'refused'"
+        members = {row[0] for row in tx.driver.rows(refused, (envelope_id,))} | {row[0] for row in messages}
+        ((state,),) = tx.driver.rows("SELECT state FROM envelope WHERE id = ?", (envelope_id,))
+        if not members and state != "failed":
+            return None
+        tx.driver.many("UPDATE member SET state = 'processing' WHERE id = ?", [(i,) for i in sorted(members)])
+        # Not `archived`: members of it may be stored.
+        sql = "UPDATE envelope SET state = 'processing', attempts = 0, finished_at = NULL WHERE id = ?"
+        tx.driver.run(sql, (envelope_id,))
+    return len(members - {row[0] for row in messages}) + sum(int(row[1]) for row in messages)
 
 
 def revive(tx: StoreTransaction, envelope_id: int) -> None:
@@ -88,16 +164,35 @@ def set_series(tx: StoreTransaction, envelope_id: int, market: str, series: Seri
 
 
 def note(
-    store: Store, tally: Tally, envelope_id: int | None, member_id: int | None, refusal: Refusal, severity: str
+    store: Store, tally: Tally, envelope: OpenEnvelope | None, refusal: Refusal, severity: str, place: str = ""
+) -> None:
+    """Record an incident, once for one place of one envelope, in a transaction of its own.
+
+    Args:
+      store: the EIS.
+      tally: counts it.
+      envelope: the envelope; None where none was made of what arrived.
+      refusal: what is the matter.
+      severity: error, or note.
+      place: the file, for people.
+    """
+    with store.transaction() as tx:
+        note_in(tx, envelope, None, refusal, severity)
+    if severity == "error":
+        tally.tell(place or (envelope.name if envelope is not None else refusal.path), refusal)
+    else:
+        tally.incidents[refusal.code] += 1
+
+
+def note_in(
+    tx: StoreTransaction, envelope: OpenEnvelope | None, member_id: int | None, refusal: Refusal, severity: str
 ) -> None:
     """Record an incident, once for one place of one envelope."""
-    now = now_micros()
+    row = incident_row(refusal, severity, now_micros(), None if envelope is None else envelope.id, member_id)
     known = "SELECT id FROM incident WHERE envelope_id = ? AND code = ? AND path = ? AND ch_message_id IS NULL"
-    with store.transaction() as tx:
-        path = refusal.path[:600]
-        if envelope_id is None or not tx.driver.rows(known, (envelope_id, refusal.code, path)):
-            insert_numbered(tx, tables.incident, [incident_row(refusal, severity, now, envelope_id, member_id)])
-    tally.incidents[refusal.code] += 1
+    _, _, _, code, _, path, *_ = row
+    if envelope is None or envelope.fresh or not tx.driver.rows(known, (envelope.id, code, path)):
+        insert_numbered(tx, tables.incident, [row])
 
 
 def report_gaps(store: Store, tally: Tally, keys: set[str]) -> list[Refusal]:
@@ -119,18 +214,20 @@ def report_gaps(store: Store, tally: Tally, keys: set[str]) -> list[Refusal]:
     for key in sorted(keys):
         with reading(store.engine) as connection:
             rows = driver_of(connection).rows(sql, (key,))
-        ids = {row[3]: row[0] for row in rows}
+        ids = {row[3]: OpenEnvelope(row[0], row[3], b"") for row in rows}
         for gap in audit_series(Received(row[1], row[2], row[3]) for row in rows).gaps:
             refusal = gap_refusal(key, gap)
             gaps.append(refusal)
-            note(store, tally, ids[gap.before.name], None, refusal, "note")
+            note(store, tally, ids[gap.before.name], refusal, "note")
     return gaps
 
 
 # --- members ---
 
 
-def find_member(store: Store, envelope_id: int, path: str, sha256: bytes) -> tuple[MemberRecord | None, int | None]:
+def find_member(
+    store: Store, envelope: OpenEnvelope, path: str, sha256: bytes
+) -> tuple[MemberRecord | None, int | None]:
     """What an interrupted run left of a member, and the member that brought the same bytes first and was digested.
 
     What came as the answer to a request is compared with the answers to that request alone.
@@ -143,12 +240,14 @@ def find_member(store: Store, envelope_id: int, path: str, sha256: bytes) -> tup
     )
     with reading(store.engine) as connection:
         driver = driver_of(connection)
-        rows = driver.rows(own, (envelope_id, path))
-        first = None if rows or not sha256 else driver.rows(same, (envelope_id, sha256))
-    if not rows:
-        return None, first[0][0] if first else None
-    number, sha256, size, committed, state = rows[0]
-    return MemberRecord(path, bytes(sha256), size, number, committed, state), None
+        rows = [] if envelope.fresh else driver.rows(own, (envelope.id, storable(path, LONGEST_PATH)))
+        first = None if rows or not sha256 else driver.rows(same, (envelope.id, sha256))
+        if not rows:
+            return None, first[0][0] if first else None
+        number, sha256, size, committed, state = rows[0]
+        aside = driver.rows("SELECT position FROM ch_message WHERE member_id = ? AND outcome = 'put-aside'", (number,))
+    again = frozenset(row[0] for row in aside)
+    return MemberRecord(path, bytes(sha256), size, number, committed, state, again=again), None
 
 
 def look(member: Member) -> tuple[Sniff, bytes, int] | Refusal:
@@ -201,19 +300,17 @@ def save_member(
     tally = Tally()
     read = record.committed
     record.state = "done" if last else "processing"
-    record.committed = position
-    transactions = position if last else None
+    record.committed = max(position, read)
+    transactions = record.committed if last else None
     if record.id:
         sql = (
             "UPDATE member SET state = ?, committed = ?, transactions = ? "
             "WHERE id = ? AND committed = ? AND state = 'processing'"
         )
-        if not tx.driver.run(sql, (record.state, position, transactions, record.id, read)):
+        if not tx.driver.run(sql, (record.state, record.committed, transactions, record.id, read)):
             raise TakenOver(record.path)
         return tally
-    (record.id,) = tx.reserve(tables.member, 1)
-    tx.insert(tables.member, [_member_row(envelope_id, record, record.state, None, position, transactions)])
-    tx.driver.run("UPDATE envelope SET state = 'processing', market = ? WHERE id = ?", (market, envelope_id))
+    add_member(tx, envelope_id, record, record.state, market=market)
     now = now_micros()
     for found in record.head.notes if record.head else ():
         tally.incidents[found.code] += 1
@@ -221,25 +318,41 @@ def save_member(
     return tally
 
 
-def add_duplicate_member(store: Store, envelope_id: int, record: MemberRecord, first: int) -> None:
-    """Record a member whose bytes had arrived before."""
-    _add_member(store, envelope_id, record, "duplicate", first)
-
-
-def refuse_member(store: Store, tally: Tally, envelope_id: int, record: MemberRecord, refusal: Refusal) -> None:
-    """Record a member that could not be read, and why."""
+def refuse_member(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> None:
+    """Record that a member could not be read."""
+    record.state = "refused"
     if record.id:
-        with store.transaction() as tx:
-            tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
+        tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
     else:
-        _add_member(store, envelope_id, record, "refused", None)
-    note(store, tally, envelope_id, record.id, refusal, "error")
+        add_member(tx, envelope_id, record, "refused")
 
 
-def _add_member(store: Store, envelope_id: int, record: MemberRecord, state: str, first: int | None) -> None:
-    with store.transaction() as tx:
-        (record.id,) = tx.reserve(tables.member, 1)
-        tx.insert(tables.member, [_member_row(envelope_id, record, state, first, 0, None)])
+def add_member(
+    tx: StoreTransaction,
+    envelope_id: int,
+    record: MemberRecord,
+    state: str,
+    first: int | None = None,
+    market: str | None = None,
+) -> None:
+    """Store the row of a member, which gets its id; its envelope is no longer untouched.
+
+    Args:
+      tx: the transaction.
+      envelope_id: the envelope it came in.
+      record: the member.
+      state: its state.
+      first: the member that brought the same bytes before.
+      market: the market that its content is of.
+    """
+    (record.id,) = tx.reserve(tables.member, 1)
+    transactions = record.committed if state == "done" else None
+    tx.insert(tables.member, [_member_row(envelope_id, record, state, first, record.committed, transactions)])
+    sql = (
+        "UPDATE envelope SET market = COALESCE(?, market), "
+        "state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
+    )
+    tx.driver.run(sql, (market, envelope_id))
 
 
 def _member_row(
@@ -249,7 +362,7 @@ def _member_row(
     return (
         record.id,
         envelope_id,
-        record.path[:600],
+        storable(record.path, LONGEST_PATH),
         record.sha256,
         record.size,
         head.type if head else None,

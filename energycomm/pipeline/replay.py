@@ -7,22 +7,28 @@ counts as treated, and the fold of its access point goes on without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import Conflict, is_lost, reading
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
-from energycomm.kernel.history import NO_HISTORY
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Verdict
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.fold import Fold
+from energycomm.pipeline.effects import Rows
+from energycomm.pipeline.fold import Entry, Fold, fault_words, judge_alone
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Change, Reassessment, rules_version_of
-from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_why
+from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_change, verdict_why
 from energycomm.pipeline.state import dump_state
+
+log = structlog.get_logger()
 
 REPLAYABLE = frozenset(("rejected", "engine_error", "quarantined", "delegated", "ticketed"))
 """States from which a message may be sent back to the Kernel."""
@@ -131,15 +137,65 @@ def replay(
     """
     outcome = Replayed()
     for identifier in access_points:
-        with store.transaction() as tx:
-            point = tx.access_points(market, [identifier])[identifier]
-            _replay_point(tx, writer, point, outcome, since)
+        try:
+            again = _replay_point(store, writer, market, identifier, since, {})
+        except Exception as error:
+            if isinstance(error, Conflict) or is_lost(error):
+                raise
+            log.error("replay.broke", access_point=identifier, exc_info=error)
+            again = _replay_around(store, writer, market, identifier, since, error)
+        if again is None:
+            continue
+        outcome.changes.extend(again.changes)
+        for change in again.changes:
+            if change.before == "to_replay":
+                if change.after == "treated":
+                    outcome.treated += 1
+                elif change.after == "rejected":
+                    outcome.rejected += 1
+                else:
+                    outcome.other += 1
     return outcome
 
 
+def _replay_around(
+    store: Store, writer: BatchWriter, market: str, identifier: str, since: int | None, error: Exception
+) -> Reassessment | None:
+    """Judge an access point that the program breaks on: without the message that is the cause, which gets the state
+    `engine_error`; without all that are marked where none alone is.
+
+    Raises:
+      Exception: it breaks all the same; nothing of the access point was changed.
+    """
+    sql = (
+        "SELECT k.id FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
+        "WHERE p.market = ? AND p.identifier = ? AND k.state = 'to_replay' ORDER BY k.effective, k.id"
+    )
+    with reading(store.engine) as connection:
+        marked = [row[0] for row in driver_of(connection).rows(sql, (market, identifier))]
+    why = fault_words(error)
+    # First once more as it is: what happens once is no fault of a message.
+    for without in ([], *([number] for number in marked), marked):
+        try:
+            return _replay_point(store, writer, market, identifier, since, dict.fromkeys(without, why))
+        except Exception as again:
+            if isinstance(again, Conflict) or is_lost(again):
+                raise
+            error = again
+    raise error
+
+
 def _replay_point(
-    tx: StoreTransaction, writer: BatchWriter, point: AccessPointRow, outcome: Replayed, least: int | None
-) -> None:
+    store: Store, writer: BatchWriter, market: str, identifier: str, least: int | None, faults: Mapping[int, str]
+) -> Reassessment | None:
+    with store.transaction() as tx:
+        point = tx.access_points(market, [identifier])[identifier]
+        return _judge_point(tx, writer, point, least, faults)
+
+
+def _judge_point(
+    tx: StoreTransaction, writer: BatchWriter, point: AccessPointRow, least: int | None, faults: Mapping[int, str]
+) -> Reassessment | None:
     sql = (
         "SELECT min(least_of) FROM (SELECT effective AS least_of FROM kernel_message "
         "WHERE access_point_id = ? AND state = 'to_replay' UNION ALL "
@@ -149,21 +205,13 @@ def _replay_point(
     ((since,),) = tx.driver.rows(sql, (point.id, point.id))
     since = min((at for at in (since, least) if at is not None), default=None)
     if since is None:
-        return
+        return None
     now = now_micros()
     again = Reassessment(tx, writer.engine, point, now, writer.rules_version_id, writer.patience)
-    fold = again.run([], since)
+    fold = again.run([], since, faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
-    outcome.changes.extend(again.changes)
-    for change in again.changes:
-        if change.before == "to_replay":
-            if change.after == "treated":
-                outcome.treated += 1
-            elif change.after == "rejected":
-                outcome.rejected += 1
-            else:
-                outcome.other += 1
+    return again
 
 
 def _save(tx: StoreTransaction, fold: Fold, now: int) -> None:
@@ -193,22 +241,33 @@ def _close_originals(tx: StoreTransaction, changes: Sequence[Change], now: int) 
 def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
     """Judge the marked messages that concern no access point."""
     outcome = Replayed()
-    sql = "SELECT id, xml FROM kernel_message WHERE state = 'to_replay' AND access_point_id IS NULL ORDER BY id"
+    sql = (
+        "SELECT id, xml, effective FROM kernel_message "
+        "WHERE state = 'to_replay' AND access_point_id IS NULL ORDER BY id"
+    )
     with store.transaction() as tx:
-        for number, xml in tx.driver.rows(sql):
+        for number, xml, effective in tx.driver.rows(sql):
             message = decode(xml)
-            assert isinstance(message, KernelMessage)
-            verdict = writer.engine.judge(message, NO_HISTORY)
-            after = "treated" if verdict.label == "accepted" else verdict.label
             now = now_micros()
+            rows: Rows = {}
+            if isinstance(message, KernelMessage):
+                verdict = judge_alone(writer.engine, Entry((), message, effective, number, "to_replay"), rows)
+                version = rules_version_of(writer.engine, message, writer.rules_version_id)
+            else:
+                verdict = Verdict(label="engine_error", fault=f"its Kernel XML cannot be read: {message}")
+                version = writer.rules_version_id
+            after = "treated" if verdict.label == "accepted" else verdict.label
             tx.set_states([(number, after, verdict.waits_for, None)])
             tx.retire_findings([number])
             (change_id,) = tx.reserve(tables.state_change, 1)
-            version = rules_version_of(writer.engine, message, writer.rules_version_id)
-            row = (change_id, number, "to_replay", after, now, "kernel", version, verdict_why(verdict))
-            tx.insert(tables.state_change, [row])
+            tx.insert(
+                tables.state_change,
+                [verdict_change(change_id, number, "to_replay", after, now, version, verdict_why(verdict))],
+            )
             insert_numbered(tx, tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
             insert_numbered(tx, tables.outbox, notification_rows(verdict, number, now))
+            for table, written in rows.items():
+                insert_numbered(tx, table, written)
             if after == "treated":
                 outcome.treated += 1
             elif after == "rejected":

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table
 
+from energycomm.eis.fitting import storable
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 
@@ -80,17 +81,17 @@ def incident_row(
     ch_message_id: int | None = None,
 ) -> tuple[Any, ...]:
     """A row of `incident`, without its id."""
-    value = None if refusal.value is None else refusal.value[:2000]
+    value = None if refusal.value is None else storable(refusal.value, 2000)
     return (
         envelope_id,
         member_id,
         ch_message_id,
         refusal.code,
         severity,
-        refusal.path[:600],
+        storable(refusal.path, 600),
         value,
-        refusal.expected,
-        refusal.advice,
+        storable(refusal.expected, 2000),
+        storable(refusal.advice, 2000),
         now,
     )
 

@@ -78,8 +78,14 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "ENV_PUT_ASIDE",
-        "Workers of the daemon broke on the envelope, or died of it, again and again.",
-        "look at the log of the attempts; hand the envelope in again once the cause is removed",
+        "The program broke on the envelope or a member of it, runs ended in the middle of it again and again, or "
+        "somebody put it aside.",
+        "look at the log; `energycomm envelope retry` processes it again once the cause is removed",
+    ),
+    Code(
+        "HEAD_VALUE",
+        "A field of a member's header is longer than any market writes it, or holds a character that is none.",
+        "ask the sender for a correct file",
     ),
     Code("JSON_SYNTAX", "The member begins like JSON but is not JSON.", "ask the market to send it again"),
     Code(

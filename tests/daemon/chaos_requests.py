@@ -16,10 +16,9 @@ from adapters.be_atrias.simulator.lives import access_point as belgian_point
 from adapters.fr_enedis.simulator.codes import prm_of
 from adapters.nl_edsn.simulator.documents import access_point as dutch_point
 from energycomm.config import Config
-from energycomm.daemon.claims import database_trouble
 from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import Conflict, opened, reading
+from energycomm.eis.database import Conflict, is_lost, opened, reading
 from energycomm.eis.store import Store
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.delivery import deliver
@@ -118,7 +117,7 @@ class BackOffice:
             try:
                 found = outbound.submit(ask.message, "chaos", ask.key)
             except Exception as error:
-                if not (isinstance(error, Conflict) or database_trouble(error)):
+                if not (isinstance(error, Conflict) or is_lost(error)):
                     raise
                 time.sleep(0.3)
                 continue

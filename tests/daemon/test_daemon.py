@@ -20,7 +20,7 @@ import pytest
 
 from energycomm.config import Config
 from energycomm.daemon.alarms import ALARMS
-from energycomm.daemon.claims import Waiting, begin, waiting
+from energycomm.daemon.claims import Waiting, waiting
 from energycomm.daemon.sending import Delivering
 from energycomm.daemon.supervisor import check
 from energycomm.daemon.worker import Worker
@@ -28,7 +28,7 @@ from energycomm.eis import migrations, tables
 from energycomm.eis.database import opened
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.records import OpenEnvelope
+from energycomm.pipeline.records import OpenEnvelope, begin
 from energycomm.transport.memory import MemoryOut
 from tests.daemon.conftest import Notes, Office
 

@@ -1,0 +1,61 @@
+"""A message that names no access point writes domain rows without one, in place of the access point 0 that is none;
+reasons of a supply period are as long as the message's."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from alembic import op
+
+revision = "0014"
+down_revision = "0011"
+branch_labels = None
+depends_on = None
+
+TABLES = (
+    "supply_period",
+    "contract",
+    "point_data",
+    "customer",
+    "meter",
+    "reading",
+    "volume",
+    "series",
+    "grid_charge",
+    "request",
+)
+
+
+def upgrade() -> None:
+    """Let the column be empty; rows of the access point 0, which only SQLite has, lose it."""
+    connection = op.get_bind()
+    if connection.dialect.name != "sqlite":
+        for table in TABLES:
+            op.alter_column(table, "access_point_id", existing_type=sa.BigInteger(), nullable=True)
+        for column in ("reason", "end_reason"):
+            op.alter_column("supply_period", column, existing_type=sa.String(length=40), type_=sa.String(length=64))
+        outcomes = "digested, refused, put-aside"
+        op.alter_column("ch_message", "outcome", existing_type=sa.String(length=10), comment=outcomes)
+        return
+    # SQLite keeps NOT NULL, and the length of a text, in the text of the table alone, and documents that these may be
+    # changed there: no row is copied, however many there are.
+    version = connection.exec_driver_sql("PRAGMA schema_version").scalar_one()
+    connection.exec_driver_sql("PRAGMA writable_schema = ON")
+    for table in TABLES:
+        _rewrite(connection, table, "access_point_id INTEGER NOT NULL", "access_point_id INTEGER")
+    _rewrite(connection, "supply_period", "\treason VARCHAR(40)", "\treason VARCHAR(64)")
+    _rewrite(connection, "supply_period", "\tend_reason VARCHAR(40)", "\tend_reason VARCHAR(64)")
+    connection.exec_driver_sql(f"PRAGMA schema_version = {int(version) + 1}")
+    connection.exec_driver_sql("PRAGMA writable_schema = RESET")
+    for table in TABLES:
+        row = sa.table(table, sa.column("access_point_id"))
+        connection.execute(sa.update(row).where(row.c.access_point_id == 0).values(access_point_id=None))
+
+
+def _rewrite(connection: sa.Connection, table: str, old: str, new: str) -> None:
+    sql = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    text = connection.exec_driver_sql(sql, (table,)).scalar_one()
+    if text.count(old) != 1:
+        raise RuntimeError(f"the table {table} is not as an earlier version of this program made it")
+    change = "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE type = 'table' AND name = ?"
+    connection.exec_driver_sql(change, (old, new, table))

@@ -96,6 +96,8 @@ def _object(text: _Text, pieces: str, header: str) -> Iterator[Header | Piece]:
             value = text.value()
             if key == header:
                 yield Header(value)
+            elif key == pieces and value is not None:
+                raise _refuse("SYNTAX", str(value)[:80], f"an array as the value of {pieces}")
         if not text.more("}"):
             return
 

@@ -156,14 +156,12 @@ class Walk:
         notes: Notes = []
         messages: list[KernelMessage] = []
         refusals: tuple[Refusal, ...] = ()
+        # Equal content gives equal text; what no text can hold is written as an escape.
         text = repr(piece)
-        if not text.isascii() and _SURROGATE.search(text):
-            piece = _clean(piece)
-            text = repr(piece)
-            notes.append(refusal("NOTE_LABEL_REPAIRED", path="mesures", expected="characters of Unicode"))
         reference = refer(piece)
         head = {**order.head, "reference": reference, "access_point": point_of(piece)}
         try:
+            _whole(piece)
             messages = reader.digest(shaped(piece, reader.shape), order._replace(head=head), notes)
         except Unreadable as unreadable:
             refusals, messages = (unreadable.refusal,), []
@@ -210,26 +208,34 @@ def shaped(piece: Any, shape: type[Content]) -> Content:
 def point_of(piece: Any) -> str | None:
     """The identifier of the point, however broken the piece is."""
     found = piece.get("idPrm") if isinstance(piece, dict) else None
-    return found[:40] or None if isinstance(found, str) else None
+    return _SURROGATE.sub("?", found[:40]) or None if isinstance(found, str) else None
 
 
 def refer(piece: Any) -> str:
     """``PRM:first day..last day`` of the period asked for, however broken the piece is."""
     period = piece.get("periode") if isinstance(piece, dict) else None
     period = period if isinstance(period, dict) else {}
-    days = [str(period.get(name) or "-")[:10] for name in ("dateDebut", "dateFin")]
+    days = [_SURROGATE.sub("?", str(period.get(name) or "-")[:10]) for name in ("dateDebut", "dateFin")]
     return f"{point_of(piece) or '-'}:{days[0]}..{days[1]}"
 
 
-def _clean(piece: Any) -> Any:
-    """The piece with half surrogates, which no text can hold, replaced."""
+def _whole(piece: Any, path: str = "mesures") -> None:
+    """Make sure that all texts of a piece can be written.
+
+    Raises:
+      Unreadable: one holds half a character, which JSON can say and no encoding can write (SYN_VALUE).
+    """
     if isinstance(piece, str):
-        return _SURROGATE.sub("?", piece) if _SURROGATE.search(piece) else piece
-    if isinstance(piece, list):
-        return [_clean(item) for item in piece]
-    if isinstance(piece, dict):
-        return {_clean(key): _clean(value) for key, value in piece.items()}
-    return piece
+        if _SURROGATE.search(piece):
+            shown = _SURROGATE.sub(lambda found: rf"\u{ord(found.group()):x}", piece)
+            raise Unreadable(refusal("SYN_VALUE", path=path, value=shown, expected="characters of Unicode"))
+    elif isinstance(piece, list):
+        for item in piece:
+            _whole(item, path)
+    elif isinstance(piece, dict):
+        for key, item in piece.items():
+            _whole(key, path)
+            _whole(item, f"{path}/{key}")
 
 
 def types(readers: Sequence[Reader]) -> dict[str, DocumentType]:

@@ -434,6 +434,8 @@ class Inbound:
                 self._flush(envelope, record, adapter, batch, position, last=False)
             return self._refuse(envelope, record, refusal)
         self._flush(envelope, record, adapter, batch, position, last=True)
+        if not position:
+            self._note(envelope, refuse("NOTE_EMPTY", member.path, None, "a message at least"), "note")
         return True
 
     def _flush(

@@ -87,6 +87,11 @@ CODES: tuple[Code, ...] = (
         "A field of a member's header is longer than any market writes it, or holds a character that is none.",
         "ask the sender for a correct file",
     ),
+    Code(
+        "NOTE_EMPTY",
+        "A member is well formed and holds no message: nothing was lost, and nothing was learned.",
+        "nothing, where the market sends such files; else ask what was to be told",
+    ),
     Code("JSON_SYNTAX", "The member begins like JSON but is not JSON.", "ask the market to send it again"),
     Code(
         "KEY_CONFIG",

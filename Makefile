@@ -15,15 +15,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Exactly the files whose hashes are written down; what comes as source is built with tools that were checked as well.
 PINNED := $(PIP) install --quiet --require-hashes --no-build-isolation
-# Another build of torch, at your own check: make assistant TORCH=torch==2.13.0
-TORCH ?= --require-hashes --no-deps -r constraints-torch.txt
+TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' constraints-torch.txt)
 EXTRAS := test lint durable assistant
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all assistant test-assistant soak lint format docs bench screenshots clean
+.PHONY: help demo test test-all assistant test-assistant soak lint format pins sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -70,8 +69,11 @@ test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
 
 $(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt constraints-torch.txt
 	@echo "installing the assistant; some minutes, 2.5 GB with its models"
-	@$(PIP) install --quiet $(TORCH)
-	@$(PINNED) -r constraints.txt -r constraints-assistant.txt
+	@$(PIP) download --quiet --no-deps --dest $(VENV)/torch $(TORCH)
+	@$(PIP) install --quiet --no-deps --no-index --find-links $(VENV)/torch --require-hashes -r constraints-torch.txt
+	@rm -rf $(VENV)/torch
+	@$(PINNED) --no-deps -r constraints-assistant.txt
+	@$(PIP) install --quiet $(TORCH) # a build for GPUs brings libraries of its own, which have no hashes here
 	@touch $@
 
 assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway
@@ -82,9 +84,10 @@ test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, those
 soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600")
 	@$(BIN)/python -m tests.daemon.chaos $(ARGS)
 
-lint: $(VENV)/.installed-lint ## Check style and types
+lint: $(VENV)/.installed-lint ## Check style, types and what bandit knows of security
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive energycomm adapters rules assistant benchmarks
 	@$(BIN)/mypy
 
 format: $(VENV)/.installed-lint ## Bring the code into the house style

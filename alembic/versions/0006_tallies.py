@@ -45,6 +45,7 @@ def upgrade() -> None:
     op.drop_index("ix_kernel_message_market_type", table_name="kernel_message")
     columns = ["market", "market_type", "kind", "state", "received_at", "id"]
     op.create_index("ix_kernel_message_combination", "kernel_message", columns, unique=False)
+    # What is put into these statements stands in this file and in `triggers`.
     for hour in (f"received_at / {triggers.HOUR}", str(triggers.ALL_TIME)):
         op.execute(
             "INSERT INTO message_tally (hour, market, market_type, kind, state, writer, messages) "  # noqa: S608

@@ -33,7 +33,7 @@ class Pause:
         """Seconds to wait after one more failure."""
         whole = min(self._longest, self._first * 2.0 ** min(self.failures, 20))
         self.failures += 1
-        return whole * random.uniform(0.5, 1)  # noqa: S311
+        return whole * random.uniform(0.5, 1)  # noqa: S311 - spreads the attempts
 
     def reset(self) -> None:
         """It worked."""

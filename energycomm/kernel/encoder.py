@@ -113,7 +113,7 @@ def encoder_of(cls: type[Struct], element: str, *, root: bool = False) -> Encode
     """
     source, names = _source(cls, element, root)
     # The source is made of nothing but field names and words of our own definitions: no input reaches it.
-    exec(compile(source, f"<encoder of {cls.__name__}>", "exec"), names)  # noqa: S102
+    exec(compile(source, f"<encoder of {cls.__name__}>", "exec"), names)  # noqa: S102 - our own words
     encoder: Encoder = names["encode"]
     return encoder
 

@@ -76,7 +76,7 @@ def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str
     ):
         if value is not None:
             # The column is one of the two above.
-            sql = f"SELECT id FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608
+            sql = f"SELECT id FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608 - our columns
             rows = tx.driver.rows(sql, (value, message.market))
             if rows:
                 return int(rows[0][0])

@@ -244,7 +244,7 @@ def list_outbox(store: Store, state: str | None = None, limit: int = 50, before:
     where = " AND ".join(["true", *(words for words, value in asked if value is not None)])
     values = (*(value for _, value in asked if value is not None), limit)
     # The columns are those above.
-    sql = f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608
+    sql = f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - our columns
     with reading(store.engine) as connection:
         return [OutboxRow._make(row) for row in driver_of(connection).rows(sql, values)]
 

@@ -98,7 +98,7 @@ def answer(clerk: Clerk, requests: Iterable[Asked], manners: Manners | None = No
 
 
 def _answer(clerk: Clerk, asked: Asked, manners: Manners) -> Iterator[Delivery]:
-    rng = Random(f"answers {manners.seed} {asked.reference}")  # noqa: S311
+    rng = Random(f"answers {manners.seed} {asked.reference}")  # noqa: S311 - simulated chance
     refused, late, twice, disorder = (rng.random() for _ in range(4))
     at = asked.at + timedelta(seconds=rng.randint(2, 90))
     if late < manners.late:

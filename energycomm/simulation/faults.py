@@ -74,7 +74,7 @@ class FaultDraw:
           mistakes: class or error code -> the names of the market's mistakes that belong to it.
           seed: of the simulation.
         """
-        self._rng = Random(f"faults {seed}")  # noqa: S311
+        self._rng = Random(f"faults {seed}")  # noqa: S311 - simulated faults
         self._asked = [
             (kind, rate, mistakes[kind]) for kind, rate in rates.rates.items() if mistakes.get(kind) and rate > 0
         ]

@@ -281,7 +281,7 @@ def plan_life(
     Returns:
       The life; its steps are in order of time, at least three days apart, and lie within the scenario's days.
     """
-    rng = Random(f"life {scenario.seed} {number}")  # noqa: S311
+    rng = Random(f"life {scenario.seed} {number}")  # noqa: S311 - simulated lives
     load = Load(shape, rng.randrange(1_200_000, 5_500_000), rng.randint(52, 72))
     often = rng.random() < scenario.daily_share if daily is None else daily
     life = Life(number, draw_place(rng), load, rng.randint(1, 28), often, fault)

@@ -59,10 +59,10 @@ class Play:
         self.scenario, self.writer, self.folder, self.truth = scenario, writer, folder, truth
         self.almanac = Almanac(writer.zone, scenario.first, scenario.days)
         self.count = Count()
-        self._chance = Random(f"duplicates {scenario.seed}")  # noqa: S311
+        self._chance = Random(f"duplicates {scenario.seed}")  # noqa: S311 - simulated chance
         self._twice = scenario.faults.rate("duplicate-file")
         self._late: dict[int, list[tuple[int, list[Draft]]]] = defaultdict(list)
-        shape = Shape(self.almanac, Random(f"weather {scenario.seed}"))  # noqa: S311
+        shape = Shape(self.almanac, Random(f"weather {scenario.seed}"))  # noqa: S311 - simulated weather
         classes = {name: rows for name, rows in writer.market.playable().items() if name != "duplicate-file"}
         draw = FaultDraw(scenario.faults, classes, scenario.seed)
         self.lives = [plan_life(scenario, n, shape, draw.draw()) for n in range(scenario.access_points)]

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape  # nosec B406 # it writes XML and reads none
 from zoneinfo import ZoneInfo
 
 from lxml import etree

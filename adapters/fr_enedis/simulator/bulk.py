@@ -36,7 +36,7 @@ def write_flat_file(folder: Path, flux: str, size: int, seed: int) -> list[Path]
     folder.mkdir(parents=True, exist_ok=True)
     scenario = Scenario(POINTS, LONGEST // 31, seed, daily_share=1.0)
     almanac = Almanac(ZONE, scenario.first, LONGEST)
-    shape = Shape(almanac, Random(f"weather {seed}"))  # noqa: S311
+    shape = Shape(almanac, Random(f"weather {seed}"))  # noqa: S311 - simulated weather
     drafter = Drafter(almanac)
     created = almanac.instant(2, 310)
     if flux == "C15":

@@ -96,7 +96,7 @@ class Post:
         """
         self._folder = folder
         self._twice = twice
-        self._chance = Random(f"duplicates {seed}")  # noqa: S311
+        self._chance = Random(f"duplicates {seed}")  # noqa: S311 - simulated chance
         self._truth = truth
         self._encrypt = encrypt
         self._series: dict[str, int] = {}

@@ -74,7 +74,7 @@ class Market:
 
     def _plan(self) -> list[Life]:
         scenario = self.scenario
-        shape = Shape(self.almanac, Random(f"weather {scenario.seed}"))  # noqa: S311
+        shape = Shape(self.almanac, Random(f"weather {scenario.seed}"))  # noqa: S311 - simulated weather
         draw = FaultDraw(scenario.faults, playable(), scenario.seed)
         lives = []
         for number in range(scenario.access_points):

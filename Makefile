@@ -105,6 +105,9 @@ pins: $(VENV)/.installed-lint ## Pin what pyproject.toml asks for, by version an
 		$$(sed -n 's/^\(torch\|triton\|cuda-[a-z0-9-]*\|nvidia-[a-z0-9-]*\)==.*/--no-emit-package \1/p' build/pins.txt) \
 		|| exit 1; done
 
+sbom: $(VENV)/.installed-lint ## Write the bill of materials, CycloneDX, into dist/
+	@$(BIN)/python -m energycomm.documentation.sbom dist/energycomm.cdx.json
+
 docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
 	@$(BIN)/python -m energycomm.documentation docs
 

@@ -20,11 +20,11 @@ BUNDLED = "multilingual-e5-small"
 
 
 class EmbedderSetting(BaseModel):
-    """One embedder: the bundled multilingual-e5-small, or a folder or hub name for sentence-transformers."""
+    """One embedder: the bundled multilingual-e5-small, or a folder for sentence-transformers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str = Field(default=BUNDLED, description="`multilingual-e5-small` (bundled), a folder, or a hub name.")
+    model: str = Field(default=BUNDLED, description="`multilingual-e5-small` (bundled), or a folder.")
     query_prefix: str = Field(default="", description="Put before every question.")
     passage_prefix: str = Field(default="", description="Put before every passage.")
     weight: float = Field(default=1.0, gt=0, description="Weight among several embedders.")
@@ -38,7 +38,7 @@ class GeneratorSetting(BaseModel):
     kind: Literal["extractive", "transformers", "gguf", "endpoint"] = Field(
         default="extractive", description="extractive quotes sentences and invents nothing; the others generate."
     )
-    model: str = Field(default="", description="Model folder, hub name, GGUF file, or the endpoint's model name.")
+    model: str = Field(default="", description="Model folder, GGUF file, or the endpoint's model name.")
     url: str = Field(default="", description="Address of an OpenAI-style endpoint, up to /v1.")
     key_env: str = Field(default="", description="Environment variable that holds the endpoint's key.")
     four_bit: bool = Field(default=False, description="Load in 4 bits by bitsandbytes, where a GPU is.")
@@ -87,6 +87,9 @@ class AssistantConfig(BaseSettings):
     generator: GeneratorSetting = Field(default=GeneratorSetting(), description="Who words the answer.")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Confidence below which it abstains; the calibrated one by default."
+    )
+    models: tuple[str, ...] = Field(
+        default=(), description="SHA-256 of the models that may be opened beside those that were trained here."
     )
     log: bool = Field(default=True, description="Whether questions, retrievals and answers are logged.")
     retention_days: int = Field(default=90, ge=1, description="Days after which the log is deleted.")

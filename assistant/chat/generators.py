@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from assistant.chat.prompting import Prompt
 from assistant.config import AssistantConfig, GeneratorSetting
 from assistant.extras import need
+from assistant.trust import checked, pretrained
 from energycomm.errors import UserError
 
 STOPS = ("\nQuestion:", "\nContext:", "\nText:", "\nQ:")
@@ -48,7 +49,7 @@ def _open(setting: GeneratorSetting, threads: int, device: str | None) -> Genera
 
 
 class TransformersGenerator:
-    """Any causal model that transformers opens: a folder or a hub name; in 4 bits by bitsandbytes where a GPU is."""
+    """Any causal model that transformers opens: in 4 bits by bitsandbytes where a GPU is."""
 
     def __init__(self, model: str, *, four_bit: bool = False, threads: int = 2, device: str | None = None) -> None:
         need("torch", "transformers", *(("bitsandbytes", "accelerate") if four_bit else ()))
@@ -63,8 +64,8 @@ class TransformersGenerator:
             options["quantization_config"] = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
             options["device_map"] = "auto"
         self.name = f"transformers:{model}"
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(model)
-        self._model: Any = AutoModelForCausalLM.from_pretrained(model, **options)
+        self._tokenizer: Any = pretrained(AutoTokenizer, model)
+        self._model: Any = pretrained(AutoModelForCausalLM, model, **options)
         if not four_bit:
             self._model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.eval()
@@ -102,7 +103,7 @@ class GgufGenerator:
         self.name = f"gguf:{model}"
         # Reading the prompt has a number of threads of its own, which is all cores when it is not told.
         self._model: Any = llama_cpp.Llama(
-            model, n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+            str(checked(model)), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
         )
         self._chat = "tokenizer.chat_template" in (self._model.metadata or {})
 

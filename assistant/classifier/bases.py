@@ -9,6 +9,7 @@ from typing import Any
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.tokenizer import START, add_codes, train_tokenizer
 from assistant.extras import need
+from assistant.trust import checked, pretrained
 from energycomm.errors import UserError
 
 
@@ -73,7 +74,7 @@ def _quietly() -> None:
 
 
 def open_base(base: str, *, four_bit: bool = False) -> Any:
-    """Open a causal language model by folder or hub name.
+    """Open a causal language model by its folder.
 
     Raises:
       UserError: it cannot be opened.
@@ -99,9 +100,11 @@ def open_base(base: str, *, four_bit: bool = False) -> Any:
     elif torch.cuda.is_available():
         extra = {"dtype": torch.bfloat16, "device_map": "auto"}
     try:
-        return AutoModelForCausalLM.from_pretrained(base, **extra)
+        return pretrained(AutoModelForCausalLM, base, **extra)
     except (OSError, ValueError) as error:
-        raise UserError(f"The model {base} cannot be opened: {_first_line(error)}", "Name a folder or model.") from None
+        raise UserError(
+            f"The model {base} cannot be opened: {_first_line(error)}", "Name the folder of a model."
+        ) from None
 
 
 def open_tokenizer(base: str) -> Any:
@@ -113,10 +116,10 @@ def open_tokenizer(base: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(base)
+        tokenizer: Any = pretrained(AutoTokenizer, base)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"The tokenizer of {base} cannot be opened: {_first_line(error)}", "Name a folder or model."
+            f"The tokenizer of {base} cannot be opened: {_first_line(error)}", "Name the folder of a model."
         ) from None
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -198,7 +201,7 @@ def load_model(recipe: Recipe, folder: Path, *, trainable: bool = False) -> tupl
 
     model = open_base(recipe.base, four_bit=recipe.four_bit)
     make_room(model, len(tokenizer))
-    return PeftModel.from_pretrained(model, str(folder), is_trainable=trainable), tokenizer
+    return PeftModel.from_pretrained(model, str(checked(folder)), is_trainable=trainable), tokenizer
 
 
 def opening(tokenizer: Any, *, own: bool) -> list[int]:

@@ -17,6 +17,7 @@ from assistant.classifier.port import Example, Form, Prediction
 from assistant.classifier.storage import read_model, write_model
 from assistant.classifier.tokenizer import compact
 from assistant.extras import need
+from assistant.trust import pretrained
 
 TOKENS = 160
 """Tokens of a text that are read, of numbers only the signs: the facts come first."""
@@ -35,7 +36,7 @@ class Encoder:
 
     Args:
       form: of the texts.
-      base: folder or hub name of the encoder; the bundled one when empty.
+      base: folder of the encoder; the bundled one when empty.
       seed: of weights and order.
     """
 
@@ -150,8 +151,8 @@ class Encoder:
         logging.set_verbosity_error()
 
         base = self.base or str(model_folder())
-        self._tokenizer = AutoTokenizer.from_pretrained(base)
-        model = AutoModel.from_pretrained(base, dtype=torch.float32)
+        self._tokenizer = pretrained(AutoTokenizer, base)
+        model = pretrained(AutoModel, base, dtype=torch.float32)
         if adapter is None:
             config = LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules=["query", "key", "value", "dense"])
             self._model = get_peft_model(model, config)

@@ -22,6 +22,7 @@ from assistant.classifier.recipe import Recipe
 from assistant.classifier.record import Record, read_record, write_record
 from assistant.classifier.tokenizer import ANSWER, add_codes, compact, encode
 from assistant.classifier.training import Course, Lesson, train
+from assistant.trust import checked
 
 RESERVED, AT_MOST = 0.12, 40.0
 """Share of the budget that calibration may take, and seconds."""
@@ -178,6 +179,7 @@ class LanguageModel:
           UserError: there is none, or packages are missing.
         """
         self.record = read_record(folder)
+        checked(folder)
         self.recipe, self._answers, self.decoding = self.record.recipe, self.record.answers, self.record.decoding
         self.calibration, self.comments = self.record.calibration, Comments(self.record.comments)
         self._model, self._tokenizer = load_model(self.recipe, folder, trainable=True)

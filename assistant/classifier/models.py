@@ -14,6 +14,7 @@ from assistant.classifier.comments import Comments
 from assistant.classifier.port import Form, Predictor, dataset_hash, read_card, read_dataset
 from assistant.classifier.storage import read_model, write_model
 from assistant.extras import need
+from assistant.trust import checked
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def open_model(folder: Path) -> Predictor:
     """
     state = read_model(folder)
     model = make_model(str(state.get("kind", "")), state.get("form", "facts"))
-    model.load(folder)
+    model.load(checked(folder))
     return model
 
 

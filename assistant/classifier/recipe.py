@@ -19,7 +19,7 @@ class Recipe(Struct, frozen=True, kw_only=True):
     """Every setting of a training.
 
     Attributes:
-      base: `own`, or folder or hub name of a causal language model.
+      base: `own`, or folder of a causal language model.
       form: how much is worked out in the text that the model reads.
       labels: how codes are written in its answers.
       hidden, layers, heads, vocabulary: of our own base.

@@ -16,6 +16,7 @@ from assistant.classifier.calibration import Calibration
 from assistant.classifier.port import Example, Form
 from assistant.classifier.recipe import Recipe
 from assistant.classifier.training import Mark
+from assistant.trust import remember
 from energycomm.errors import UserError
 
 RECORD_FILE = "model.json"
@@ -86,6 +87,7 @@ def write_record(folder: Path, record: Record) -> None:
     """Write the record beside the weights."""
     content = msgspec.json.format(msgspec.json.encode(record, order="deterministic"), indent=1)
     (folder / RECORD_FILE).write_bytes(content)
+    remember(folder)
 
 
 def read_record(folder: Path) -> Record:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from assistant.config import AssistantConfig
+from assistant.trust import remember
 from energycomm.errors import UserError
 
 DEFAULT = "tfidf"
@@ -35,6 +36,7 @@ def write_model(folder: Path, state: dict[str, Any]) -> None:
     path = folder / "model.json"
     kept = msgspec.json.decode(path.read_bytes()) if path.is_file() else {}
     path.write_bytes(msgspec.json.format(msgspec.json.encode(kept | state, order="sorted"), indent=1))
+    remember(folder)
 
 
 def read_model(folder: Path) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from msgspec import Struct
 from assistant.classifier.decoding import SELDOM, padded
 from assistant.classifier.recipe import Recipe
 from assistant.extras import need
+from assistant.trust import CHECKPOINT, checked, remember
 
-CHECKPOINT = "checkpoint.pt"
 CHUNK = 16
 """Batches among which messages of like length are put together."""
 
@@ -338,6 +338,7 @@ def _save(folder: Path | None, model: Any, optimizer: Any, state: _State) -> Non
     new = folder / (CHECKPOINT + ".new")
     torch.save(content, new)
     new.replace(folder / CHECKPOINT)
+    remember(folder / CHECKPOINT)
 
 
 def _forget(folder: Path | None) -> None:
@@ -351,7 +352,7 @@ def _restore(path: Path, model: Any, optimizer: Any, state: _State) -> None:
 
     if not path.exists():
         return
-    content = torch.load(path, weights_only=True)
+    content = torch.load(checked(path), weights_only=True)
     model.load_state_dict(content["model"], strict=False)
     optimizer.load_state_dict(content["optimizer"])
     state.step, state.epoch, state.place, state.length, *others = content["numbers"]

@@ -36,9 +36,7 @@ def train(
     data: Data = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write into; the assistant's own by default.")] = None,
     budget: Budget = "20m",
-    base: Annotated[
-        str, typer.Option(help="own: made from nothing; else folder or hub name of a causal model.")
-    ] = "own",
+    base: Annotated[str, typer.Option(help="own: made from nothing; else folder of a causal model.")] = "own",
     four_bit: Annotated[bool, typer.Option("--four-bit", help="QLoRA: the base in 4 bits.")] = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     settings: Settings = None,

@@ -104,7 +104,7 @@ def train_rationale(
 
 def train_classifier(
     data: Data,
-    base: Annotated[str, typer.Option(help="Model folder or hub name.")],
+    base: Annotated[str, typer.Option(help="Model folder.")],
     out: Annotated[Path, typer.Option(help="Folder to write.")],
     set_: Annotated[str, typer.Option("--set", help="The set to learn from.")] = "scifact",
     fold: Fold = None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assistant.extras import need
+from assistant.trust import checked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +64,7 @@ def token_embedder(embedder: Embedder) -> TokenEmbedder | None:
 
 
 class SentenceTransformerEmbedder:
-    """A model folder or hub name opened with sentence-transformers, on the CPU or what `device` names."""
+    """A model folder opened with sentence-transformers, on the CPU or what `device` names."""
 
     def __init__(
         self,
@@ -86,7 +87,12 @@ class SentenceTransformerEmbedder:
         spoken.set_verbosity_error()
         spoken.disable_progress_bar()
         torch.set_num_threads(threads)
-        self._model: Any = SentenceTransformer(model, device=device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._model: Any = SentenceTransformer(
+            str(checked(model)),
+            device=device or ("cuda" if torch.cuda.is_available() else "cpu"),
+            local_files_only=True,
+            trust_remote_code=False,
+        )
         self._model.eval()
         self.name = name or model
         self.max_tokens = int(self._model.max_seq_length or 512)

@@ -7,6 +7,7 @@ other model: six times faster than the package's own engine, which is kept for n
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import shutil
@@ -16,9 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platformdirs import user_cache_path
-
 from assistant.extras import need
+from assistant.trust import cache_folder, known, remember, shipped
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MODEL_FILE = "e5-small-q4.bin"
 NAME = "multilingual-e5-small"
 _MAGIC = b"E5S1"
-_LAYOUT = "1"
+_LAYOUT = "2"
 """Changes when what this module writes changes: the folder is then written anew."""
 
 _BLOCK = 32
@@ -67,18 +67,21 @@ def model_folder(cache: Path | None = None) -> Path:
       UserError: the package is missing or its file is none that this module can read.
     """
     packed = packed_model()
-    folder = (cache or user_cache_path("energycomm") / "models") / f"{NAME}-{_fingerprint(packed)}"
-    if (folder / "modules.json").is_file():
-        return folder
+    folder = (cache or cache_folder()) / f"{NAME}-{_fingerprint(packed)}"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=folder.parent))
-    try:
-        _write(packed.read_bytes(), draft)
-        # Another process may have been faster: what it wrote is the same.
-        if not folder.exists():
+    # One process writes it; the others wait, and find it written.
+    with (folder.parent / f"{NAME}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if known(folder):
+            return folder
+        draft = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=folder.parent))
+        try:
+            _write(shipped(packed).read_bytes(), draft)
+            shutil.rmtree(folder, ignore_errors=True)
             draft.replace(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+        remember(folder)
     return folder
 
 

@@ -10,6 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assistant.trust import checked, remember, shipped
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -54,8 +56,10 @@ class Projection:
         """Read what `save` wrote; the one shipped for multilingual-e5-small when no file is named."""
         import numpy as np
 
-        named = resources.files("assistant.knowledge").joinpath(SHIPPED)
-        with path.open("rb") if path else named.open("rb") as file, np.load(file) as arrays:
+        with (
+            resources.as_file(resources.files("assistant.knowledge") / SHIPPED) as packed,
+            np.load(checked(path) if path else shipped(packed), allow_pickle=False) as arrays,
+        ):
             return cls(arrays["mean"].astype(np.float32), arrays["axes"].astype(np.float32))
 
     def save(self, path: Path) -> None:
@@ -63,6 +67,7 @@ class Projection:
         import numpy as np
 
         np.savez_compressed(path, mean=self._mean.astype(np.float16), axes=self._axes.astype(np.float16))
+        remember(path)
 
     def small(self, rows: Rows) -> Small:
         """Tokens as they are kept: unit length before they are rounded, shape (tokens, dimensions)."""

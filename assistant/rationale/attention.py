@@ -14,6 +14,7 @@ from assistant.rationale.measures import GoldSets
 from assistant.rationale.port import Question
 from assistant.rationale.similarity import TOP_1
 from assistant.rationale.tuning import best_choice
+from assistant.trust import pretrained
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class AttentionRationale:
     answer the question's tokens take its place.
 
     Args:
-      model: folder or hub name of a causal language model, or an opened one (`model`, `tokenizer`).
+      model: folder of a causal language model, or an opened one (`model`, `tokenizer`).
       head: whose attention; `sweep` finds the best on validation data.
     """
 
@@ -192,7 +193,7 @@ def _open(model: str) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
     try:
-        return AutoModel.from_pretrained(model), AutoTokenizer.from_pretrained(model)
+        return pretrained(AutoModel, model), pretrained(AutoTokenizer, model)
     except (OSError, ValueError) as error:
         line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"The model {model} cannot be opened: {line}", "Name a folder or model of the hub.") from None
+        raise UserError(f"The model {model} cannot be opened: {line}", "Name the folder of a model.") from None

@@ -13,6 +13,7 @@ from assistant.extras import need
 from assistant.rationale.choosing import Choice
 from assistant.rationale.port import Question
 from assistant.rationale.windows import Window, batches, padded, read
+from assistant.trust import checked, pretrained, remember
 from energycomm.errors import UserError
 
 SETTINGS_FILE = "rationale.json"
@@ -24,7 +25,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """What is kept beside the weights.
 
     Attributes:
-      base: folder or hub name of the base model.
+      base: folder of the base model.
       choice: the rule of choice, tuned on validation contexts.
       max_tokens: windows are cut to so many tokens.
       validation: mean IoU on the validation contexts.
@@ -64,6 +65,7 @@ class Classifier:
         self._model.save_pretrained(folder)
         self._tokenizer.save_pretrained(folder)
         (folder / SETTINGS_FILE).write_bytes(msgspec.json.encode(self.settings))
+        remember(folder)
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu") -> Classifier:
@@ -80,7 +82,7 @@ class Classifier:
         except (OSError, msgspec.DecodeError) as error:
             raise UserError(f"{folder} holds no trained rationale classifier: {error}.", "Train one first.") from None
         tokenizer = open_tokenizer(str(folder))
-        model = PeftModel.from_pretrained(open_base(settings.base, tokenizer), folder)
+        model = PeftModel.from_pretrained(open_base(settings.base, tokenizer), str(checked(folder)))
         return cls(model.to(device), tokenizer, settings)
 
 
@@ -108,7 +110,7 @@ def open_tokenizer(base: str) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(base)
+        tokenizer: Any = pretrained(AutoTokenizer, base)
     except (OSError, ValueError) as error:
         raise _unopened(base, error) from None
     if not tokenizer.is_fast:
@@ -122,7 +124,7 @@ def open_base(base: str, tokenizer: Any, *, four_bit: bool = False) -> Any:
     """A base model with a head of two labels; a reranker, whose head gives one score, keeps it as the second's.
 
     Args:
-      base: folder or hub name, for `AutoModelForSequenceClassification`.
+      base: folder, for `AutoModelForSequenceClassification`.
       tokenizer: its tokenizer.
       four_bit: with 4-bit weights (nf4), for QLoRA.
 
@@ -140,12 +142,12 @@ def open_base(base: str, tokenizer: Any, *, four_bit: bool = False) -> Any:
             load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
         )
     try:
-        single = AutoConfig.from_pretrained(base).num_labels == 1
-        model = AutoModelForSequenceClassification.from_pretrained(
-            base, num_labels=2, ignore_mismatched_sizes=single, **extra
+        single = pretrained(AutoConfig, base).num_labels == 1
+        model = pretrained(
+            AutoModelForSequenceClassification, base, num_labels=2, ignore_mismatched_sizes=single, **extra
         )
         if single:
-            _widen(model, AutoModelForSequenceClassification.from_pretrained(base))
+            _widen(model, pretrained(AutoModelForSequenceClassification, base))
     except (OSError, ValueError) as error:
         raise _unopened(base, error) from None
     if model.config.pad_token_id is None:
@@ -167,4 +169,4 @@ def _widen(model: Any, ranker: Any) -> None:
 
 def _unopened(base: str, error: Exception) -> UserError:
     line = (str(error).splitlines() or [type(error).__name__])[0]
-    return UserError(f"The model {base} cannot be opened: {line}", "Name a folder or a model of the hub.")
+    return UserError(f"The model {base} cannot be opened: {line}", "Name the folder of a model.")

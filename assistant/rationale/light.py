@@ -23,6 +23,7 @@ from assistant.rationale import features
 from assistant.rationale.choosing import Choice
 from assistant.rationale.port import Question
 from assistant.rationale.trees import Forest, Linear, probability
+from assistant.trust import checked, remember, shipped
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Variant = Literal["full", "words", "across"]
 
 FORMAT = 1
+ADVICE = "Train it again: energycomm assistant evaluate train-rationale."
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -124,6 +126,7 @@ class Light:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             np.savez_compressed(file, **arrays)
+        remember(path)
 
     @classmethod
     def load(cls, path: Path | None = None, embedder: Embedder | None = None) -> Light:
@@ -137,25 +140,24 @@ class Light:
           UserError: the file is missing, damaged, or was made by another version.
         """
         if path is None:
-            with as_file(files("assistant.rationale") / "models" / "light.npz") as shipped:
-                return cls._read(shipped, embedder)
-        return cls._read(path, embedder)
+            with as_file(files("assistant.rationale") / "models" / "light.npz") as packed:
+                return cls._read(shipped(packed), embedder)
+        if not path.is_file():
+            raise UserError(f"There is no rationale model {path}.", ADVICE)
+        return cls._read(checked(path), embedder)
 
     @classmethod
     def _read(cls, path: Path, embedder: Embedder | None) -> Light:
-        advice = "Train it again: energycomm assistant evaluate train-rationale."
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 card = msgspec.json.decode(arrays["card"].tobytes(), type=Card)
                 if card.format != FORMAT:
                     raise UserError(
-                        f"{path} is a rationale model of form {card.format}; this version reads {FORMAT}.", advice
+                        f"{path} is a rationale model of form {card.format}; this version reads {FORMAT}.", ADVICE
                     )
                 models = {variant: _pair(arrays, variant) for variant in _variants(arrays)}
-        except FileNotFoundError:
-            raise UserError(f"There is no rationale model {path}.", advice) from None
         except (ValueError, KeyError, OSError, EOFError, msgspec.DecodeError) as error:
-            raise UserError(f"{path} is not a rationale model: {error}.", advice) from None
+            raise UserError(f"{path} is not a rationale model: {error}.", ADVICE) from None
         return cls(card, models, embedder)
 
 

@@ -74,7 +74,7 @@ def train(
     """Fine-tune a classifier and keep the epoch that is best on validation.
 
     Args:
-      base: model folder or hub name for `AutoModelForSequenceClassification`.
+      base: model folder for `AutoModelForSequenceClassification`.
       items, golds: contexts to learn from; a sentence of any gold set has label 1.
       validation: contexts on which the epoch and the rule of choice are chosen, by mean IoU.
       how: settings; the study's when None.

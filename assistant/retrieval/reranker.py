@@ -14,6 +14,7 @@ from assistant.knowledge.documents import Passage
 from assistant.knowledge.lexical import codes, tokens
 from assistant.retrieval.query import Found
 from assistant.retrieval.search import Reranker
+from assistant.trust import checked
 from energycomm.errors import UserError
 
 FEATURES = ("dense", "sparse", "coverage", "title", "codes", "length")
@@ -38,6 +39,7 @@ class CrossEncoder:
         import onnxruntime
         from tokenizers import Tokenizer
 
+        checked(folder)
         models = sorted(folder.glob("*.onnx")) + sorted(folder.glob("onnx/*.onnx"))
         if not models or not (folder / "tokenizer.json").is_file():
             raise UserError(f"{folder} holds no cross-encoder.", "It needs a model in ONNX and its tokenizer.json.")

@@ -51,7 +51,7 @@ def fit(search: Search, judged: Iterable[Judged], seed: int = 7) -> Fit:
         if any(right) and not all(right):
             rows = features(item.question, [hit.passage for hit in found], found)
             cases.append((item.question, found, rows, right))
-    random.Random(seed).shuffle(cases)  # noqa: S311  a split, no secret
+    random.Random(seed).shuffle(cases)  # noqa: S311 - a split, no secret
     held = len(cases) // 3
     x = [[row[name] for name in FEATURES] for _, _, rows, _ in cases[held:] for row in rows]
     y = [label for _, _, _, right in cases[held:] for label in right]

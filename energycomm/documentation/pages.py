@@ -11,7 +11,7 @@ from pathlib import Path
 
 from energycomm.cli import app
 from energycomm.config import Config
-from energycomm.documentation import codes, commands, routes, settings
+from energycomm.documentation import codes, commands, licences, routes, settings
 from energycomm.engine.catalogue import Catalogue, load_catalogue
 
 
@@ -29,6 +29,7 @@ def generated(folder: Path, catalogue: Catalogue) -> dict[str, str]:
         "configuration.md": with_block(
             (folder / "configuration.md").read_text("utf-8"), "settings", settings.reference()
         ),
+        "licences.md": licences.page(folder.parent),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,15 @@ class WordEmbedder:
                 digest = hashlib.sha256(word.strip(".,:;?!").encode()).digest()
                 row[digest[0] % self.dimensions] += 1
         return rows / numpy.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Models that tests make are written down in a folder of the tests."""
+    file = tmp_path_factory.mktemp("registry") / "models.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assistant.trust._own_registry", lambda: file)
+        yield file
 
 
 @pytest.fixture

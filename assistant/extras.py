@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 from energycomm.errors import ExitCode, UserError
 
-INSTALL = "pip install torch==2.13.0 && pip install 'energycomm[assistant]' -c constraints-assistant.txt"
-"""Two steps, in this order: without the first, a torch with CUDA is resolved."""
+INSTALL = "make assistant (without make: pip install --require-hashes --no-deps -r constraints-assistant.txt, and torch)"
+"""What to type in the folder of the source."""
 
 PACKAGES = {
     "accelerate": "accelerate",

@@ -91,7 +91,7 @@ def pretrained(kind: Any, model: str | Path, **options: Any) -> Any:
     """
     folder = str(checked(model))
     safe = {"local_files_only": True, "trust_remote_code": False}
-    return kind.from_pretrained(folder, **safe, **options)  # nosec B615 # checked by hash; no hub is asked
+    return kind.from_pretrained(folder, **safe, **options)
 
 
 def remember(model: Path) -> None:
@@ -128,10 +128,13 @@ def _hashes(path: Path) -> dict[Path, str]:
     Raises:
       UserError: there are none.
     """
+    if path == Path():
+        raise UserError("No model is named: there is no such file.", "Name the file or folder of a model.")
     files = [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if _counts(file, path)]
     if not files:
         raise UserError(
-            f"There is no model {path}.", "Name a file or folder; one of a hub is downloaded first, into a folder."
+            f"The model {path} cannot be opened: there is no such file, or folder with files.",
+            "Name a file or folder; a model of a hub is downloaded first, into a folder.",
         )
     return {file: _sha256(file) for file in files}
 

@@ -126,7 +126,7 @@ def train_classifier(
     A tenth of the contexts is kept for validation; they share no text with the others. What the command leaves out by
     --fold, `rationale --fold` measures on.
 
-    Example: energycomm assistant evaluate train-classifier --data sets --base roberta-base --out classifier
+    Example: energycomm assistant evaluate train-classifier --data sets --base models/roberta --out classifier
     """
     from assistant.evaluation import public
     from assistant.rationale.training import Training, train

@@ -1,7 +1,7 @@
 """The licence of everything that is installed or shipped along, from the packages' own metadata, and which are allowed.
 
-What is pinned in constraints*.txt is looked up among the installed packages. A pinned package that is not installed here
-(the assistant's, mostly) keeps its row of the page, as long as the version is the same.
+What is pinned in constraints*.txt is looked up among the installed packages. A pinned package that is not installed
+here (the assistant's, mostly) keeps its row of the page, as long as the version is the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ ALLOWED = {
     "CC0-1.0": "asks for nothing",
     "CNRI-Python": "permissive; of parts that come from Python itself",
     "ISC": "permissive",
-    "LGPL-2.0-or-later": "weak copyleft: we import the package unchanged, and anyone can put another version in its place",
-    "LGPL-2.1": "weak copyleft: we import the package unchanged, and anyone can put another version in its place",
-    "LGPL-3.0-only": "weak copyleft: we import the package unchanged, and anyone can put another version in its place",
+    "LGPL-2.0-or-later": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
+    "LGPL-2.1": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
+    "LGPL-3.0-only": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
     "MIT": "permissive",
     "MIT-0": "asks for nothing",
     "MIT-CMU": "permissive",
@@ -144,7 +144,7 @@ def page(root: Path) -> str:
     lines = [
         "# Licences",
         "",
-        "What EnergyComm installs and ships, by package. Written by `make docs` from the packages' own metadata; a test",
+        "What EnergyComm installs and ships, by package. Written by `make docs` from the packages' metadata; a test",
         "compares it with what is pinned, and fails on a licence that is not on the list at the end.",
     ]
     for part, content in packages(root).items():

@@ -49,6 +49,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
+    from assistant.trust import remember
+
     folder = tmp_path_factory.mktemp("base")
     torch.manual_seed(0)
     tokenizer = train_tokenizer([one.text() for one in EXAMPLES], size=330)
@@ -63,6 +65,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         initializer_range=0.1,
     )
     LlamaForCausalLM(config).save_pretrained(folder)
+    remember(folder)
     return folder
 
 

@@ -42,6 +42,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tokenizers.pre_tokenizers import WhitespaceSplit
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+    from assistant.trust import remember
+
     folder = tmp_path_factory.mktemp("encoder")
     torch.manual_seed(0)
     words = ["[PAD]", "[UNK]", *sorted({word for one in EXAMPLES for word in one.text().split()})]
@@ -57,6 +59,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_position_embeddings=64,
     )
     BertModel(config).save_pretrained(folder)
+    remember(folder)
     return folder
 
 

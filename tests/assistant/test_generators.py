@@ -18,6 +18,7 @@ pytest.importorskip("httpx", reason="the assistant's package httpx is not instal
 from assistant.chat.generators import EndpointGenerator, GgufGenerator, TransformersGenerator, open_generator
 from assistant.chat.prompting import Prompt
 from assistant.config import AssistantConfig
+from assistant.trust import remember
 from energycomm.errors import UserError
 
 PROMPT = Prompt(system="Answer shortly.", user="Question: why?")
@@ -91,7 +92,7 @@ class FakeLlama:
     def __init__(self, path: str, **options: Any) -> None:
         assert options["n_threads"] == options["n_threads_batch"] == 1, "it would take every core to read the prompt"
         self.path = path
-        self.metadata = {"tokenizer.chat_template": "..."} if "chat" in path else {}
+        self.metadata = {"tokenizer.chat_template": "..."} if "chat" in Path(path).name else {}
 
     def __call__(self, text: str, **options: Any) -> Iterator[dict[str, Any]]:
         assert options["stream"] is True
@@ -104,21 +105,29 @@ class FakeLlama:
         yield {"choices": [{"delta": {"content": f"{len(turns)} turns"}}]}
 
 
+def gguf(file: Path) -> str:
+    """A file that may be opened."""
+    file.write_bytes(b"GGUF")
+    remember(file)
+    return str(file)
+
+
 @pytest.mark.parametrize(("file", "said"), [("base.gguf", "It is so."), ("chat.gguf", "2 turns")])
 def test_a_gguf_file_is_asked_with_or_without_its_chat_template(
-    file: str, said: str, monkeypatch: pytest.MonkeyPatch
+    file: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Held against the form of llama-cpp-python's answers, which takes long to compile and is not needed here."""
     monkeypatch.setitem(sys.modules, "llama_cpp", SimpleNamespace(Llama=FakeLlama))
     monkeypatch.setattr("assistant.chat.generators.need", lambda *modules: None)
-    assert "".join(GgufGenerator(file, threads=1).stream(PROMPT, 16)) == said
+    assert "".join(GgufGenerator(gguf(tmp_path / file), threads=1).stream(PROMPT, 16)) == said
 
 
-def test_a_prompt_that_a_gguf_file_cannot_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_that_a_gguf_file_cannot_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", SimpleNamespace(Llama=FakeLlama))
     monkeypatch.setattr("assistant.chat.generators.need", lambda *modules: None)
+    generator = GgufGenerator(gguf(tmp_path / "base.gguf"), threads=1)
     with pytest.raises(UserError, match="exceed context window of 512"):
-        "".join(GgufGenerator("base.gguf", threads=1).stream(Prompt(system="", user="why? " * 200), 16))
+        "".join(generator.stream(Prompt(system="", user="why? " * 200), 16))
 
 
 @pytest.fixture
@@ -147,6 +156,7 @@ def causal(tmp_path: Path) -> Path:
     model.save_pretrained(tmp_path / "model")
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", pad_token="<pad>", eos_token="</s>")
     tokenizer.save_pretrained(tmp_path / "model")
+    remember(tmp_path / "model")
     return tmp_path / "model"
 
 

@@ -131,9 +131,11 @@ class TestTheShippedModel:
     @pytest.mark.parametrize("content", [b"", b"PK nothing", b"\x93NUMPY"])
     def test_a_damaged_file_is_refused_in_words(self, tmp_path: Path, content: bytes):
         from assistant.rationale.light import Light
+        from assistant.trust import remember
         from energycomm.errors import UserError
 
         (tmp_path / "model.npz").write_bytes(content)
+        remember(tmp_path / "model.npz")
         with pytest.raises(UserError, match="is not a rationale model"):
             Light.load(tmp_path / "model.npz")
 

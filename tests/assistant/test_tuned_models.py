@@ -40,6 +40,8 @@ def base(tmp_path: Path) -> str:
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
+    from assistant.trust import remember
+
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
@@ -48,6 +50,7 @@ def base(tmp_path: Path) -> str:
     folder = tmp_path / "base"
     BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
+    remember(folder)
     return str(folder)
 
 

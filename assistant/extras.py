@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 from energycomm.errors import ExitCode, UserError
 
-INSTALL = "make assistant (without make: pip install --require-hashes --no-deps -r constraints-assistant.txt, and torch)"
-"""What to type in the folder of the source."""
+INSTALL = "make assistant, in the folder of the source"
+"""What to type: packages are pinned by hash there."""
 
 PACKAGES = {
     "accelerate": "accelerate",

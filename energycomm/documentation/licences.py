@@ -7,7 +7,7 @@ here (the assistant's, mostly) keeps its row of the page, as long as the version
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +17,8 @@ PARTS = {
     "The assistant, an extra": ("constraints-assistant.txt", "constraints-torch.txt"),
 }
 """Heading -> files with the pins."""
+
+LIBRARY = "copyleft of the library, which we import unchanged and which anyone can replace by another version"
 
 ALLOWED = {
     "0BSD": "asks for nothing",
@@ -28,9 +30,9 @@ ALLOWED = {
     "CC0-1.0": "asks for nothing",
     "CNRI-Python": "permissive; of parts that come from Python itself",
     "ISC": "permissive",
-    "LGPL-2.0-or-later": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
-    "LGPL-2.1": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
-    "LGPL-3.0-only": "copyleft of the library, which we import unchanged and which anyone can replace by another version",
+    "LGPL-2.0-or-later": LIBRARY,
+    "LGPL-2.1": LIBRARY,
+    "LGPL-3.0-only": LIBRARY,
     "MIT": "permissive",
     "MIT-0": "asks for nothing",
     "MIT-CMU": "permissive",
@@ -108,9 +110,10 @@ def licence_of(name: str, version: str) -> str | None:
         return None
     if about["Version"].partition("+")[0] != version:
         return None
-    expression = about["License-Expression"] or about["License"] or ""
-    if allowed(expression) or about["License-Expression"]:
-        return str(expression)
+    given, older = (str(about.json.get(field) or "") for field in ("license_expression", "license"))
+    expression = given or older
+    if given or allowed(expression):
+        return expression
     classifiers = [text.split(" :: ")[-1] for text in about.get_all("Classifier") or () if text.startswith("License")]
     found = [WORDS.get(text, text) for text in classifiers] or [WORDS.get(expression, expression.partition("\n")[0])]
     return " AND ".join(sorted(set(found))) or UNKNOWN
@@ -155,7 +158,7 @@ def page(root: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]] | list[Package]) -> list[str]:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
 
 

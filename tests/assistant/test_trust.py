@@ -208,11 +208,7 @@ def test_no_library_opens_a_model_that_was_not_checked(project_root: Path) -> No
             if not isinstance(node, ast.Call):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            of = (
-                node.func.value.id
-                if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
-                else ""
-            )
+            of = getattr(getattr(node.func, "value", None), "id", "")
             if name in ("from_pretrained", "InferenceSession", "Llama", "SentenceTransformer", "load_file") or (
                 name == "load" and of in ("np", "numpy", "torch", "joblib", "pickle")
             ):

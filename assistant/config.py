@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from energycomm.errors import UserError
+from energycomm.masking import conceal_address
 
 FILE_NAME = "assistant.toml"
 BUNDLED = "multilingual-e5-small"
@@ -125,9 +126,12 @@ def load_config(folder: Path | None = None) -> AssistantConfig:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"The file {file} cannot be read: {error}.", "Correct it.") from None
     try:
-        return AssistantConfig(**content)
+        config = AssistantConfig(**content)
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
         raise UserError("The assistant's configuration is wrong: " + "; ".join(lines) + ".", str(file)) from None
     except ValueError as error:
         raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/assistant.md.") from None
+    for address in (config.generator.url, *(remote.url for remote in config.remotes)):
+        conceal_address(address)
+    return config

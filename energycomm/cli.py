@@ -13,6 +13,8 @@ import typer
 
 from energycomm.commands.loading import Place, program
 from energycomm.errors import ExitCode, UserError
+from energycomm.masking import masked_output
+from energycomm.private_files import private_files
 
 # The common ancestor of Typer's complaints about what was typed.
 _UsageMistake: type[Exception] = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
@@ -97,7 +99,7 @@ def energycomm(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command.
+    """Run a command: what it prints is masked, what it writes is private.
 
     Args:
       arguments: what was typed after the program's name; the process's own by default.
@@ -105,6 +107,11 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
       The exit code, one of `ExitCode`, 130 when interrupted, or `PIPE_CLOSED`.
     """
+    with private_files(), masked_output():
+        return _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         outcome = app(arguments, standalone_mode=False)
         sys.stdout.flush()

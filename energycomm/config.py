@@ -21,9 +21,10 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from energycomm.errors import UserError
+from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.limits import Limits
-from energycomm.transport.settings import AnyChannel, EndpointSettings, variables
+from energycomm.transport.settings import AnyChannel, EndpointSettings, one_place, variables
 from energycomm.web_settings import OidcSettings, WebSettings
 
 FILE_NAME = "energycomm.toml"
@@ -87,6 +88,12 @@ class DaemonSettings(BaseModel):
     )
     host: str = Field(default="127.0.0.1", description="Address that metrics and health are served on.")
     port: int = Field(default=9464, ge=0, le=65_535, description="Port of metrics and health; 0 takes a free one.")
+    token_file: Path | None = Field(
+        default=None,
+        description="File with the bearer tokens, one a line, that metrics and details of health ask for; "
+        "without any, only programs on this machine get them.",
+    )
+    token_env: str | None = Field(default=None, description="Environment variable that holds these tokens.")
     heartbeat: Path | None = Field(
         default=None, description="File that tells how the daemon is, as JSON, written anew every few seconds."
     )
@@ -97,6 +104,11 @@ class DaemonSettings(BaseModel):
     alarm_seconds: float = Field(
         default=60, ge=0, description="An alarm ends when its cause has been gone for so long."
     )
+
+    @model_validator(mode="after")
+    def _one_token(self) -> DaemonSettings:
+        one_place(*(str(place) if place else None for place in (self.token_file, self.token_env)), "token")
+        return self
 
 
 class NotifySettings(BaseModel):
@@ -282,7 +294,7 @@ class Config(BaseSettings):
     @property
     def database_url(self) -> str:
         """Address of the database, with its password; a relative SQLite path of the file is relative to the file."""
-        written = self.database.get_secret_value()
+        written = conceal_address(self.database.get_secret_value())
         url = make_url(written)
         relative = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_absolute()
         if relative and self._origins.get("database") == "file":
@@ -291,8 +303,8 @@ class Config(BaseSettings):
 
     @property
     def database_shown(self) -> str:
-        """Address of the database without its password, to show to people."""
-        return make_url(self.database_url).render_as_string(hide_password=True)
+        """Address of the database without its secrets, to show to people."""
+        return mask(make_url(self.database_url).render_as_string(hide_password=True))
 
     @property
     def rules_folder(self) -> Path:
@@ -320,7 +332,7 @@ class Config(BaseSettings):
         entries = [key.model_dump(exclude_none=True) for key in self.keys]
         for entry in entries:
             if "iv" in entry:
-                entry["iv"] = entry["iv"].get_secret_value()
+                entry["iv"] = conceal(entry["iv"].get_secret_value())
         return tuple(entries)
 
     @property
@@ -355,7 +367,7 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
     except ValueError as error:  # a value of the environment that is not JSON where JSON is expected
         raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/configuration.md.") from None
     places = {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
-    places |= {place for place in (config.notify.secret_env, config.oidc.secret_env) if place}
+    places |= {place for place in (config.notify.secret_env, config.oidc.secret_env, config.daemon.token_env) if place}
     places |= {place for channel in config.channels for place in variables(channel)}
     places |= {tracker.token_env for tracker in config.trackers if tracker.token_env}
     unknown = sorted(
@@ -366,10 +378,22 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
             f"{unknown[0]} is no setting of EnergyComm.",
             "`energycomm config show` lists the settings; unset it or rename it.",
         )
+    _conceal(config)
     origins: dict[str, Origin] = dict.fromkeys(content, "file")
     config._file = file
     config._origins = origins | dict.fromkeys(from_environment & set(Config.model_fields), "environment")
     return config
+
+
+def _conceal(config: Config) -> None:
+    """Mask from now on what addresses of the configuration hold."""
+    conceal_address(config.database.get_secret_value())
+    if config.notify.url is not None:
+        conceal_address(config.notify.url, path=True)
+    for tracker in config.trackers:
+        conceal_address(tracker.url, path=tracker.kind == "webhook")
+    for channel in config.channels:
+        conceal_address(getattr(channel, "url", ""))
 
 
 def _read_file(folder: Path, environ: Mapping[str, str]) -> tuple[Path | None, dict[str, Any]]:
@@ -399,8 +423,7 @@ def _explain(error: ValidationError, file: Path | None, from_environment: set[st
         if mistake["type"] == "extra_forbidden":
             words = "no such setting"
         # A password under a name that is no setting is a password all the same.
-        unknown_of_channel = mistake["type"] == "extra_forbidden" and field == "channels"
-        showable = not unknown_of_channel and _showable(mistake["loc"], mistake["input"])
+        showable = mistake["type"] != "extra_forbidden" and _showable(mistake["loc"], mistake["input"])
         value = mistake["input"] if showable else None
         found = f" (found {value!r})" if value is not None else ""
         lines.append(f"{place}: {path}: {words}{found}")
@@ -409,5 +432,5 @@ def _explain(error: ValidationError, file: Path | None, from_environment: set[st
 
 def _showable(place: tuple[int | str, ...], value: object) -> bool:
     """Whether a wrong value may be repeated: nothing that could be a secret, and nothing long."""
-    secret = place[:1] in (("database",), ("keys",))
+    secret = place[:1] in (("database",), ("keys",)) or any(is_secret_name(str(step)) for step in place)
     return isinstance(value, str | int | float) and not secret and len(str(value)) <= 60

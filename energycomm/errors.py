@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from energycomm.masking import mask
+
 
 class ExitCode(IntEnum):
     """What the exit code of a command says."""
@@ -23,7 +25,7 @@ class ExitCode(IntEnum):
 
 
 class UserError(Exception):
-    """Something a user can put right: shown as words and advice, never as a traceback.
+    """Something a user can put right: shown as words and advice, never as a traceback, and without secrets.
 
     Attributes:
       message: what is wrong, one sentence.
@@ -32,9 +34,9 @@ class UserError(Exception):
     """
 
     def __init__(self, message: str, advice: str = "", exit_code: int = ExitCode.USAGE) -> None:
-        super().__init__(message)
-        self.message = message
-        self.advice = advice
+        self.message = mask(message)
+        self.advice = mask(advice)
+        super().__init__(self.message)
         self.exit_code = int(exit_code)
 
     def __str__(self) -> str:

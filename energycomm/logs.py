@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any
 
 import structlog
+
+from energycomm.masking import conceal_environment, masked
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -18,13 +22,19 @@ class Bridge(logging.Handler):
         structlog.get_logger().log(record.levelno, "library", logger=record.name, text=record.getMessage())
 
 
+def without_secrets(_: object, __: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """A line of the log without secrets, the text of a traceback included."""
+    return {name: masked(value, name) for name, value in event.items()}
+
+
 def configure(form: str = "text", level: str = "warning") -> None:
-    """Set the form and the least level of the log.
+    """Set the form and the least level of the log. Secrets are masked in every line.
 
     Args:
       form: ``text`` for people, ``json`` for machines.
       level: one of `LEVELS`.
     """
+    conceal_environment()
     renderer: structlog.typing.Processor
     if form == "json":
         renderer = structlog.processors.JSONRenderer(ensure_ascii=False)
@@ -36,6 +46,7 @@ def configure(form: str = "text", level: str = "warning") -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
+            without_secrets,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),

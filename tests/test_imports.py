@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-COMMON = {"energycomm.kernel", "energycomm.errors"}
+COMMON = {"energycomm.kernel", "energycomm.errors", "energycomm.masking", "energycomm.private_files"}
 LOWER = COMMON | {
     "adapters",
     "adapters.contract",
@@ -21,8 +21,12 @@ LOWER = COMMON | {
 
 ALLOWED: dict[str, set[str]] = {
     "energycomm.kernel": set(),
-    "energycomm.errors": set(),
-    "energycomm.logs": set(),
+    "energycomm.cells": set(),
+    "energycomm.links": set(),
+    "energycomm.masking": set(),
+    "energycomm.private_files": set(),
+    "energycomm.errors": {"energycomm.masking"},
+    "energycomm.logs": {"energycomm.masking"},
     "rules": {"energycomm.kernel"},
     "adapters": COMMON,
     "energycomm.engine": COMMON,

@@ -13,6 +13,7 @@ from assistant.config import AssistantConfig, GeneratorSetting
 from assistant.extras import need
 from assistant.trust import checked, pretrained
 from energycomm.errors import UserError
+from energycomm.masking import conceal
 
 STOPS = ("\nQuestion:", "\nContext:", "\nText:", "\nQ:")
 """Where a model that only goes on writing begins another example."""
@@ -45,7 +46,8 @@ def _open(setting: GeneratorSetting, threads: int, device: str | None) -> Genera
         return TransformersGenerator(setting.model, four_bit=setting.four_bit, threads=threads, device=device)
     if setting.kind == "gguf":
         return GgufGenerator(setting.model, threads=threads)
-    return EndpointGenerator(setting.url, setting.model, os.environ.get(setting.key_env, "") if setting.key_env else "")
+    key = conceal(os.environ.get(setting.key_env, "") if setting.key_env else "")
+    return EndpointGenerator(setting.url, setting.model, key)
 
 
 class TransformersGenerator:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from assistant.chat.answer import Answer
 from assistant.knowledge.scrubbing import Scrubber
 from energycomm.errors import UserError
+from energycomm.private_files import BESIDE, private_file, private_folder
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchange (
@@ -57,8 +58,8 @@ class Log:
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         if enabled or path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, check_same_thread=False, timeout=10)
+            private_folder(path.parent)
+            self._db = sqlite3.connect(private_file(path, BESIDE), check_same_thread=False, timeout=10)
             self._db.executescript(_SCHEMA)
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA secure_delete = ON")

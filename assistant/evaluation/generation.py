@@ -30,6 +30,7 @@ from assistant.knowledge.language import detect
 from assistant.knowledge.sentences import texts as sentences_of
 from assistant.rationale.port import Question, Rationale
 from assistant.retrieval.asking import plain
+from energycomm.cells import text_of, write_csv
 from energycomm.errors import UserError
 
 COLUMNS = ("keep", "id", "type", "question", "answer", "proof", "passage", "address", "remark")
@@ -115,14 +116,12 @@ def write_review(drafts: Sequence[Draft], path: Path) -> None:
     """
     drafts = _once(drafts)
     buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(COLUMNS)
+    rows = []
     for draft in drafts:
         keep, remark = ("no", f"refused: {draft.fault}") if draft.fault else ("", "")
         words = [draft.question, draft.answer, draft.proof, draft.passage, draft.address]
-        row = [keep, draft.id, draft.type, *words, remark]
-        # A cell that a spreadsheet would take for a formula begins with an apostrophe.
-        writer.writerow(["'" + cell if cell[:1] in ("=", "+", "-", "@") else cell for cell in row])
+        rows.append([keep, draft.id, draft.type, *words, remark])
+    write_csv(buffer, COLUMNS, rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(buffer.getvalue(), encoding="utf-8")
     path.with_suffix(".md").write_text(counted(drafts).markdown(), encoding="utf-8")
@@ -177,14 +176,14 @@ def read_review(path: Path, out: Path) -> tuple[int, int]:
         word = row["keep"].strip()
         if not word or word.lower() in ("no", "n", "non"):
             continue
-        question = (row["question"] if word.lower() in ("yes", "y", "oui", "x") else word).lstrip("'")
+        question = text_of(row["question"] if word.lower() in ("yes", "y", "oui", "x") else word)
         # One line is enough to find the passage again, and is more likely to stay on it when texts are cut anew.
-        line = row["proof"].lstrip("'").partition("\n")[0]
+        line = text_of(row["proof"]).partition("\n")[0]
         kept.append(
             TestQuestion(
                 id=row["id"], twin=row["id"], kind="regular", language=detect(question, "en") or "en",
-                question=question, answers=((row["answer"].lstrip("'"),),),
-                relevant=(Relevant(document=row["address"].lstrip("'"), contains=line),),
+                question=question, answers=((text_of(row["answer"]),),),
+                relevant=(Relevant(document=text_of(row["address"]), contains=line),),
                 note=row["remark"],
             )
         )  # fmt: skip

@@ -39,6 +39,7 @@ from assistant.knowledge.tokenvectors import TokenVectors
 from assistant.knowledge.vectorcache import VectorCache
 from assistant.knowledge.vectors import VectorIndex
 from energycomm.errors import UserError
+from energycomm.private_files import private_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -379,7 +380,7 @@ def _hash(document: Document, made: str) -> str:
 def _alone(root: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    root.mkdir(parents=True, exist_ok=True)
+    private_folder(root)
     try:
         with FileLock(root / "lock", timeout=0):
             yield
@@ -392,7 +393,7 @@ def _draft(root: Path) -> Path:
     for left in root.glob("draft-*"):
         shutil.rmtree(left, ignore_errors=True)
     draft = root / f"draft-{os.getpid()}"
-    draft.mkdir()
+    private_folder(draft)
     present = current_generation(root)
     if present is not None:
         store = Store(present / "text.db")

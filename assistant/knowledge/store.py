@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from assistant.knowledge.documents import Document, Passage
 from assistant.knowledge.filtering import Dropped
+from energycomm.private_files import private_file
 
 _encode = msgspec.msgpack.Encoder().encode
 _document = msgspec.msgpack.Decoder(Document).decode
@@ -35,7 +36,7 @@ class Store:
     def __init__(self, path: Path, *, writable: bool = False) -> None:
         self.path = path
         if writable:
-            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db = sqlite3.connect(private_file(path), isolation_level=None)
             self._db.executescript(resources.files("assistant.knowledge").joinpath("schema.sql").read_text("utf-8"))
         else:
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
@@ -46,7 +47,7 @@ class Store:
 
     def copy_to(self, path: Path) -> None:
         """Copy everything to a new file."""
-        target = sqlite3.connect(path)
+        target = sqlite3.connect(private_file(path))
         with target:
             self._db.backup(target)
         target.close()

@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from energycomm.private_files import BESIDE, private_file
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -86,5 +88,5 @@ class TokenVectors:
 
     def _open(self, *, writable: bool = False) -> sqlite3.Connection:
         if writable:
-            return sqlite3.connect(self.path, timeout=WAIT)
+            return sqlite3.connect(private_file(self.path, BESIDE), timeout=WAIT)
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=WAIT)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.knowledge.embedding import Embedder, token_embedder
 from assistant.knowledge.tokenvectors import TokenVectors
+from energycomm.private_files import BESIDE, private_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ class VectorCache:
     """A SQLite file of vectors, keyed by the embedder's name and the hash of the text."""
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path)
+        self._db = sqlite3.connect(private_file(path, BESIDE))
         with self._db:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute(

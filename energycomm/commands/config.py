@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from energycomm.config import Config, load
+from energycomm.masking import masked
 
 app = typer.Typer(no_args_is_help=True, help="What EnergyComm is set to.")
 
@@ -41,7 +42,11 @@ def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fal
 
 
 def shown(settings: Config, name: str) -> Any:
-    """The value of a setting as it may be shown to anybody: without passwords and keys."""
+    """The value of a setting as it may be shown to anybody: without passwords, keys and tokens."""
+    return masked(_value(settings, name), name)
+
+
+def _value(settings: Config, name: str) -> Any:
     if name == "database":
         return settings.database_shown
     if name == "rules":

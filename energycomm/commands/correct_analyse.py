@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from energycomm.cells import write_csv
 from energycomm.commands.output import print_json, print_rows
 from energycomm.config import Config, load
 from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
@@ -133,9 +133,7 @@ def _content(
 
 
 def _csv(sheet: Sheet) -> None:
-    writer = csv.writer(sys.stdout)
-    writer.writerow(sheet.head)
-    writer.writerows(sheet.rows)
+    write_csv(sys.stdout, sheet.head, sheet.rows)
     if sheet.left_out:
         typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
 

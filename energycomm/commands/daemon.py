@@ -12,7 +12,8 @@ def daemon() -> None:
     """Watch all channels, process what arrives, send what is due, tell the back office; until SIGTERM.
 
     Settings are in [daemon], [[channels]], [notify] and [retention] of the configuration. Metrics and health are served
-    on http://127.0.0.1:9464: /metrics, /health/live, /health/ready. Exit code 0: every batch was finished.
+    on http://127.0.0.1:9464: /health/live, /health/ready; and /metrics, /health/details, for this machine or with the
+    token of the settings. Exit code 0: every batch was finished.
 
     Example: energycomm daemon
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,7 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from energycomm.cells import plain_cell
+from energycomm.masking import mask
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _encoder = msgspec.json.Encoder(decimal_format="string")
 
@@ -43,6 +49,8 @@ def print_rows(
 ) -> None:
     """Print rows: a table on a terminal; when piped one line a row with tabs between and no head.
 
+    Secrets are masked. A piped cell is one line, and no formula for the spreadsheet that may read it.
+
     Args:
       head: names of the columns.
       rows: the rows.
@@ -51,15 +59,15 @@ def print_rows(
       led: for answers of several tables: when piped, each line begins with the title.
     """
     console = Console(highlight=False)
-    lines = [[_cell(value) for value in row] for row in rows]
+    lines = [[mask(_cell(value)) for value in row] for row in rows]
     if not console.is_terminal and aligned:
         widths = [max(len(line[column]) for line in [list(head), *lines]) for column in range(len(head))]
         for line in [list(head), *lines]:
-            typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+            typer.echo("  ".join(_line(cell).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
         return
     if not console.is_terminal:
         for line in lines:
-            typer.echo("\t".join([title, *line] if led and title else line))
+            typer.echo("\t".join(plain_cell(_line(cell)) for cell in ([title, *line] if led and title else line)))
         return
     table = Table(*head, title=title, title_justify="left")
     for line in lines:
@@ -78,6 +86,11 @@ def print_heading(words: str) -> None:
     """Print a heading between two parts of an answer."""
     typer.echo()
     typer.secho(words, bold=True)
+
+
+def _line(text: str) -> str:
+    """A text on one line, without signs that steer a terminal or begin a new cell."""
+    return _CONTROLS.sub(" ", text)
 
 
 def _cell(value: object) -> str:

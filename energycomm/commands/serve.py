@@ -23,7 +23,7 @@ def serve(
     """Serve the API, the sign-in and the console; until SIGTERM.
 
     Settings are in [web] and [oidc] of the configuration. The API is described at /api/v1/openapi.json, health at
-    /health. Exit code 3: the address is taken, or the certificate cannot be read.
+    /health/live and /health/ready. Exit code 3: the address is taken, or the certificate cannot be read.
 
     Example: energycomm serve --port 8080
     """

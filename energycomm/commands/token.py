@@ -10,6 +10,7 @@ import typer
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.config import load
 from energycomm.errors import UserError
+from energycomm.masking import disclosing
 from energycomm.pipeline.gateway import open_store
 from energycomm.webservice import audit, tokens
 from energycomm.webservice.roles import Person, Role, Scope
@@ -48,9 +49,10 @@ def create(
         )
         subject = f"token {number} of {person}: {' '.join(sorted(role))}; {' '.join(sorted(scopes))}"
         audit.record(store, _operator(by), "change", "energycomm token create", subject=subject)
-    if json:
-        print_json({"id": number, "token": secret})
-    else:
+    with disclosing():
+        if json:
+            print_json({"id": number, "token": secret})
+            return
         typer.echo(secret)
         typer.echo(f"token {number} of {person}; keep it, it is not shown again", err=True)
 

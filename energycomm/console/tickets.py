@@ -15,6 +15,7 @@ from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import summaries
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.links import fault_of_link
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
@@ -76,9 +77,10 @@ def change(
     note: Annotated[str, Form(max_length=4000)] = "",
 ) -> Response:
     """Change what is given, and add a note."""
-    _ticket(shared, number)
-    if link and not link.startswith(("https://", "http://")):
-        raise Problem("API_INVALID", "A link begins with https://.", target="link", value=link)
+    if link == _ticket(shared, number).link:
+        link = ""
+    if link and (fault := fault_of_link(link)) is not None:
+        raise Problem("API_INVALID", f"This is no link: {fault}.", target="link", value=link, advice="https://...")
     change_ticket(
         shared.store,
         number,

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from energycomm.console.words import LANGUAGES, translate
+from energycomm.links import is_link
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -119,6 +120,7 @@ def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
+    made.tests["weblink"] = is_link
     made.filters["path"] = lambda value: quote(str(value), safe="")
     made.filters["marked"] = marked
     return made

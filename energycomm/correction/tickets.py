@@ -17,6 +17,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.links import fault_of_link
 from energycomm.pipeline.rows import insert_numbered
 
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
@@ -198,12 +199,16 @@ def change_ticket(
     """Change what is given of a ticket.
 
     Raises:
-      UserError: there is none, or no such state.
+      UserError: there is none, no such state, or the link leads nowhere that a browser may go.
     """
     if state is not None and state not in STATES:
         raise UserError(f"{state!r} is no state of a ticket.", f"States: {', '.join(STATES)}.")
     if not tickets(store, ticket_id=ticket_id):
         raise UserError(f"There is no ticket {ticket_id}.", "`energycomm correct tickets` lists them.")
+    fault = None if link is None else fault_of_link(link)
+    if fault is not None:
+        found = f"{link[:60]}…" if link is not None and len(link) > 60 else link
+        raise UserError(f"{found!r} is no link: {fault}.", "Write it as https://tracker.example/TICKET-1.")
     closed = now_micros() if state == "closed" else None
     with store.transaction() as tx:
         if state is not None:
@@ -213,7 +218,7 @@ def change_ticket(
         if due is not None:
             tx.driver.run("UPDATE ticket SET due_at = ? WHERE id = ?", (micros(due), ticket_id))
         if link is not None:
-            tx.driver.run("UPDATE ticket SET link = ? WHERE id = ?", (link[:400], ticket_id))
+            tx.driver.run("UPDATE ticket SET link = ? WHERE id = ?", (link, ticket_id))
     return tickets(store, ticket_id=ticket_id)[0]
 
 

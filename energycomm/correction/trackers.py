@@ -18,6 +18,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from energycomm.links import is_link
 from energycomm.pipeline.targets import KEY, SIGNATURE, sign
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.credentials import Secret, SecretUnreadableError
@@ -205,7 +206,8 @@ class Jira(_Client):
             self.ask("POST", path, json={"transition": {"id": done[0]}})
 
     def _place(self, key: str) -> Place:
-        return Place(key, f"{self.setting.url}/browse/{key}")
+        url = f"{self.setting.url}/browse/{quote(key, safe='')}"
+        return Place(key, url if is_link(url) else None)
 
 
 class GitLab(_Client):
@@ -244,7 +246,8 @@ class GitLab(_Client):
         return {"title": issue.title, "description": issue.body, "labels": labels, "due_date": issue.due}
 
     def _place(self, found: dict[str, Any]) -> Place:
-        return Place(str(found["iid"]), found.get("web_url"))
+        url = found.get("web_url")
+        return Place(str(found["iid"]), url if is_link(url) else None)
 
 
 class Webhook(_Client):
@@ -275,8 +278,7 @@ class Webhook(_Client):
             told = {}
         told = told if isinstance(told, dict) else {}
         url = told.get("url")
-        safe = isinstance(url, str) and url.startswith(("http://", "https://"))
-        return Place(str(told.get("id") or issue.mark)[:200], url[:400] if safe and isinstance(url, str) else None)
+        return Place(str(told.get("id") or issue.mark)[:200], url if is_link(url) else None)
 
     def change(self, remote: str, issue: Issue) -> Place | None:
         """Tell it again."""

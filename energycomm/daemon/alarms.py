@@ -11,6 +11,8 @@ from typing import NamedTuple
 import structlog
 from msgspec import Struct
 
+from energycomm.masking import mask
+
 log = structlog.get_logger()
 
 
@@ -74,9 +76,10 @@ class AlarmBook:
           subject: what it is about.
           source: who says it.
           on: whether it is so.
-          detail: in words.
+          detail: in words; secrets in it are masked.
         """
         assert code in CODES, code
+        detail = mask(detail)
         alarm = self.on.get((code, subject))
         if on:
             if alarm is None:

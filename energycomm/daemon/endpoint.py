@@ -20,6 +20,7 @@ from energycomm import logs
 from energycomm.config import Config
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.errors import UserError
+from energycomm.masking import mask_output
 from energycomm.transport.opening import Places, push_channel
 from energycomm.transport.push import PushIn, create_app
 from energycomm.transport.settings import EndpointSettings, PushSetting
@@ -105,6 +106,7 @@ def serve(_: int, config: Config, connection: Connection, listening: socket.sock
       listening: the socket.
     """
     logs.configure(config.log_format, config.log_level)
+    mask_output()
     structlog.contextvars.bind_contextvars(worker="push")
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())

@@ -5,6 +5,7 @@ It holds no state that matters: when it dies its workers finish their batches an
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -23,7 +24,7 @@ from energycomm.daemon.alarms import AlarmBook
 from energycomm.daemon.channels import open_channels
 from energycomm.daemon.duties import Pause
 from energycomm.daemon.endpoint import listen, serve
-from energycomm.daemon.health import HealthServer, page_of
+from energycomm.daemon.health import JSON, Doorkeeper, HealthServer, word
 from energycomm.daemon.heartbeat import Heartbeat, tell_service_manager
 from energycomm.daemon.metrics import Metrics
 from energycomm.daemon.report import Alarming, Alive, Count, Timing, decode
@@ -32,9 +33,11 @@ from energycomm.daemon.worker import work
 from energycomm.eis.database import connect, is_lost
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.masking import masked
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
 from energycomm.pipeline.targets import open_target
 from energycomm.transport.channel import Unseen
+from energycomm.transport.credentials import Secret, SecretUnreadableError
 
 log = structlog.get_logger()
 
@@ -112,7 +115,9 @@ class Supervisor:
         self.health = HealthServer(
             self.settings.host,
             self.settings.port,
-            {"/metrics": self._metrics_page, "/health/live": self._live_page, "/health/ready": self._ready_page},
+            {"/health/live": self._live_page, "/health/ready": lambda: word(self._is_ready(), "ready")},
+            {"/metrics": self._metrics_page, "/health/details": self._details_page},
+            Doorkeeper(health_token(config)),
         )
         file = config.folder / self.settings.heartbeat if self.settings.heartbeat else None
         self.heartbeat = Heartbeat(file)
@@ -334,11 +339,29 @@ class Supervisor:
             return 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics.text()
 
     def _live_page(self) -> tuple[int, str, bytes]:
-        age = time.monotonic() - self._ticked
-        return page_of(age < LIVE_SECONDS, {"seconds_since_tick": round(age, 1)})
+        return word(time.monotonic() - self._ticked < LIVE_SECONDS, "live")
 
-    def _ready_page(self) -> tuple[int, str, bytes]:
-        return page_of(self._is_ready(), self._facts())
+    def _details_page(self) -> tuple[int, str, bytes]:
+        facts = self._facts() | {"seconds_since_tick": round(time.monotonic() - self._ticked, 1)}
+        return 200 if facts["ready"] else 503, JSON, json.dumps(masked(facts)).encode()
+
+
+def health_token(config: Config) -> Secret | None:
+    """What metrics and details ask for; None where no token is set.
+
+    Raises:
+      UserError: it cannot be read.
+    """
+    settings = config.daemon
+    if settings.token_file is None and settings.token_env is None:
+        return None
+    file = config.folder / settings.token_file if settings.token_file is not None else None
+    secret = Secret("token of [daemon]", file, settings.token_env)
+    try:
+        secret.read()
+    except SecretUnreadableError as error:
+        raise UserError(f"{error}.", "Correct `token_file` or `token_env` of [daemon].") from None
+    return secret
 
 
 def check(config: Config) -> None:

@@ -23,6 +23,7 @@ from energycomm.daemon.report import Alive, Reporter
 from energycomm.daemon.sending import Delivering, Notifying
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
+from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import repetition
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.inbound import Inbound, Progress
@@ -51,6 +52,7 @@ def work(number: int, config: Config, connection: Connection) -> None:
       connection: the line to the supervisor.
     """
     logs.configure(config.log_format, config.log_level)
+    mask_output()
     structlog.contextvars.bind_contextvars(worker=str(number))
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())

@@ -15,6 +15,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from energycomm.errors import UserError
+from energycomm.masking import conceal_address, mask
+from energycomm.private_files import BESIDE, private_file
 
 EXIT_DATABASE = 4
 """Exit code of the command line when the database is the trouble."""
@@ -49,7 +51,8 @@ def connect(url: str, *, check_references: bool = True) -> Engine:
     if address.get_backend_name() == "sqlite":
         engine = _sqlite(address, check_references)
     else:
-        engine = create_engine(address, pool_pre_ping=True)
+        # The values of a statement are data of customers: no error repeats them.
+        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)
     with reporting(engine), engine.connect():
         pass
     return engine
@@ -71,8 +74,8 @@ def is_sqlite(engine: Engine) -> bool:
 
 
 def shown(engine: Engine) -> str:
-    """The address of a database without its password, to show to people."""
-    return engine.url.render_as_string(hide_password=True)
+    """The address of a database without its secrets, to show to people."""
+    return mask(engine.url.render_as_string(hide_password=True))
 
 
 @contextmanager
@@ -209,6 +212,7 @@ def not_upgraded(engine: Engine) -> UserError:
 
 def _address(url: str) -> URL:
     advice = "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name."
+    conceal_address(url)
     try:
         address = make_url(url)
         backend = address.get_backend_name()
@@ -230,7 +234,9 @@ def _sqlite(address: URL, check_references: bool) -> Engine:
         raise UserError(
             f"The folder of the database, {folder}, does not exist.", "Create it or change `database`.", EXIT_DATABASE
         )
-    engine = create_engine(address, connect_args={"timeout": BUSY_SECONDS, "cached_statements": 512})
+    private_file(Path(address.database), BESIDE)
+    arguments = {"timeout": BUSY_SECONDS, "cached_statements": 512}
+    engine = create_engine(address, connect_args=arguments, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:

@@ -18,6 +18,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.masking import mask
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.transport.breaker import ABOUT_ONE_ITEM
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
@@ -179,13 +180,14 @@ def settle(
         pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
         state = "dead" if dead else "built"
         next_at = None if dead else now + int(pause * SECOND)
+        words = mask(str(outcome))
         # An answer may have come all the same, of an attempt that seemed to fail: it says more than the error.
         sql = (
             "UPDATE outgoing SET state = ?, attempts = ?, channel = ?, next_at = ?, last_error = ? "
             "WHERE id = ? AND state = 'built'"
         )
-        tx.driver.run(sql, (state, attempts, channel, next_at, str(outcome), parcel.id))
-        event = (parcel.id, now, "dead" if dead else "put-off", outcome.code, str(outcome), None)
+        tx.driver.run(sql, (state, attempts, channel, next_at, words, parcel.id))
+        event = (parcel.id, now, "dead" if dead else "put-off", outcome.code, words, None)
         insert_numbered(tx, tables.outgoing_event, [event])
     return "dead" if dead else "put_off"
 

@@ -20,6 +20,7 @@ from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
+from energycomm.masking import mask
 
 SECOND = 1_000_000
 LEASE = 300 * SECOND
@@ -187,7 +188,7 @@ def _settle(
         sql = "UPDATE outbox SET state = ?, attempts = ?, next_at = ?, last_error = ? WHERE id = ?"
         perhaps_told = notification.perhaps_told or failure.trouble == "perhaps"
         state = "dead" if dead else "sending" if perhaps_told else "pending"
-        tx.driver.run(sql, (state, attempts, next_at, failure.reason[:2000], notification.id))
+        tx.driver.run(sql, (state, attempts, next_at, mask(failure.reason)[:2000], notification.id))
     return "dead" if dead else "put_off"
 
 

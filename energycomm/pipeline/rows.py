@@ -10,6 +10,7 @@ from sqlalchemy import Table
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
+from energycomm.masking import mask
 
 KERNEL = "kernel"
 """Who changed a state, when the Kernel did."""
@@ -81,7 +82,7 @@ def incident_row(
     ch_message_id: int | None = None,
 ) -> tuple[Any, ...]:
     """A row of `incident`, without its id."""
-    value = None if refusal.value is None else storable(refusal.value, 2000)
+    value = None if refusal.value is None else storable(mask(refusal.value), 2000)
     return (
         envelope_id,
         member_id,

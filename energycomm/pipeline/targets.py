@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx
 
 from energycomm.config import Config
+from energycomm.masking import conceal_address
 from energycomm.pipeline.notification import Failure, Notification, Target
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.holding import write_whole
@@ -87,6 +88,7 @@ class Webhook:
         ca_file: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        conceal_address(url, path=True)
         self.url, self.secret, self._timeout, self._ca_file, self._clock = url, secret, timeout, ca_file, clock
         self._client: httpx.Client | None = None
 

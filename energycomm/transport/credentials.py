@@ -1,6 +1,6 @@
 """Secrets of channels: passwords, tokens and pass phrases, read when they are used, from a file or the environment.
 
-They stand in no configuration, representation, log or error.
+They stand in no configuration, representation, log or error: what was read is masked wherever it appears.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
+
+from energycomm.masking import conceal
 
 LONGEST = 1 << 16
 
@@ -78,7 +80,7 @@ class Secret:
         text = text.strip()
         if not text:
             raise SecretUnreadableError(f"{self.what}: {self.place} is empty")
-        return text
+        return conceal(text)
 
     def accepts(self, offered: str) -> bool:
         """Whether an offered secret is one of ours, one a line: two hold while one replaces the other.

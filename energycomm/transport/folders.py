@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Direction, Outcome, Outgoing, Sent, TechnicalError
 from energycomm.transport.holding import FolderLock, free_name, safe_name, sync_folder, write_whole
 from energycomm.transport.quiet import Look, QuietFiles, wanted
@@ -149,7 +150,7 @@ class FolderIn:
             if outcome != "failed" and not self._keep:
                 path.unlink(missing_ok=True)
             elif path.exists():
-                folder.mkdir(exist_ok=True)
+                private_folder(folder)
                 target = free_name(folder, path.name)
                 if reason:
                     write_whole(target.with_name(target.name + REASON), reason.encode())

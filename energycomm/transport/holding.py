@@ -10,6 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from energycomm.private_files import private_folder
+
 LOCK_NAME = ".lock"
 
 
@@ -37,7 +39,8 @@ class FolderLock:
         """
         if self._descriptor is not None:
             return True
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._path.parent.is_dir():
+            private_folder(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from msgspec import Struct
 
 from energycomm.kernel.verdicts import Refusal
+from energycomm.masking import conceal
 from energycomm.transport.codes import refuse
 from energycomm.transport.forms import ZIP_ENTRY
 from energycomm.transport.windows import CHUNK, Window
@@ -258,7 +259,7 @@ def _read_hex(
     else:
         text = inline or ""
     try:
-        return bytes.fromhex("".join(text.split()))
+        return bytes.fromhex(conceal("".join(text.split())))
     except ValueError:
         return refuse("KEY_CONFIG", path, f"the {what} is not hexadecimal", "digits and letters a to f")
 

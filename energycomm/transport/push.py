@@ -23,6 +23,7 @@ from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Direction, TechnicalError
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.holding import alone, safe_name
@@ -257,7 +258,7 @@ class PushIn:
           FileExistsError: other content lies there under its key.
           OSError: the disk or the spool is full.
         """
-        self._spool.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self._spool.folder, ours=True)
         # Two senders of one key, in whatever threads and processes, do not pass the question together.
         with alone(self._spool.folder / ".push"):
             known = self._spool.find(pushed.key)

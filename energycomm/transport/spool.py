@@ -16,6 +16,7 @@ from typing import IO, Final
 import msgspec
 from msgspec import Struct
 
+from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Outcome, TechnicalError
 from energycomm.transport.folders import REASON, local_error
 from energycomm.transport.holding import FolderLock, free_name, safe_name, sync_folder, write_whole
@@ -67,7 +68,7 @@ class Spool:
     def open_for_polling(self) -> TechnicalError | None:
         """Take the lock and clear away what was not finished; the error when somebody else polls."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            private_folder(self.folder, ours=True)
             if self.lock.held:
                 return None
             if not self.lock.take():
@@ -97,7 +98,7 @@ class Spool:
         Raises:
           OSError: the disk cannot take it.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self.folder, ours=True)
         # The process and the time keep two writers of one key apart; the last rename decides.
         part = self.folder / f".{safe_name(key, 80)}.{os.getpid()}.{time.monotonic_ns()}.part"
         digest, size = sha256(), 0
@@ -221,8 +222,7 @@ class Spool:
         return error
 
     def _keep_failed(self, entry: Entry, reason: str) -> None:
-        folder = self.folder / "failed"
-        folder.mkdir(exist_ok=True)
+        folder = private_folder(self.folder / "failed", ours=True)
         target = free_name(folder, safe_name(entry.name))
         if reason:
             write_whole(target.with_name(target.name + REASON), reason.encode())

@@ -1,4 +1,7 @@
-"""Whether the web services can do their work, for load balancers and monitors, who need not sign in."""
+"""Whether the web services live and can do their work: one word for load balancers and monitors, who need not sign in.
+
+What is known besides is for operators: `GET /api/v1/health`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Annotated
 
 import structlog
 from fastapi import APIRouter, Depends
-from fastapi.responses import JSONResponse
+from fastapi.responses import PlainTextResponse
 from sqlalchemy import text
 
 from energycomm.eis.database import reading
@@ -14,29 +17,31 @@ from energycomm.eis.migrations import require_current
 from energycomm.errors import UserError
 from energycomm.webservice.services import Services, services
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], default_response_class=PlainTextResponse)
 log = structlog.get_logger()
+
+NO_STORE = {"Cache-Control": "no-store"}
 
 
 @router.get("/health/live", summary="Whether the process answers")
-def live() -> JSONResponse:
-    """Always 200: a process that does not answer is restarted by whoever asks."""
-    return JSONResponse({"status": "live"})
+def live() -> PlainTextResponse:
+    """Always 200 and `live`: a process that does not answer is restarted by whoever asks."""
+    return PlainTextResponse("live\n", headers=NO_STORE)
 
 
+@router.get("/health", include_in_schema=False)
 @router.get(
-    "/health",
+    "/health/ready",
     summary="Whether requests can be served",
-    responses={503: {"description": "The database cannot be used, or is not of this version."}},
+    responses={503: {"description": "The database cannot be used, or is not of this version: `unavailable`."}},
 )
-def ready(shared: Annotated[Services, Depends(services)]) -> JSONResponse:
-    """200 while the database answers and has the tables of this version, else 503."""
+def ready(shared: Annotated[Services, Depends(services)]) -> PlainTextResponse:
+    """200 and `ready` while the database answers and has the tables of this version, else 503."""
     try:
         with reading(shared.store.engine) as connection:
             connection.execute(text("SELECT 1"))
         require_current(shared.store.engine)
     except UserError as error:
         log.error("web.health", error=error.message)
-        # What the error says names the database's address: that stays in the log.
-        return JSONResponse({"status": "unavailable", "database": "cannot be used"}, 503)
-    return JSONResponse({"status": "ready", "database": "ready"})
+        return PlainTextResponse("unavailable\n", 503, NO_STORE)
+    return PlainTextResponse("ready\n", headers=NO_STORE)

@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 from energycomm.eis.database import Conflict
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
+from energycomm.masking import mask
 
 log = structlog.get_logger()
 
@@ -115,9 +116,10 @@ class Problem(Exception):
         errors: Sequence[Mistake] = (),
         headers: dict[str, str] | None = None,
     ) -> None:
+        detail, advice = mask(detail), mask(advice)
         super().__init__(detail or code)
         self.code, self.detail, self.target, self.advice = code, detail, target, advice
-        self.value = None if value is None else str(value)[:LONGEST_VALUE]
+        self.value = None if value is None else mask(str(value))[:LONGEST_VALUE]
         self.errors, self.headers = tuple(errors), headers or {}
 
     @property

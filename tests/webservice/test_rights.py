@@ -20,6 +20,7 @@ PUBLIC = {
     "/api/v1/openapi.json",
     "/health",
     "/health/live",
+    "/health/ready",
     "/login",
     "/login/provider",
     "/login/callback",

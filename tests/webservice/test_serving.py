@@ -61,7 +61,7 @@ def served(place: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     deadline = time.monotonic() + 60
     while True:
         try:
-            if httpx.get(f"{address}/health", timeout=5).status_code == 200:
+            if httpx.get(f"{address}/health/ready", timeout=5).status_code == 200:
                 break
         except httpx.HTTPError:
             if process.poll() is not None or time.monotonic() > deadline:

@@ -11,6 +11,7 @@ from assistant.knowledge.loaders.contract import Loader
 from assistant.knowledge.loaders.folder import Facts, FolderLoader
 from assistant.knowledge.loaders.rules import RuleLoader, is_catalogue
 from energycomm.errors import UserError
+from energycomm.masking import conceal
 
 EIS, REMOTES = "eis", "remotes"
 
@@ -62,7 +63,7 @@ def _remotes(config: AssistantConfig) -> Iterator[Loader]:
     if not config.remotes:
         raise UserError("assistant.toml names no remote source.", "See docs/assistant.md, Remote sources.")
     for remote in config.remotes:
-        token = os.environ.get(remote.token_env, "") if remote.token_env else ""
+        token = conceal(os.environ.get(remote.token_env, "") if remote.token_env else "")
         if remote.kind == "confluence":
             yield ConfluenceLoader(remote.url, remote.scope, user=remote.user, token=token)
         elif remote.kind == "jira":

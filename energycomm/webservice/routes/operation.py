@@ -6,20 +6,70 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
+from msgspec import Struct
 
+from energycomm.daemon.survey import survey
+from energycomm.eis.database import shown
 from energycomm.eis.envelopes import EnvelopeDetail, EnvelopePage, list_envelopes, show_envelope
+from energycomm.eis.migrations import status
 from energycomm.eis.statistics import Statistics, statistics
+from energycomm.kernel.instants import now_micros
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.identity import require
 from energycomm.webservice.parameters import READERS, Cursor, Limit, Number, Shared, Words
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
-from energycomm.webservice.roles import Person, Role
+from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.routes.messages import bad_cursor
 
 router = APIRouter(tags=["operation"], route_class=RecordedRoute)
 
+Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
 Onlooker = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, *READERS))]
+
+
+class AlarmOn(Struct, frozen=True):
+    """Something in the store that needs somebody: its code, what it is about, how many, in words."""
+
+    alarm: str
+    subject: str
+    number: int
+    detail: str
+
+
+class Health(Struct, frozen=True, kw_only=True):
+    """How the gateway is, as far as the store tells.
+
+    Attributes:
+      database: its address, without secrets.
+      tables: version of its tables, and whether it is the program's.
+      waiting: envelopes that are archived and not finished.
+      oldest_notification: age in seconds of the oldest notification that is to be sent.
+      alarms: what needs somebody.
+    """
+
+    database: str
+    tables: str
+    waiting: int
+    oldest_notification: float
+    alarms: tuple[AlarmOn, ...]
+
+
+@router.get("/health", summary="How the gateway is", responses=described(Health), openapi_extra=UNRECORDED)
+def health(request: Request, shared: Shared, _: Operator) -> Response:
+    """Alarms, backlog and database; without the content of any message."""
+    engine = shared.store.engine
+    found, tables = survey(engine, now_micros()), status(engine)
+    return tagged(
+        request,
+        Health(
+            database=shown(engine),
+            tables=f"{tables.current} ({tables.state})",
+            waiting=found.waiting,
+            oldest_notification=round(found.oldest_notification, 1),
+            alarms=tuple(AlarmOn(*alarm) for alarm in found.alarms() if alarm[2]),
+        ),
+    )
 
 
 @router.get("/statistics", summary="Counts", responses=described(Statistics), openapi_extra=UNRECORDED)

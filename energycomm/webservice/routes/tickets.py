@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from pydantic import Field, field_validator
 
 from energycomm.correction.tickets import Ticket, change_ticket, tickets
+from energycomm.links import LONGEST, fault_of_link
 from energycomm.webservice.answers import answer, described, tag_of, tagged, unchanged
 from energycomm.webservice.parameters import Body, Consultant, Corrector, Number, Shared
 from energycomm.webservice.problems import Problem, not_found
@@ -27,7 +28,19 @@ class TicketChange(Body):
     state: State | None = Field(default=None, description="Its new state.")
     owner: str | None = Field(default=None, min_length=1, max_length=120, description="Who takes it up.")
     due: datetime | None = Field(default=None, description="When it is due; UTC where it names no offset.")
-    link: str | None = Field(default=None, min_length=1, max_length=400, description="Its address in another tracker.")
+    link: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST,
+        description="Its web address in another tracker.",
+    )
+
+    @field_validator("link")
+    @classmethod
+    def _followed(cls, value: str | None) -> str | None:
+        if value is not None and (fault := fault_of_link(value)) is not None:
+            raise ValueError(f"{fault}; expected https://tracker.example/TICKET-1")
+        return value
 
     @field_validator("due")
     @classmethod

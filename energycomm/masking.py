@@ -39,7 +39,7 @@ SURE: Final = 8
 """Secrets of so many characters are masked inside of words too."""
 
 ORDINARY: Final = frozenset(
-    ("energycomm", "postgres", "postgresql", "sqlite", "localhost", "password", "secret", "token", "true", "false", "null")
+    ("energycomm", "postgres", "postgresql", "sqlite", "localhost", "password", "secret", "token", "true", "false")
 )
 """Words that say nothing; as secrets they are masked by their place only."""
 

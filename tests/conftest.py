@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import structlog
 
+from energycomm.masking import forget_secrets
 from tests.postgres import NoPostgres, PostgresServer, running
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -15,8 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(autouse=True)
 def _plain_log() -> None:
-    """The log is set up by the command line: no test depends on the one before."""
+    """The log is set up, and secrets are known, by the command line: no test depends on the one before."""
     structlog.reset_defaults()
+    forget_secrets()
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,8 @@ EXIT_DATABASE = 4
 BUSY_SECONDS = 30
 """How long a SQLite connection waits for another writer."""
 
+ADDRESS = "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name."
+
 _WRITES = "energycomm_writes"
 
 
@@ -53,8 +55,13 @@ def connect(url: str, *, check_references: bool = True) -> Engine:
     else:
         # The values of a statement are data of customers: no error repeats them.
         engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)
-    with reporting(engine), engine.connect():
-        pass
+    try:
+        with reporting(engine), engine.connect():
+            pass
+    except psycopg.ProgrammingError as error:
+        # The driver refuses the address itself: a parameter that it does not know.
+        words = str(error).strip().splitlines()[0]
+        raise UserError(f"The database {shown(engine)} cannot be used: {words}.", ADDRESS, EXIT_DATABASE) from None
     return engine
 
 
@@ -211,19 +218,18 @@ def not_upgraded(engine: Engine) -> UserError:
 
 
 def _address(url: str) -> URL:
-    advice = "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name."
     conceal_address(url)
     try:
         address = make_url(url)
         backend = address.get_backend_name()
     except (ArgumentError, NoSuchModuleError):
-        raise UserError("The address of the database cannot be read.", advice, EXIT_DATABASE) from None
+        raise UserError("The address of the database cannot be read.", ADDRESS, EXIT_DATABASE) from None
     if backend in ("postgresql", "postgres"):
         return address.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        raise UserError(f"EnergyComm stores in SQLite or PostgreSQL, not in {backend}.", advice, EXIT_DATABASE)
+        raise UserError(f"EnergyComm stores in SQLite or PostgreSQL, not in {backend}.", ADDRESS, EXIT_DATABASE)
     if address.database in (None, "", ":memory:"):
-        raise UserError("The SQLite database needs a file.", advice, EXIT_DATABASE)
+        raise UserError("The SQLite database needs a file.", ADDRESS, EXIT_DATABASE)
     return address.set(drivername="sqlite+pysqlite")
 
 

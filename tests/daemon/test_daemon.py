@@ -106,8 +106,9 @@ def test_a_daemon_takes_in_what_arrives_tells_how_it_is_and_stops_in_order(place
         until(lambda: (place / "in" / "failed" / "a.xml").exists())
         assert "UNKNOWN" in (place / "in" / "failed" / "a.xml.reason.txt").read_text()
         assert get(port, "/health/live")[0] == 200
-        status, ready = get(port, "/health/ready")
-        assert (status, json.loads(ready)["alarms"]) == (200, [])
+        assert get(port, "/health/ready") == (200, "ready\n")
+        status, details = get(port, "/health/details")
+        assert (status, json.loads(details)["alarms"]) == (200, [])
         metrics = get(port, "/metrics")[1]
         assert 'energycomm_envelopes_total{channel="drop",outcome="failed"} 1.0' in metrics
         assert all(f'energycomm_alarm{{code="{alarm.code}"}} 0.0' in metrics for alarm in ALARMS)

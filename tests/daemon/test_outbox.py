@@ -134,6 +134,19 @@ def test_what_is_refused_as_it_is_is_dead_with_its_reason_and_can_be_told_again(
     assert sorted(set(states(office))) == ["sent"]
 
 
+def test_the_reason_that_is_kept_holds_no_secret(office: Office) -> None:
+    """What a library says of an address is stored without its token."""
+    messages(office, (1, "a"))
+
+    class Failing:
+        def tell(self, notification: Notification) -> Failure:
+            return Failure("target", "ConnectError: https://u:Qx7pass@erp.example/in?token=Qx7token refused")
+
+    tell_all(office.store, Failing())
+    ((reason,),) = office.rows("SELECT last_error FROM outbox")
+    assert reason == "ConnectError: https://***@erp.example/in?token=*** refused"
+
+
 def test_while_nobody_listens_everything_waits_and_nothing_dies(office: Office, back_office: BackOffice) -> None:
     messages(office, (1, "a"), (2, "b"), (3, "c"))
     back_office.answers = [404] * 60

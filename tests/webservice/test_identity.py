@@ -10,9 +10,21 @@ from energycomm.webservice.roles import Person, Role, Scope
 from tests.webservice.conftest import Site, configured, copied, ready
 
 
-def test_the_gateway_tells_anybody_that_it_is_ready(lite_site: Site) -> None:
-    answer = lite_site.caller().get("/health")
-    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+def test_the_gateway_tells_anybody_one_word(lite_site: Site) -> None:
+    """Whether it lives and is ready, and nothing of the database, its tables or what alarms."""
+    for path, word in (("/health/live", "live"), ("/health/ready", "ready"), ("/health", "ready")):
+        answer = lite_site.caller().get(path)
+        assert (answer.status_code, answer.text) == (200, f"{word}\n")
+
+
+def test_more_of_its_health_is_for_operators(lite_site: Site) -> None:
+    assert lite_site.caller().get("/api/v1/health").status_code == 401
+    assert lite_site.caller(Role.CONSULTANT).get("/api/v1/health").status_code == 403
+    assert lite_site.caller(Role.OPERATOR, scopes=frozenset({Scope.READ})).get("/api/v1/health").status_code == 403
+    answer = lite_site.caller(Role.OPERATOR)
+    told = answer.get("/api/v1/health").json()
+    assert (told["alarms"], told["waiting"]) == ([], 0)
+    assert "eis" in told["database"]
 
 
 def test_a_token_is_found_by_its_hash_and_is_kept_nowhere(lite_site: Site) -> None:

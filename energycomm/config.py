@@ -107,7 +107,7 @@ class DaemonSettings(BaseModel):
 
     @model_validator(mode="after")
     def _one_token(self) -> DaemonSettings:
-        one_place(*(str(place) if place else None for place in (self.token_file, self.token_env)), "token")
+        one_place(None if self.token_file is None else str(self.token_file), self.token_env, "token")
         return self
 
 

@@ -80,10 +80,10 @@ def ticketed(site: Site, link: str | None = None) -> None:
     """A ticket in the store."""
     sql = (
         'INSERT INTO ticket (id, title, error_class, codes, market, evidence, state, "by", created_at, link) '
-        "VALUES (1, 'Index', 'dno', 'FR-R03', 'FR', '{}', 'open', 'a', 1, ?)"
+        "VALUES (1, 'Index', 'dno', 'FR-R03', 'FR', ?, 'open', 'a', 1, ?)"
     )
     with site.store.transaction() as tx:
-        tx.driver.run(sql, (link,))
+        tx.driver.run(sql, ('{"evidence": []}', link))
 
 
 @pytest.fixture
@@ -100,7 +100,8 @@ def test_the_api_and_the_commands_refuse_a_link_that_is_none(tracked: Site) -> N
     caller = tracked.caller(Role.CONSULTANT)
     for text in filter(None, BAD):
         answer = caller.patch("/api/v1/corrections/tickets/1", json={"link": text})
-        assert (answer.status_code, answer.json()["target"]) == (422, "/link"), text
+        place = "/" if "\x00" in text else "/link"
+        assert (answer.status_code, answer.json()["target"]) == (422, place), text
         assert len(answer.content) < 2000
         with pytest.raises(UserError, match="no link") as caught:
             change_ticket(tracked.store, 1, link=text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import threading
 from collections.abc import Callable, Mapping
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -43,7 +44,7 @@ class Doorkeeper:
     def __init__(self, token: Secret | None = None) -> None:
         self._token = token
 
-    def admits(self, peer: str, headers: Mapping[str, str]) -> bool:
+    def admits(self, peer: str, headers: Mapping[str, str] | Message[str, str]) -> bool:
         """Whether a request may see everything.
 
         Args:

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Final, TextIO, TypeVar
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
@@ -23,7 +24,7 @@ MASK: Final = "***"
 
 ENDINGS: Final = (
     "password", "passwd", "passwort", "pwd", "passphrase", "passcode", "passfile", "secret", "token", "apikey",
-    "accesskey", "secretkey", "privatekey", "sharedkey", "accountkey", "accesscode", "clientkey", "serverkey",
+    "accesskey", "secretkey", "privatekey", "sharedkey", "accountkey", "clientkey", "serverkey",
     "sslkey", "signature", "credential", "credentials", "authorization", "cookie", "sessionid", "assertion",
     "verifier", "csrf",
 )  # fmt: skip
@@ -46,28 +47,35 @@ ORDINARY: Final = frozenset(
 WORKING_FOLDERS: Final = frozenset(("PWD", "OLDPWD"))
 """Variables of every shell whose names end like a password's."""
 
-_HINT: Final = re.compile(
-    rf"(?i)://|%[2-7][0-9a-f]|bearer|ec_|{'|'.join(name[:5] for name in ENDINGS)}|\bpw\b|\bauth\b"
-)
-_USER_INFO: Final = re.compile(r'([A-Za-z][\w+.-]*://)([^\s:/@"<>]*):([^\s"<>]*)@')
-_WEB_TOKEN: Final = re.compile(r"(?i)((?:https?|wss?)://)([^\s/?#\"'<>@:]+)@")
+# Most texts hold no secret: that none of these words is there is found out much faster than the rest.
+_HINTS: Final = (
+    "pass", "pwd", "secret", "token", "key", "signature", "credential", "authorization", "cookie", "session",
+    "assertion", "verifier", "csrf", *(f"{sign}{name}=" for name in sorted(SHORT_NAMES) for sign in "?&;"),
+)  # fmt: skip
+_HEADERS: Final = ("authorization", "cookie", "private-token", "x-")
+
+# Texts come from strangers too: each expression reads a text once, whatever it holds.
+_WORD: Final = re.compile(r'[^\s"<>]++')
+_USER: Final = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]*+://)([^\s:/@]*+):")
+_WEB_TOKEN: Final = re.compile(r"(?i)((?:https?|wss?)://)([^\s/?#\"'<>@:]++)@")
 _WEB: Final = ("http:", "https:", "sftp:", "ws:", "wss:")
 _PORT: Final = re.compile(r"\d{1,5}[/?#]")
-_PARAMETER: Final = re.compile(
-    r"""(?P<before>[?&;]|&amp;)?(?P<name>[A-Za-z_%][\w%.+-]{0,80})(?P<is>["']?\s{0,3}=\s{0,3}|["']\s{0,3}:\s{0,3})"""
-    r"""(?P<value>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:(?![&;](?:amp;)?[\w%.+-]+=)[^\s"'<>])+)"""
+_NAME: Final = re.compile(r"""(?<![\w%.+-])([A-Za-z_%][\w%.+-]*+)(["']?\s{0,3}=\s{0,3}|["']\s{0,3}:\s{0,3})""")
+_VALUE: Final = re.compile(
+    r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|['"]?(?:(?![&;](?:amp;)?[\w%.+-]{1,80}=)[^\s"'<>])++"""
 )
 _HEADER: Final = re.compile(
-    r"(?im)\b((?:proxy-)?authorization|(?:set-)?cookie|private-token|x-[a-z-]*(?:token|key|secret|signature))"
-    r"(\s*:\s*)(?!\s)([^\r\n\"']+)"
+    r"(?im)(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|private-token|x-[a-z-]*(?:token|key|secret|signature))"
+    r"(\s{0,3}:\s{0,3})(?!\s)([^\r\n\"']+)"
 )
-_BEARER: Final = re.compile(r"(?i)\b(bearer\s+)[A-Za-z0-9._~+/=-]{8,}")
+_BEARER: Final = re.compile(r"(?i)\b(bearer\s{1,3})[A-Za-z0-9._~+/=-]{8,}")
 _API_TOKEN: Final = re.compile(r"\bec_[A-Za-z0-9_-]{30,}")
 _RANDOM: Final = re.compile(r"(?=[^/]*\d)(?=[^/]*[A-Za-z])[\w.~:@=-]{16,}")
 
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str, *, in_query: bool = False) -> bool:
     """Whether the value under a name is secret.
 
@@ -87,7 +95,7 @@ class _Known:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.values: frozenset[str] = frozenset()
-        self.pattern: re.Pattern[str] | None = None
+        self._pattern: re.Pattern[str] | None = None
 
     def add(self, values: set[str]) -> None:
         with self._lock:
@@ -95,11 +103,17 @@ class _Known:
                 return
             self.values |= values
             longest_first = sorted(self.values, key=len, reverse=True)
-            self.pattern = re.compile("|".join(_as_pattern(value) for value in longest_first))
+            self._pattern = re.compile("|".join(_as_pattern(value) for value in longest_first))
+
+    def mask(self, text: str) -> str:
+        # Most texts hold none, which is found out much faster than which one.
+        if self._pattern is None or not any(value in text for value in self.values):
+            return text
+        return self._pattern.sub(MASK, text)
 
     def clear(self) -> None:
         with self._lock:
-            self.values, self.pattern = frozenset(), None
+            self.values, self._pattern = frozenset(), None
 
 
 def _as_pattern(value: str) -> str:
@@ -146,9 +160,7 @@ def conceal_address(address: str, *, path: bool = False) -> str:
         found |= {match[1] for match in re.finditer(pattern, address)}
     pairs = [part.partition("=")[::2] for part in address.partition("?")[2].split("&")]
     found |= {value for name, value in pairs if is_secret_name(name, in_query=True)}
-    for match in _PARAMETER.finditer(address):
-        if is_secret_name(match["name"], in_query=bool(match["before"])):
-            found.add(match["value"].strip("'\""))
+    found |= {address[first:last].strip("'\"") for first, last in _values(address)}
     if path:
         found |= set(_RANDOM.findall(address.partition("://")[2].partition("/")[2].partition("?")[0]))
     for secret in found:
@@ -181,34 +193,55 @@ def mask(text: str) -> str:
     Returns:
       The text with `MASK` in place of each secret.
     """
-    if _known.pattern is not None:
-        text = _known.pattern.sub(MASK, text)
-    if not _HINT.search(text):
-        return text
-    if "://" in text:
-        text = _USER_INFO.sub(_without_password, text)
-        text = _WEB_TOKEN.sub(rf"\1{MASK}@", text)
-    if "=" in text or ":" in text:
-        text = _PARAMETER.sub(_without_value, text)
+    text = _known.mask(text)
+    lowered = text.lower()
+    if "@" in text and "://" in text:
+        text = _WEB_TOKEN.sub(rf"\1{MASK}@", _WORD.sub(_without_password, text))
+    if any(hint in lowered for hint in _HINTS) or ("%" in text and "=" in text):
+        text = _without_values(text)
+    if any(hint in lowered for hint in _HEADERS):
         text = _HEADER.sub(rf"\1\2{MASK}", text)
-    return _API_TOKEN.sub(MASK, _BEARER.sub(rf"\1{MASK}", text))
+    if "bearer" in lowered:
+        text = _BEARER.sub(rf"\1{MASK}", text)
+    return _API_TOKEN.sub(MASK, text) if "ec_" in text else text
 
 
 def _without_password(match: re.Match[str]) -> str:
-    scheme, user, password = match.groups()
-    web = scheme.lower().startswith(_WEB)
-    if not password or (web and _PORT.match(password)):
+    """A run of signs without the password before its last at sign."""
+    word, sign, server = match[0].rpartition("@")
+    if not sign or "://" not in word:
         return match[0]
-    return f"{scheme}{MASK}@" if web and not scheme.lower().startswith("sftp") else f"{scheme}{user}:{MASK}@"
+    for user in _USER.finditer(word):
+        web = user[1].lower().startswith(_WEB)
+        rest = word[user.end() :]
+        if rest and not (web and _PORT.match(rest)):
+            named = "" if web and not user[1].lower().startswith("sftp") else f"{user[2]}:"
+            return f"{word[: user.start()]}{user[1]}{named}{MASK}@{server}"
+    return match[0]
 
 
-def _without_value(match: re.Match[str]) -> str:
-    value = match["value"]
-    if not value.strip("'\"") or not is_secret_name(match["name"], in_query=bool(match["before"])):
-        return match[0]
-    # The sign after the value belongs to the sentence around it, not to the secret.
-    sign = value[0] if value[0] in "'\"" else ""
-    return f"{match['before'] or ''}{match['name']}{match['is']}{sign}{MASK}{sign}"
+def _values(text: str) -> Iterator[tuple[int, int]]:
+    """Where the values of secret parameters stand: first sign, and the one behind the last."""
+    done = 0
+    for match in _NAME.finditer(text):
+        in_query = text[match.start() - 1 : match.start()] in ("?", "&", ";")
+        if match.start() >= done and is_secret_name(match[1], in_query=in_query):
+            value = _VALUE.match(text, match.end())
+            if value is not None:
+                done = value.end()
+                yield value.span()
+
+
+def _without_values(text: str) -> str:
+    parts, done = [], 0
+    for first, last in _values(text):
+        # A quote belongs to the sentence around the secret.
+        before = text[first] if text[first] in "'\"" else ""
+        after = text[last - 1] if last - first > 1 and text[last - 1] in "'\"" else ""
+        if text[first:last].strip("'\""):
+            parts += [text[done:first], before, MASK, after]
+            done = last
+    return "".join((*parts, text[done:]))
 
 
 def masked(content: Any, name: str = "") -> Any:
@@ -221,7 +254,7 @@ def masked(content: Any, name: str = "") -> Any:
     if content is None or isinstance(content, bool | int | float):
         return content
     if isinstance(content, Mapping):
-        return {key: masked(value, str(key)) for key, value in content.items()}
+        return {masked(key): masked(value, str(key)) for key, value in content.items()}
     if isinstance(content, list | tuple | set | frozenset):
         return [masked(value, name) for value in content]
     if name and is_secret_name(name):

@@ -35,8 +35,9 @@ class Table(Struct, frozen=True, kw_only=True):
     def markdown(self) -> str:
         """The table in Markdown."""
         columns = (*self.keys, *self.measures)
-        lines = [f"**{self.title}**", "", "| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-        lines += ["| " + " | ".join(shown(row.get(column)) for column in columns) + " |" for row in self.rows]
+        head = " | ".join(_words(column) for column in columns)
+        lines = [f"**{_words(self.title)}**", "", f"| {head} |", "|" + "---|" * len(columns)]
+        lines += ["| " + " | ".join(_words(shown(row.get(column))) for column in columns) + " |" for row in self.rows]
         return "\n".join(lines)
 
 
@@ -81,6 +82,11 @@ def shown(value: Cell) -> str:
     if value is None:
         return ""
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _words(text: str) -> str:
+    """A text as words of a cell in Markdown: on one line, no new cell, no HTML."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").splitlines())
 
 
 def write(report: Report, folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from energycomm.client.client import Client
 from energycomm.client.connection import Refused, Unreachable
 from energycomm.correction.campaign import CampaignRecord
+from energycomm.masking import mask
 
 OVER = frozenset(("done", "cancelled", "undone"))
 
@@ -77,7 +78,7 @@ def main(arguments: list[str]) -> int:
                 proposal = proposals.get(group.key)
                 print(f"{group.key}\t{group.messages}\t{proposal.title if proposal else ''}")
     except (Refused, Unreachable) as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(mask(f"error: {error}\n"))
         return 2
     return 1 if left else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -19,6 +20,9 @@ from energycomm.kernel.instants import now_micros
 
 SHOWN = 50
 """Messages and access points that the words of an issue list; the ticket holds all."""
+
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_MARKUP = re.compile(r"[\\`*\[\]{}|<>!#@~^]|(?<!\w)_|_(?!\w)|:(?=//)")
 
 What = Literal["created", "changed", "unchanged", "failed"]
 
@@ -110,21 +114,21 @@ def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
       public_url: address of the console; without it there are no links.
     """
     link = None if public_url is None else f"{public_url.rstrip('/')}/tickets/{ticket.id}"
-    points = ticket.evidence.get("access_points", [])
+    points, evidence = ticket.evidence.get("access_points", []), ticket.evidence.get("evidence", [])
     lines = [
         f"{len(ticket.messages)} Kernel messages cannot be accepted, and no correction frees them.",
         "",
         f"- error class: {ticket.error_class}",
-        f"- codes: {ticket.codes}",
+        f"- codes: {plain(ticket.codes)}",
         f"- market: {ticket.market}",
-        f"- grid operator: {ticket.grid_operator or 'unknown'}",
-        f"- owner: {ticket.owner or 'nobody yet'}",
+        f"- grid operator: {plain(ticket.grid_operator or 'unknown')}",
+        f"- owner: {plain(ticket.owner or 'nobody yet')}",
         f"- state: {ticket.state}",
         *([f"- in EnergyComm: {link}"] if link else []),
         "",
         "Evidence:",
         "",
-        *(f"- {one['messages']} x {one['class']}: {one['found']}" for one in ticket.evidence.get("evidence", [])),
+        *(f"- {one['messages']} x {one['class']}: {plain(str(one['found']))}" for one in evidence),
         "",
         f"Access points: {_listed(points)}",
         f"Messages: {_listed(ticket.messages)}",
@@ -141,7 +145,12 @@ def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
     )
 
 
+def plain(text: str) -> str:
+    """What a market or a person wrote, as words in a tracker's markup (Markdown, Jira's): no link, mention or image."""
+    return _MARKUP.sub(r"\\\g<0>", _BREAKS.sub(" ", text))
+
+
 def _listed(values: Iterable[object]) -> str:
-    shown = [str(value) for value in values]
+    shown = [plain(str(value)) for value in values]
     more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     return (", ".join(shown[:SHOWN]) or "none") + more

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from energycomm import cli
 from energycomm.correction.analysis import judged_cases
-from energycomm.correction.export import Exported, export
+from energycomm.correction.export import Exported, export, issue_of
 from energycomm.correction.tickets import change_ticket, make_tickets, tickets
 from energycomm.correction.trackers import open_tracker
 from energycomm.errors import ExitCode
@@ -134,6 +136,19 @@ def test_what_is_no_answer_of_the_tracker_is_a_failure(tmp_path: Path, tracker: 
         return
     assert {one.what for one in done} == {"failed"}
     assert not any(path == "/elsewhere" for _, path, _, _ in tracker.asked)
+
+
+def test_what_a_market_wrote_is_words_in_the_tracker(tmp_path: Path) -> None:
+    """No link, image, mention, heading or quick action, in Markdown or in Jira's markup."""
+    desk = desk_with_tickets(f"sqlite:///{tmp_path}/eis.db")
+    (ticket, *_) = tickets(desk.store)
+    evil = "[x](https://evil.example) ![i](//e) @all <img src=x>\n/close\n# {html}a|b `c` *d*"
+    body = issue_of(msgspec.structs.replace(ticket, grid_operator=evil, owner=evil)).body
+    (line,) = [line for line in body.splitlines() if line.startswith("- grid operator")]
+    said = line.partition(": ")[2]
+    assert said.replace("\\", "") == evil.replace("\n", " "), "the words are all there"
+    assert re.findall(r"(?<!\\)[\[\]{}<>|`*!@#]|(?<!\\)://", said) == []
+    assert "\n/close" not in body
 
 
 def test_a_webhook_is_signed_with_its_secret(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from energycomm import private_files as subject
 from energycomm.cli import main
 from energycomm.eis.database import connect, writing
 from energycomm.errors import ExitCode
@@ -110,7 +109,7 @@ def test_nothing_is_made_through_a_link_and_the_link_of_another_user_is_refused(
     (tmp_path / "elsewhere.db").chmod(0o644)
     private_file(tmp_path / "link.db")
     assert mode(tmp_path / "elsewhere.db") == "0o600"
-    monkeypatch.setattr(subject.os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
     os.lchown(tmp_path / "link.db", 4712, -1) if os.getuid() == 0 else None
     with pytest.raises(PermissionError, match="another user"):
         private_file(tmp_path / "link.db")
@@ -124,7 +123,7 @@ def test_where_modes_cannot_be_changed_work_goes_on_with_one_warning(
     def denied(*_: Any) -> None:
         raise PermissionError("not ours")
 
-    monkeypatch.setattr(subject.os, "fchmod", denied)
+    monkeypatch.setattr(os, "fchmod", denied)
     file = tmp_path / "eis.db"
     file.write_bytes(b"")
     file.chmod(0o644)

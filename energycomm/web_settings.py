@@ -37,7 +37,9 @@ class WebSettings(BaseModel):
         default=600, ge=1, description="Requests of one person or program in a minute; then 429."
     )
     failures_per_minute: int = Field(
-        default=30, ge=1, description="Wrong tokens and sign-ins from one address in a minute; then 429."
+        default=30,
+        ge=1,
+        description="Wrong tokens and sign-ins of one address or account in a minute; then they get 429.",
     )
     body_bytes: int = Field(default=10_000_000, ge=1000, description="Largest body of a request; above it 413.")
     inject_messages: int = Field(default=1000, ge=1, le=10_000, description="Messages that one injection may hold.")

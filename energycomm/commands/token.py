@@ -33,11 +33,13 @@ def create(
         list[Scope] | None,
         typer.Option("--scope", help="What it may be used for, everything by default: read, request, inject, ..."),
     ] = None,
-    days: Annotated[int, typer.Option(min=1, max=tokens.LONGEST_DAYS, help="How long it holds.")] = 90,
+    days: Annotated[int, typer.Option(min=1, max=tokens.LONGEST_DAYS, help="How long it holds.")] = tokens.DAYS,
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
     json: Json = False,
 ) -> None:
     """Make a token and print it: it is shown this once and kept nowhere.
+
+    Whoever may run this on the store may give any role; a token made by the API has no more than who makes it.
 
     Example: energycomm token create billing --role back_office --scope read --scope notify --days 30
     """
@@ -71,23 +73,36 @@ def list_(
     if json:
         print_json(found)
         return
-    head = ("id", "person", "state", "roles", "scopes", "expires", "used", "for")
-    print_rows(head, [(t.id, t.person, t.state, t.roles, t.scopes, t.expires_at, t.used_at, t.label) for t in found])
+    head = ("id", "person", "state", "roles", "scopes", "expires", "used", "for", "made by", "with token")
+    print_rows(
+        head,
+        [
+            (t.id, t.person, t.state, t.roles, t.scopes, t.expires_at, t.used_at, t.label, t.created_by, t.made_with)
+            for t in found
+        ],
+    )
 
 
 @app.command()
 def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers of tokens.")]) -> None:
-    """Take tokens back: they let nobody in from now on.
+    """Take tokens back: they let nobody in from now on, nor do the sessions and tokens that were made with them.
 
     Example: energycomm token revoke 3
     """
     by = getpass.getuser()
+    taken: set[int] = set()
     with open_store(load()) as store:
         for number in ids:
-            if not tokens.revoke(store, number, by):
+            if number in taken:
+                continue
+            done = tokens.revoke(store, number, by)
+            if not done:
                 raise UserError(f"There is no token {number} that holds.", "`energycomm token list --all` lists them.")
-            audit.record(store, _operator(by), "change", "energycomm token revoke", subject=f"token {number}")
-    typer.echo(f"{len(ids)} token(s) taken back")
+            taken.update(done)
+            subject = f"token {', '.join(map(str, done))}"
+            audit.record(store, _operator(by), "change", "energycomm token revoke", subject=subject)
+    made = taken - set(ids)
+    typer.echo(f"{len(taken)} token(s) taken back" + (f", {len(made)} of them made with the others" if made else ""))
 
 
 def _operator(by: str) -> Person:

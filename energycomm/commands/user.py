@@ -43,7 +43,7 @@ def list_(json: Json = False) -> None:
 @app.command("sign-out")
 def sign_out(
     person: Annotated[str, typer.Argument(help="Their name, as the list shows it.")],
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take their tokens back too.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take back their tokens, and those made with them.")] = False,
 ) -> None:
     """End all sessions of a person, wherever they are signed in.
 
@@ -55,8 +55,7 @@ def sign_out(
         taken = [one.id for one in tokens.list_tokens(store) if one.person == person] if revoke else []
         if not ended and not taken:
             raise UserError(f"{person} is not signed in.", "`energycomm user list` lists who is.")
-        for number in taken:
-            tokens.revoke(store, number, by)
+        revoked = {one for number in taken for one in tokens.revoke(store, number, by)}
         who = Person(by, frozenset({Role.ADMINISTRATOR}), "command")
         audit.record(store, who, "change", "energycomm user sign-out", subject=person)
-    typer.echo(f"{ended} session(s) ended, {len(taken)} token(s) taken back")
+    typer.echo(f"{ended} session(s) ended, {len(revoked)} token(s) taken back")

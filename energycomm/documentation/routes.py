@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fastapi import APIRouter
-from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from energycomm.webservice.api import PREFIX
-from energycomm.webservice.identity import Require
+from energycomm.webservice.identity import guard_of
 from energycomm.webservice.roles import words_of
 
 
@@ -39,7 +38,7 @@ def api_routes() -> Iterator[Route]:
 
     for router in api.SUBJECTS:
         for route in _routes(router.router):
-            guard = _guard(route.dependant)
+            guard = guard_of(route.dependant)
             for method in sorted(route.methods or ()):
                 yield Route(
                     method,
@@ -63,14 +62,3 @@ def reference() -> str:
 
 def _routes(router: APIRouter) -> Iterator[APIRoute]:
     yield from (route for route in router.routes if isinstance(route, APIRoute))
-
-
-def _guard(dependant: Dependant) -> Require | None:
-    """What a route requires, wherever in its dependencies it says so."""
-    stack: list[Any] = [dependant]
-    while stack:
-        one = stack.pop()
-        if isinstance(one.call, Require):
-            return one.call
-        stack.extend(one.dependencies)
-    return None

@@ -535,7 +535,9 @@ api_token = Table(
     Column("revoked_at", BigInteger),
     Column("revoked_by", String(120)),
     Column("used_at", BigInteger, comment="Last use, to the minute."),
+    Column("made_with", BigInteger, comment="The token (api_token) by whose right it was made; revoked with it."),
     Index(None, "person"),
+    Index(None, "made_with"),
     comment="What programs, and people while nothing else is set up, sign in with.",
 )
 
@@ -543,11 +545,11 @@ web_session = Table(
     "web_session",
     metadata,
     Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of the cookie's value."),
-    Column("purpose", String(8), nullable=False, comment="session, or login while a sign-in is under way."),
     Column("person", String(120), nullable=False),
-    Column("content", Text, nullable=False, comment="JSON: roles, CSRF token; or what the sign-in has to remember."),
+    Column("content", Text, nullable=False, comment="JSON: roles, CSRF token, how they came."),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("token", BigInteger, comment="The token (api_token) that it began with, and ends with."),
     Index(None, "expires_at"),
     Index(None, "person"),
     comment="Who is signed in to the pages.",

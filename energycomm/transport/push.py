@@ -24,6 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from energycomm.private_files import private_folder
+from energycomm.transport.allowances import Guesses
 from energycomm.transport.channel import Arrival, Direction, TechnicalError
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.holding import alone, safe_name
@@ -35,8 +36,13 @@ REMEMBERED: Final = 10_000
 """Idempotency keys that are remembered, the newest."""
 IN_MEMORY: Final = 1 << 20
 """Bytes of a message that are held in memory; larger ones lie in a temporary file until they are handed over."""
+LONGEST_SHOWN: Final = 80
+"""Characters of a wrong name that are told back."""
 KEY_FORM: Final = re.compile(r"[\x21-\x7e]{1,128}")
-NAME_FORM: Final = re.compile(r"[\w.+-][\w .+-]{0,199}")
+NAME_FORM: Final = re.compile(r"\w([\w .+-]{0,198}[\w+-])?")
+"""No folder, no hidden file, none that a file system shortens: `..`, `.a.xml` and `a.` are no names."""
+GUESSES_PER_MINUTE: Final = 30
+TOO_MANY: Final = 429
 
 
 class Push(Struct, frozen=True, kw_only=True):
@@ -116,38 +122,45 @@ class Keys:
                 self._known.popitem(last=False)
 
 
-def create_app(endpoints: Sequence[PushEndpoint]) -> FastAPI:
+def create_app(endpoints: Sequence[PushEndpoint], guesses_per_minute: int = GUESSES_PER_MINUTE) -> FastAPI:
     """The ASGI application of some channels.
 
     Args:
       endpoints: the channels.
+      guesses_per_minute: wrong tokens from one address, or for one channel; right ones are never held up.
 
-    Answers: 202 taken (``duplicate`` says whether it was known), 400 a wrong header, 401 no such channel or
-    no token of it, 408 too slow, 413 too large, 422 other content under a known key, 503 it cannot be made safe now.
+    Answers: 202 taken (``duplicate`` says whether it was known), 400 a wrong header or name, 401 no such channel or
+    no token of it, 408 too slow, 413 too large, 422 other content under a known key, 429 one more wrong token of many,
+    503 it cannot be made safe now.
     """
     app = FastAPI(title="EnergyComm push endpoint", docs_url=None, redoc_url=None, openapi_url=None)
     by_name = {endpoint.channel: endpoint for endpoint in endpoints}
-    keys = Keys()
+    keys, guesses = Keys(), Guesses(guesses_per_minute)
 
     @app.post("/channels/{channel}/messages")
     async def push(channel: str, request: Request) -> JSONResponse:
         try:
-            return await _answer(by_name.get(channel), keys, request)
+            endpoint = await _allowed(by_name.get(channel), guesses, request)
+            return await _answer(endpoint, keys, request)
         except _Refused as refused:
-            log.warning("push.refused", channel=channel, status=refused.status, reason=refused.words)
+            if refused.status != TOO_MANY:  # who guesses fills no log
+                log.warning("push.refused", channel=channel[:40], status=refused.status, reason=refused.words)
             return JSONResponse({"error": refused.words}, refused.status, refused.headers)
 
     return app
 
 
-async def _answer(endpoint: PushEndpoint | None, keys: Keys, request: Request) -> JSONResponse:
-    endpoint = await _allowed(endpoint, request)
+async def _answer(endpoint: PushEndpoint, keys: Keys, request: Request) -> JSONResponse:
     key = request.headers.get("idempotency-key")
     if key is not None and not KEY_FORM.fullmatch(key):
         raise _Refused(400, "Idempotency-Key needs 1 to 128 printable characters without spaces")
     name = request.query_params.get("name")
     if name is not None and not NAME_FORM.fullmatch(name):
-        raise _Refused(400, "name needs 1 to 200 letters, digits and . _ + - without folders")
+        raise _Refused(
+            400,
+            f"name: found {name[:LONGEST_SHOWN]!r}, expected 1 to 200 letters, digits, spaces and . _ + -, "
+            "with a letter, a digit or _ first and no dot or space last; send it under such a name",
+        )
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as content:
         size, digest = await _take(endpoint, request, content)
         key = key or digest
@@ -170,18 +183,23 @@ async def _answer(endpoint: PushEndpoint | None, keys: Keys, request: Request) -
     return JSONResponse({"key": key, "sha256": digest, "duplicate": duplicate}, 202)
 
 
-async def _allowed(endpoint: PushEndpoint | None, request: Request) -> PushEndpoint:
+async def _allowed(endpoint: PushEndpoint | None, guesses: Guesses, request: Request) -> PushEndpoint:
     """The endpoint, where whoever asks shows a token of it. Without one nobody learns which channels there are."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     challenge = {"WWW-Authenticate": "Bearer"}
-    if scheme.lower() != "bearer" or not token.strip() or endpoint is None:
+    if scheme.lower() != "bearer" or not token.strip():
         raise _Refused(401, "a token is needed: Authorization: Bearer TOKEN", challenge)
     try:
-        if await run_in_threadpool(endpoint.token.accepts, token.strip()):
+        if endpoint is not None and await run_in_threadpool(endpoint.token.accepts, token.strip()):
             return endpoint
     except SecretUnreadableError as fault:
         log.error("push.token", channel=endpoint.channel, reason=str(fault))
         raise _Refused(503, "the endpoint is not set up", {"Retry-After": "60"}) from None
+    # A right token was let in above, however many wrong ones came from the same place.
+    place = request.client.host if request.client else ""
+    wait = guesses.wrong(place, endpoint.channel if endpoint is not None else "")
+    if wait:
+        raise _Refused(TOO_MANY, "too many wrong tokens", {"Retry-After": str(max(1, round(wait + 0.5)))})
     raise _Refused(401, "this token is not known", challenge)
 
 

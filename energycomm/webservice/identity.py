@@ -17,12 +17,13 @@ from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from energycomm.transport.allowances import Guesses, RateLimit
 from energycomm.webservice import sessions, tokens
-from energycomm.webservice.limits import RateLimit
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.roles import Person, Role, Scope, words_of
 from energycomm.webservice.services import Services, services
@@ -59,22 +60,25 @@ async def identify(
     Raises:
       Problem: the token is not known, or the caller asks too often.
     """
+    if hasattr(request.state, "person"):  # known since before the body was read
+        found: Person | None = request.state.person
+        return found
     request.state.person = None
-    address = address_of(request)
     cookie = request.cookies.get(cookie_name(request))
-    if bearer is None and cookie is None:
-        return None
-    check_rate(shared.failures, address, spend=False)
     if bearer is not None:
         person = await run_in_threadpool(tokens.person_of, shared.store, bearer.credentials)
-    else:
-        person = await run_in_threadpool(sessions.person_of, shared.store, cookie or "")
-    if person is None:
-        shared.failures.spend(address)
-        if bearer is not None:
+        if person is None:
+            count_guess(shared.failures, request, bearer.credentials)
             raise _not_signed_in("The token is unknown, expired or revoked.", "Ask an administrator for a new one.")
-        return None
-    check_rate(shared.requests, person.name)
+    elif cookie is not None:
+        person = await run_in_threadpool(sessions.person_of, shared.store, cookie)
+        # Whose session is over comes with such a cookie too, and is to find the way to the sign-in.
+        if person is None and not _is_page(request):
+            count_guess(shared.failures, request, cookie)
+    else:
+        person = None
+    if person is not None:
+        check_rate(shared.requests, person.name)
     request.state.person = person
     return person
 
@@ -90,6 +94,15 @@ class Require:
     def __init__(self, roles: frozenset[Role], scope: Scope) -> None:
         self.roles, self.scope = roles, scope
 
+    async def admit(self, request: Request) -> None:
+        """Check before anything of the body is read; the route's dependency then finds who it was.
+
+        Raises:
+          Problem: not signed in (401), not allowed or forged (403).
+          ToLogin: not signed in, and a page was asked for.
+        """
+        await self(request, await identify(request, services(request), await _bearer(request)))
+
     async def __call__(self, request: Request, person: Annotated[Person | None, Depends(identify)]) -> Person:
         """Check.
 
@@ -98,7 +111,7 @@ class Require:
           ToLogin: not signed in, and a page was asked for.
         """
         if person is None:
-            if not request.url.path.startswith("/api") and request.method in SAFE:
+            if _is_page(request):
                 raise ToLogin(request.url.path + (f"?{request.url.query}" if request.url.query else ""))
             raise _not_signed_in("", "Send `Authorization: Bearer TOKEN`, or sign in.")
         if not person.may(self.roles, self.scope):
@@ -111,6 +124,17 @@ class Require:
         if person.csrf and request.method not in SAFE:
             await check_form(request, person.csrf)
         return person
+
+
+def guard_of(dependant: Dependant) -> Require | None:
+    """What a route requires, wherever in its dependencies it says so."""
+    stack = [dependant]
+    while stack:
+        one = stack.pop()
+        if isinstance(one.call, Require):
+            return one.call
+        stack.extend(one.dependencies)
+    return None
 
 
 def require(*roles: Role, scope: Scope = Scope.READ) -> Require:
@@ -134,6 +158,7 @@ async def check_form(request: Request, csrf: str) -> None:
     if sent is None and request.headers.get("content-type", "").startswith(
         ("application/x-www-form-urlencoded", "multipart/form-data")
     ):
+        await request.body()  # kept, for a route that reads it again
         field = (await request.form()).get(CSRF_FIELD)
         sent = field if isinstance(field, str) else None
     if sent is None or not hmac.compare_digest(sent.encode(), csrf.encode()):
@@ -156,21 +181,40 @@ def check_origin(request: Request) -> None:
         raise Problem("API_FORGED", "The request was sent from a page of another site.", target="Origin", value=origin)
 
 
-def check_rate(limit: RateLimit, caller: str, *, spend: bool = True) -> None:
+def check_rate(limit: RateLimit, caller: str) -> None:
     """Refuse who asks too often.
 
     Raises:
       Problem: 429, with how long to wait.
     """
-    allowance = limit.spend(caller) if spend else limit.look(caller)
+    allowance = limit.spend(caller)
     if not allowance.granted:
-        wait = max(1, round(allowance.wait + 0.5))
-        raise Problem(
-            "API_RATE",
-            f"More than {limit.per_minute} in a minute.",
-            advice=f"Wait {wait} s.",
-            headers={"Retry-After": str(wait)},
-        )
+        raise _too_often(f"More than {limit.per_minute} in a minute.", allowance.wait)
+
+
+def count_guess(failures: Guesses, request: Request, offered: str) -> None:
+    """Count a wrong credential; a right one is never counted, nor held up by the wrong ones of others.
+
+    Args:
+      failures: the wrong ones so far.
+      request: what it came with.
+      offered: the credential.
+
+    Raises:
+      Problem: 429, with how long to wait, where there were too many.
+    """
+    wait = failures.wrong(address_of(request), offered[: tokens.ACCOUNT_LENGTH])
+    if wait:
+        raise _too_often(f"More than {failures.per_minute} wrong tokens or sign-ins in a minute.", wait)
+
+
+def _too_often(detail: str, wait: float) -> Problem:
+    seconds = max(1, round(wait + 0.5))
+    return Problem("API_RATE", detail, advice=f"Wait {seconds} s.", headers={"Retry-After": str(seconds)})
+
+
+def _is_page(request: Request) -> bool:
+    return not request.url.path.startswith("/api") and request.method in SAFE
 
 
 def address_of(request: Request) -> str:
@@ -185,7 +229,7 @@ def cookie_name(request: Request, purpose: str = "") -> str:
 
 
 def set_cookie(request: Request, response: Response, value: str, seconds: int, purpose: str = "") -> None:
-    """Give the browser a cookie that no script reads and no other site sends along with a change."""
+    """Give the browser a cookie that no script reads and no other site sends along with a change; 0 takes it away."""
     response.set_cookie(
         cookie_name(request, purpose),
         value,
@@ -220,6 +264,8 @@ __all__ = [
     "check_origin",
     "check_rate",
     "cookie_name",
+    "count_guess",
+    "guard_of",
     "identify",
     "login_address",
     "require",

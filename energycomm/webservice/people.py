@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct
 from sqlalchemy import func, select
 
@@ -12,7 +11,7 @@ from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant, now_micros
-from energycomm.webservice.sessions import SessionContent
+from energycomm.webservice.sessions import signed_in
 
 
 class KnownPerson(Struct, frozen=True, kw_only=True):
@@ -35,23 +34,18 @@ class KnownPerson(Struct, frozen=True, kw_only=True):
 
 def known_people(store: Store) -> list[KnownPerson]:
     """Everybody who holds a token or is signed in, by name."""
-    now, token, session = now_micros(), tables.api_token, tables.web_session
+    now, token = now_micros(), tables.api_token
     holding = select(token.c.person, token.c.roles).where(token.c.revoked_at.is_(None), token.c.expires_at > now)
-    signed_in = select(session.c.person, session.c.content).where(
-        session.c.purpose == "session", session.c.expires_at > now
-    )
     with reading(store.engine) as connection:
         tokens = connection.execute(holding).all()
-        sessions = connection.execute(signed_in).all()
+        sessions = list(signed_in(connection))
         names = sorted({row[0] for row in (*tokens, *sessions)})
         audit = tables.audit
         last = select(audit.c.person, func.max(audit.c.at)).where(audit.c.person.in_(names)).group_by(audit.c.person)
         seen = {row[0]: row[1] for row in connection.execute(last)}
     roles: dict[str, set[str]] = {name: set() for name in names}
-    for name, words in tokens:
+    for name, words in (*tokens, *sessions):
         roles[name].update(words.split())
-    for name, content in sessions:
-        roles[name].update(msgspec.json.decode(content, type=SessionContent).roles.split())
     return [
         KnownPerson(
             name=name,

@@ -10,7 +10,8 @@ import secrets
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,19 +26,27 @@ from joserfc.jwk import KeySet
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.web_settings import OidcSettings
 from energycomm.webservice.roles import Person, Role
-from energycomm.webservice.sessions import LoginContent
+from energycomm.webservice.underway import Seal, Underway
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures of ID tokens that are believed: none that our own secret could make, and none without a key."""
 
 FRESH = 3600.0
 """Seconds for which the provider's description and keys are kept."""
+PAUSE = 5.0
+"""Seconds for which a provider that could not be reached is not asked again."""
 LEEWAY = 60
 """Seconds that the provider's clock and ours may differ."""
+AT_ONCE = 8
+"""People for whom the provider is asked at once: one that is slow takes no more of our threads."""
 
 
 class SignInRefused(Exception):
     """Somebody cannot sign in; the words are for them, without secrets."""
+
+
+class ProviderBusy(SignInRefused):
+    """Nobody could ask the provider yet: the same sign-in may be tried again."""
 
 
 class Provider:
@@ -56,11 +65,14 @@ class Provider:
         ca_file = folder / settings.ca_file if settings.ca_file else None
         self._verify = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
         self._lock = threading.Lock()
+        self._asking = threading.BoundedSemaphore(AT_ONCE)
         self._described: tuple[float, dict[str, Any]] | None = None
+        self._unreachable: tuple[float, str] | None = None
         self._keys: tuple[float, KeySet] | None = None
+        self._seal = Seal(self._secret_read, clock)
 
-    def begin(self, redirect_uri: str, then: str) -> tuple[str, LoginContent]:
-        """The provider's address that the browser is sent to, and what is to be remembered meanwhile.
+    def begin(self, redirect_uri: str, then: str) -> tuple[str, str]:
+        """The provider's address that the browser is sent to, and the cookie that it keeps meanwhile.
 
         Args:
           redirect_uri: our address that the provider sends the browser back to.
@@ -69,28 +81,33 @@ class Provider:
         Raises:
           SignInRefused: the provider cannot be reached.
         """
-        content = LoginContent(secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48), then)
-        with self._client(redirect_uri) as client:
+        state, nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(24), secrets.token_urlsafe(48)
+        with self._at_once(), self._client(redirect_uri) as client:
             address, _ = client.create_authorization_url(
-                self._described_at("authorization_endpoint"),
-                state=content.state,
-                nonce=content.nonce,
-                code_verifier=content.verifier,
+                self._described_at("authorization_endpoint"), state=state, nonce=nonce, code_verifier=verifier
             )
-        return str(address), content
+        return str(address), self._seal.close(state, nonce, verifier, then)
 
-    def finish(self, redirect_uri: str, content: LoginContent, code: str) -> Person:
+    def underway(self, cookie: str) -> Underway | None:
+        """The sign-in that a browser is on; None where it was not begun here, or took too long.
+
+        Raises:
+          SignInRefused: our secret at the provider cannot be read.
+        """
+        return self._seal.open(cookie)
+
+    def finish(self, redirect_uri: str, content: Underway, code: str) -> Person:
         """Who signed in.
 
         Args:
           redirect_uri: the same as at the beginning.
-          content: what was remembered.
+          content: what the browser kept.
           code: what the provider sent along with the browser.
 
         Raises:
           SignInRefused: the provider refuses the code, what it says cannot be believed, or the person has no role.
         """
-        with self._client(redirect_uri) as client:
+        with self._at_once(), self._client(redirect_uri) as client:
             try:
                 token = client.fetch_token(
                     self._described_at("token_endpoint"),
@@ -105,14 +122,25 @@ class Provider:
                 claims = self._asked(client) | claims
         return self._person(claims)
 
-    def _client(self, redirect_uri: str) -> Any:
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        if not self._asking.acquire(blocking=False):
+            raise ProviderBusy("Too many people sign in at this moment: load the page again.")
         try:
-            secret = self._secret.read()
+            yield
+        finally:
+            self._asking.release()
+
+    def _secret_read(self) -> str:
+        try:
+            return self._secret.read()
         except SecretUnreadableError as error:
             raise SignInRefused(f"The gateway is not set up for sign-ins: {error}.") from None
+
+    def _client(self, redirect_uri: str) -> Any:
         return OAuth2Client(
             self.settings.client_id,
-            secret,
+            self._secret_read(),
             scope=self.settings.scopes,
             redirect_uri=redirect_uri,
             code_challenge_method="S256",
@@ -125,7 +153,7 @@ class Provider:
         with self._lock:
             if self._described is None or self._described[0] < self._clock() - FRESH:
                 issuer = str(self.settings.issuer).rstrip("/")
-                found = self._fetched(f"{issuer}/.well-known/openid-configuration")
+                found = self._discovered(f"{issuer}/.well-known/openid-configuration")
                 if str(found.get("issuer", "")).rstrip("/") != issuer:
                     raise SignInRefused("The identity provider says that it is another one.")
                 self._described = self._clock(), found
@@ -134,6 +162,16 @@ class Provider:
         if urlsplit(address).scheme not in {"https", wanted}:
             raise SignInRefused(f"The identity provider has no safe {name}.")
         return address
+
+    def _discovered(self, address: str) -> dict[str, Any]:
+        """The description; who comes right after one who waited for it in vain is told at once."""
+        if self._unreachable is not None and abs(self._clock() - self._unreachable[0]) < PAUSE:
+            raise SignInRefused(self._unreachable[1])
+        try:
+            return self._fetched(address)
+        except SignInRefused as refused:
+            self._unreachable = self._clock(), str(refused)
+            raise
 
     def _fetched(self, address: str) -> dict[str, Any]:
         try:

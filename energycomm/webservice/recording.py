@@ -5,6 +5,8 @@
 Every route of such a router is recorded, with who, the route, the subject and the status; so is everybody who was
 refused for want of a right. A route that reads nothing personal is declared with `openapi_extra=UNRECORDED`; changes
 are always recorded. A route may name its subject better than its path does: `about(request, "access point 123")`.
+
+Who may not use a route is refused before its body is read.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from energycomm.webservice import audit
-from energycomm.webservice.identity import SAFE, address_of
+from energycomm.webservice.identity import SAFE, address_of, guard_of
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.roles import Person
 
@@ -39,8 +41,12 @@ class RecordedRoute(APIRoute):
         handle = super().get_route_handler()
         reads_nothing = (self.openapi_extra or {}).get("x-audit") == "none"
 
+        guard = guard_of(self.dependant)
+
         async def recorded(request: Request) -> Response:
             try:
+                if guard is not None:
+                    await guard.admit(request)
                 response = await handle(request)
             except Problem as problem:
                 if problem.status == 403 or request.method not in SAFE:

@@ -17,11 +17,11 @@ class Role(StrEnum):
     OPERATOR = "operator"
     """Keeps the gateway running: health, statistics, outbox; no content of messages."""
     ADMINISTRATOR = "administrator"
-    """Reads the audit; hands out and takes back tokens."""
+    """Reads the audit; hands out what they have themselves as tokens, and takes back tokens."""
 
 
 class Scope(StrEnum):
-    """What a token may be used for, within the roles that it has. Who signs in to the pages has all of them."""
+    """What a token may be used for, within its roles, and the session that began with it. Others have all of them."""
 
     READ = "read"
     """Look at messages, access points, readings, charges, rules, campaigns."""
@@ -48,6 +48,8 @@ class Person(Struct, frozen=True):
       via: how they came: ``token 17``, ``session``.
       scopes: what they may use their roles for now.
       csrf: the token that a form of the pages must carry; empty for who came with an API token.
+      token: number of the API token that they came with, now or to begin the session; None for the others.
+      until: when that token ends, microseconds since the epoch.
     """
 
     name: str
@@ -55,6 +57,8 @@ class Person(Struct, frozen=True):
     via: str
     scopes: frozenset[Scope] = frozenset(Scope)
     csrf: str = ""
+    token: int | None = None
+    until: int | None = None
 
     def may(self, roles: frozenset[Role], scope: Scope = Scope.READ) -> bool:
         """Whether they have one of the roles, and may use it for this."""

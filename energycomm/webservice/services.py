@@ -16,7 +16,7 @@ from energycomm.eis.store import Store
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.outbound import Outbound
-from energycomm.webservice.limits import RateLimit
+from energycomm.transport.allowances import Guesses, RateLimit
 from energycomm.webservice.provider import Provider
 
 BACKGROUND = 2
@@ -33,7 +33,8 @@ class Services:
 
     Attributes:
       store: the EIS; may be used by many threads at once, each with its own transaction.
-      requests, failures: allowances of callers.
+      requests: allowances of callers.
+      failures: wrong tokens and sign-ins.
       closing: set when the process ends.
 
     Raises:
@@ -50,7 +51,7 @@ class Services:
             raise
         self.store = Store(engine)
         self.requests = RateLimit(config.web.requests_per_minute)
-        self.failures = RateLimit(config.web.failures_per_minute)
+        self.failures = Guesses(config.web.failures_per_minute)
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._gateway: Gateway | None = None

@@ -11,20 +11,20 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from energycomm.webservice import audit, sessions, tokens
+from energycomm.webservice import audit, sessions, tokens, underway
 from energycomm.webservice.identity import (
     address_of,
     check_form,
     check_origin,
-    check_rate,
     cookie_name,
+    count_guess,
     identify,
     set_cookie,
 )
 from energycomm.webservice.problems import Problem
-from energycomm.webservice.provider import SignInRefused
+from energycomm.webservice.provider import Provider, ProviderBusy, SignInRefused
 from energycomm.webservice.roles import Person
 from energycomm.webservice.services import Services, services
 
@@ -73,19 +73,16 @@ def show(request: Request, shared: Services, then: str, trouble: str = "", statu
 
 @router.get("/login/provider")
 def with_provider(request: Request, shared: Annotated[Services, Depends(services)], then: str = "/") -> Response:
-    """Send the browser to the identity provider."""
+    """Send the browser to the identity provider; what was begun is remembered by the browser alone."""
     provider = shared.provider
     if provider is None:
         raise Problem("API_NOT_FOUND", "No identity provider is set up.", advice="Sign in with a token.")
     try:
-        address, content = provider.begin(_callback(request, shared), local(then))
+        address, cookie = provider.begin(_callback(request, shared), local(then))
     except SignInRefused as refused:
         return show(request, shared, local(then), str(refused), 503)
-    cookie = sessions.remember_login(shared.store, content)
-    if cookie is None:
-        return show(request, shared, local(then), "Too many sign-ins are under way: try again in some minutes.", 503)
     response = RedirectResponse(address, 303)
-    set_cookie(request, response, cookie, sessions.LOGIN_MINUTES * 60, LOGIN)
+    set_cookie(request, response, cookie, underway.MINUTES * 60, LOGIN)
     return response
 
 
@@ -98,25 +95,38 @@ def from_provider(
     error: str = "",
 ) -> Response:
     """The browser comes back from the identity provider."""
-    provider, cookie = shared.provider, request.cookies.get(cookie_name(request, LOGIN))
+    provider = shared.provider
     if provider is None:
         raise Problem("API_NOT_FOUND", "No identity provider is set up.", advice="Sign in with a token.")
-    check_rate(shared.failures, address_of(request), spend=False)
-    content = sessions.take_login(shared.store, cookie) if cookie else None
-    then = content.then if content is not None else "/"
     try:
-        if content is None or not hmac.compare_digest(content.state.encode(), state.encode()):
-            raise SignInRefused("This sign-in was not begun here, or took too long: begin it again.")
-        if error or not code:
-            raise SignInRefused("The identity provider did not let you in.")
-        person = provider.finish(_callback(request, shared), content, code)
+        person, then = _brought(request, shared, provider, state, "" if error else code)
+    except ProviderBusy as busy:
+        # The sign-in is not used up: its cookie stays.
+        response = show(request, shared, "/", str(busy), 503)
+        response.headers["Retry-After"] = "1"
+        return response
     except SignInRefused as refused:
-        shared.failures.spend(address_of(request))
-        response = show(request, shared, then, str(refused), 401)
+        count_guess(shared.failures, request, code or state)
+        response = show(request, shared, "/", str(refused), 401)
     else:
         response = welcome(request, shared, person, then)
-    response.delete_cookie(cookie_name(request, LOGIN), path="/")
+    set_cookie(request, response, "", 0, LOGIN)
     return response
+
+
+def _brought(request: Request, shared: Services, provider: Provider, state: str, code: str) -> tuple[Person, str]:
+    """Whom the provider brought back, and the page to show them.
+
+    Raises:
+      SignInRefused: it was not begun in this browser, or the provider did not let them in.
+    """
+    cookie = request.cookies.get(cookie_name(request, LOGIN))
+    content = provider.underway(cookie) if cookie else None
+    if content is None or not hmac.compare_digest(content.state.encode(), state.encode()):
+        raise SignInRefused("This sign-in was not begun here, or took too long: begin it again.")
+    if not code:
+        raise SignInRefused("The identity provider did not let you in.")
+    return provider.finish(_callback(request, shared), content, code), local(content.then)
 
 
 def _callback(request: Request, shared: Services) -> str:
@@ -132,26 +142,24 @@ def with_token(
     token: Annotated[str, Form()] = "",
     then: Annotated[str, Form()] = "/",
 ) -> Response:
-    """Sign in with an API token: the session has its roles, for as long as sessions last."""
+    """Sign in with an API token: the session has its roles and scopes, and ends with it."""
     check_origin(request)
-    address = address_of(request)
-    check_rate(shared.failures, address, spend=False)
-    person = tokens.person_of(shared.store, token.strip()) if shared.config.web.token_sign_in else None
+    offered = token.strip()
+    person = tokens.person_of(shared.store, offered) if shared.config.web.token_sign_in else None
     if person is None:
-        shared.failures.spend(address)
+        count_guess(shared.failures, request, offered)
         return show(request, shared, local(then), "The token is unknown, expired or revoked.", 401)
-    return welcome(request, shared, Person(person.name, person.roles, f"session by {person.via}"), local(then))
+    return welcome(request, shared, structs.replace(person, via=f"session by {person.via}"), local(then))
 
 
 def welcome(request: Request, shared: Services, person: Person, then: str) -> Response:
     """Begin a session and go on to a page."""
-    hours = shared.config.web.session_hours
-    cookie = sessions.begin(shared.store, person.name, person.roles, person.via, hours)
+    begun = sessions.begin(shared.store, person, shared.config.web.session_hours)
     audit.record(
         shared.store, person, "sign-in", f"{request.method} {request.url.path}", status=303, address=address_of(request)
     )
     response = RedirectResponse(then, 303)
-    set_cookie(request, response, cookie, int(hours * 3600))
+    set_cookie(request, response, begun.cookie, begun.seconds)
     return response
 
 
@@ -167,7 +175,7 @@ async def logout(
     if person is not None and person.csrf and cookie:
         await check_form(request, person.csrf)
         sessions.end(shared.store, cookie)
-    response.delete_cookie(cookie_name(request), path="/")
+    set_cookie(request, response, "", 0)
     return response
 
 

@@ -1,27 +1,34 @@
 """API tokens: made once and shown once, kept as a hash, with roles, scopes and an end, and taken back at any time.
 
-A token has 256 bits of chance: its plain SHA-256 tells nobody anything, and is found by an index.
+A token has 256 bits of chance: its plain SHA-256 tells nobody anything, and is found by an index. A token that was made
+by right of another one may no more than that, ends no later, and is taken back with it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import select, update
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
-from energycomm.eis.store import Store
+from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.webservice.roles import Person, Role, Scope, roles_of, scopes_of, words_of
 
 PREFIX = "ec_"
 """What every token begins with, so that it is known for one where it does not belong."""
+ACCOUNT_LENGTH = 11
+"""Characters of a token that stand for the account that it is of: the prefix and 48 bits; it names none otherwise."""
 DAY = 86_400_000_000
 MINUTE = 60_000_000
+DAYS = 90
+"""How long a token holds unless something else is asked for."""
 LONGEST_DAYS = 3650
 
 
@@ -34,6 +41,7 @@ class Token(Struct, frozen=True, kw_only=True):
       person: in whose name it acts.
       roles, scopes: what it may do.
       state: valid, expired or revoked.
+      made_with: the token by whose right it was made, and with which it is taken back.
     """
 
     id: int
@@ -47,6 +55,37 @@ class Token(Struct, frozen=True, kw_only=True):
     expires_at: datetime
     revoked_at: datetime | None
     used_at: datetime | None
+    made_with: int | None = None
+
+
+class Excess(Struct, frozen=True):
+    """One thing that a token would have more of than who makes it.
+
+    Attributes:
+      target: roles, scopes or days.
+      value: what was asked for beyond.
+      most: what may be asked for.
+    """
+
+    target: str
+    value: str
+    most: str
+
+
+class Outranked(Exception):
+    """A token would outrank or outlive who makes it.
+
+    Attributes:
+      excesses: in what.
+    """
+
+    def __init__(self, excesses: tuple[Excess, ...]) -> None:
+        super().__init__(", ".join(one.target for one in excesses))
+        self.excesses = excesses
+
+
+class TakenBack(Exception):
+    """The token by whose right another was to be made was taken back or ended meanwhile."""
 
 
 def digest(secret: str) -> bytes:
@@ -64,7 +103,7 @@ def create(
     label: str,
     by: str,
 ) -> tuple[int, str]:
-    """Make a token.
+    """Make a token by right of the host: whoever may run commands on the store may do everything with it anyway.
 
     Args:
       store: the EIS.
@@ -78,14 +117,104 @@ def create(
     Returns:
       Its number, and the token itself, which is shown once and kept nowhere.
     """
-    secret = PREFIX + secrets.token_urlsafe(32)
-    now = now_micros()
+    end = now_micros() + days * DAY
     with store.transaction() as tx:
-        (number,) = tx.reserve(tables.api_token, 1)
-        words = (words_of(roles), words_of(scopes))
-        end = now + days * DAY
-        tx.insert(tables.api_token, [(number, label, digest(secret), person, *words, now, by, end, None, None, None)])
+        return _insert(tx, person, roles, scopes, end=end, label=label, by=by, made_with=None)
+
+
+def mint(
+    store: Store,
+    maker: Person,
+    person: str,
+    roles: frozenset[Role],
+    *,
+    scopes: frozenset[Scope] | None,
+    days: int | None,
+    label: str,
+) -> tuple[int, str, datetime]:
+    """Make a token by right of somebody: it has no role or scope that they have not, and ends no later.
+
+    Args:
+      store: the EIS.
+      maker: who makes it.
+      person: in whose name it acts.
+      roles: what it is.
+      scopes: what it may be used for; None for all that the maker may.
+      days: how long it holds; None for `DAYS`, or until the maker's token ends.
+      label: what it is for.
+
+    Returns:
+      Its number, the token itself, which is shown once and kept nowhere, and its end.
+
+    Raises:
+      Outranked: it would be more than its maker.
+      TakenBack: the maker's own token holds no more.
+    """
+    now = now_micros()
+    end = now + (DAYS if days is None else days) * DAY
+    if days is None and maker.until is not None:
+        end = min(end, maker.until)
+    wanted = maker.scopes if scopes is None else scopes
+    if excesses := _excesses(maker, roles, wanted, end, now):
+        raise Outranked(excesses)
+    with store.transaction() as tx:
+        if maker.token is not None:
+            # Held until this is committed: who takes the maker's token back meanwhile waits, and then finds this one.
+            query = select(tables.api_token).where(tables.api_token.c.id == maker.token).with_for_update()
+            row = tx.connection.execute(query).mappings().first()
+            if row is None or not holds(row, now):
+                raise TakenBack
+        number, secret = _insert(tx, person, roles, wanted, end=end, label=label, by=maker.name, made_with=maker.token)
+    return number, secret, instant(end)
+
+
+def _excesses(
+    maker: Person, roles: frozenset[Role], scopes: frozenset[Scope], end: int, now: int
+) -> tuple[Excess, ...]:
+    found = []
+    if roles - maker.roles:
+        found.append(Excess("roles", words_of(roles - maker.roles), words_of(maker.roles)))
+    if scopes - maker.scopes:
+        found.append(Excess("scopes", words_of(scopes - maker.scopes), words_of(maker.scopes)))
+    if maker.until is not None and end > maker.until:
+        found.append(Excess("days", str((end - now) // DAY), str((maker.until - now) // DAY)))
+    return tuple(found)
+
+
+def _insert(
+    tx: StoreTransaction,
+    person: str,
+    roles: frozenset[Role],
+    scopes: frozenset[Scope],
+    *,
+    end: int,
+    label: str,
+    by: str,
+    made_with: int | None,
+) -> tuple[int, str]:
+    secret = PREFIX + secrets.token_urlsafe(32)
+    (number,) = tx.reserve(tables.api_token, 1)
+    words = (words_of(roles), words_of(scopes))
+    made = (now_micros(), by, end)
+    tx.insert(tables.api_token, [(number, label, digest(secret), person, *words, *made, None, None, None, made_with)])
     return number, secret
+
+
+def holds(row: Mapping[Any, Any], now: int) -> bool:
+    """Whether a token of the table, by its columns, lets somebody in at an instant in microseconds."""
+    return row["revoked_at"] is None and row["expires_at"] > now
+
+
+def holder(row: Mapping[Any, Any]) -> Person:
+    """Who a token of the table, by its columns, stands for."""
+    return Person(
+        row["person"],
+        roles_of(row["roles"]),
+        f"token {row['id']}",
+        scopes_of(row["scopes"]),
+        token=row["id"],
+        until=row["expires_at"],
+    )
 
 
 def person_of(store: Store, secret: str) -> Person | None:
@@ -95,22 +224,42 @@ def person_of(store: Store, secret: str) -> Person | None:
     t, now = tables.api_token, now_micros()
     with reading(store.engine) as connection:
         row = connection.execute(select(t).where(t.c.hash == digest(secret))).mappings().first()
-    if row is None or row["revoked_at"] is not None or row["expires_at"] <= now:
+    if row is None or not holds(row, now):
         return None
     if row["used_at"] is None or row["used_at"] < now - MINUTE:
         with store.transaction() as tx:
             tx.connection.execute(update(t).where(t.c.id == row["id"]).values(used_at=now))
-    return Person(row["person"], roles_of(row["roles"]), f"token {row['id']}", scopes_of(row["scopes"]))
+    return holder(row)
 
 
-def revoke(store: Store, number: int, by: str) -> bool:
-    """Take a token back, at once; False where there is none that holds."""
+def revoke(store: Store, number: int, by: str) -> tuple[int, ...]:
+    """Take a token back, at once, with every token that was made by its right, and theirs.
+
+    Sessions that began with one of them end with it.
+
+    Args:
+      store: the EIS.
+      number: of the token.
+      by: who takes it back.
+
+    Returns:
+      The numbers of all that were taken back, the token's own first; none where there is none that holds.
+    """
     t = tables.api_token
+    taken: list[int] = []
     with store.transaction() as tx:
-        done = tx.connection.execute(
-            update(t).where(t.c.id == number, t.c.revoked_at.is_(None)).values(revoked_at=now_micros(), revoked_by=by)
-        )
-        return bool(done.rowcount)
+        level, which = [number], t.c.id
+        while level:
+            # Generation by generation: each waits for those who are making a token of the one before.
+            done = tx.connection.execute(
+                update(t)
+                .where(which.in_(level), t.c.revoked_at.is_(None))
+                .values(revoked_at=now_micros(), revoked_by=by)
+                .returning(t.c.id)
+            )
+            level, which = sorted(done.scalars()), t.c.made_with
+            taken += level
+    return tuple(taken)
 
 
 def list_tokens(store: Store, *, everything: bool = False) -> list[Token]:
@@ -128,12 +277,13 @@ def list_tokens(store: Store, *, everything: bool = False) -> list[Token]:
             person=row["person"],
             roles=tuple(row["roles"].split()),
             scopes=tuple(row["scopes"].split()),
-            state="revoked" if row["revoked_at"] is not None else "expired" if row["expires_at"] <= now else "valid",
+            state="revoked" if row["revoked_at"] is not None else "valid" if holds(row, now) else "expired",
             created_at=instant(row["created_at"]),
             created_by=row["created_by"],
             expires_at=instant(row["expires_at"]),
             revoked_at=None if row["revoked_at"] is None else instant(row["revoked_at"]),
             used_at=None if row["used_at"] is None else instant(row["used_at"]),
+            made_with=row["made_with"],
         )
         for row in rows
     ]

@@ -11,8 +11,8 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.codec import encode_json
 from energycomm.kernel.instants import now_micros
+from energycomm.transport.allowances import MOST_CALLERS, RateLimit
 from energycomm.webservice import idempotency
-from energycomm.webservice.limits import MOST_CALLERS, RateLimit
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.roles import Role
 from tests.pipeline.story import day, start

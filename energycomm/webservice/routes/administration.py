@@ -10,15 +10,13 @@ from fastapi.responses import Response
 from msgspec import Struct
 from pydantic import Field
 
-from energycomm.kernel.instants import instant, now_micros
 from energycomm.webservice import sessions, tokens
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.audit import AuditPage, list_audit
-from energycomm.webservice.pages import Acted
 from energycomm.webservice.parameters import Administrator, Anyone, Body, Cursor, Limit, Number, Shared, Since, Words
-from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.problems import Mistake, Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute, about
-from energycomm.webservice.roles import Role, Scope
+from energycomm.webservice.roles import Role, Scope, words_of
 from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.tokens import Token
 
@@ -39,10 +37,15 @@ class NewToken(Body):
 
     person: str = Field(min_length=1, max_length=120, description="In whose name it acts.")
     roles: list[Role] = Field(min_length=1, max_length=4, description="What it is.")
-    scopes: list[Scope] = Field(
-        default=list(Scope), min_length=1, max_length=7, description="What it may be used for; everything by default."
+    scopes: list[Scope] | None = Field(
+        default=None, min_length=1, max_length=7, description="What it may be used for; by default what you may."
     )
-    days: int = Field(default=90, ge=1, le=tokens.LONGEST_DAYS, description="How long it holds.")
+    days: int | None = Field(
+        default=None,
+        ge=1,
+        le=tokens.LONGEST_DAYS,
+        description=f"How long it holds; by default {tokens.DAYS}, or until your own token ends.",
+    )
     label: str = Field(min_length=1, max_length=120, description="What it is for.")
 
 
@@ -52,6 +55,14 @@ class MadeToken(Struct, frozen=True, kw_only=True):
     id: int
     token: str
     expires_at: datetime
+
+
+class RevokedToken(Struct, frozen=True, kw_only=True):
+    """A token that was taken back; `also` are those that were made by its right, and theirs."""
+
+    id: int
+    state: str
+    also: tuple[int, ...]
 
 
 class SignedOut(Struct, frozen=True, kw_only=True):
@@ -81,30 +92,53 @@ def search(
 
 @router.post("/tokens", summary="Make a token", status_code=201, responses=described(MadeToken, "Made.", 201))
 def create(request: Request, shared: Shared, person: Administrator, body: NewToken) -> Response:
-    """It is answered once. Who may administer may give any role: the audit says who did."""
-    about(request, f"token of {body.person}: {' '.join(body.roles)}; {' '.join(body.scopes)}")
-    number, secret = tokens.create(
-        shared.store,
-        body.person,
-        frozenset(body.roles),
-        scopes=frozenset(body.scopes),
-        days=body.days,
-        label=body.label,
-        by=person.name,
-    )
-    ends = instant(now_micros() + body.days * tokens.DAY)
+    """It is answered once. It has no role or scope that you have not, ends no later than your own token, and is
+    taken back with that."""
+    roles, scopes = frozenset(body.roles), None if body.scopes is None else frozenset(body.scopes)
+    about(request, f"token of {body.person}: {words_of(roles)}; {words_of(scopes or person.scopes)}")
+    try:
+        number, secret, ends = tokens.mint(
+            shared.store, person, body.person, roles, scopes=scopes, days=body.days, label=body.label
+        )
+    except tokens.Outranked as outranked:
+        raise _outranked(outranked) from None
+    except tokens.TakenBack:
+        raise Problem("API_NOT_SIGNED_IN", "Your own token was taken back meanwhile.") from None
     return answer(MadeToken(id=number, token=secret, expires_at=ends), 201)
 
 
-@router.delete("/tokens/{number}", summary="Take a token back", responses=described(Acted))
-def revoke(shared: Shared, person: Administrator, number: Number) -> Response:
-    """It lets nobody in from now on."""
+def _outranked(outranked: tokens.Outranked) -> Problem:
+    mistakes = [
+        Mistake(
+            code="outranked",
+            target=f"/{one.target}",
+            detail=f"{one.target}: {one.value} is more than you have yourself.",
+            value=one.value,
+            expected=f"at most {one.most} days" if one.target == "days" else f"some of: {one.most}",
+        )
+        for one in outranked.excesses
+    ]
+    return Problem(
+        "API_FORBIDDEN",
+        "A token cannot do more, or hold longer, than who makes it.",
+        target=mistakes[0].target,
+        value=mistakes[0].value,
+        advice="Leave it out, or let somebody make it who has it; `energycomm token create` may give anything.",
+        errors=mistakes,
+    )
+
+
+@router.delete("/tokens/{number}", summary="Take a token back", responses=described(RevokedToken))
+def revoke(request: Request, shared: Shared, person: Administrator, number: Number) -> Response:
+    """It lets nobody in from now on, nor do the sessions that began with it and the tokens made by its right."""
     known = {token.id: token for token in tokens.list_tokens(shared.store, everything=True)}
     if number not in known:
         raise not_found("token", "number", number)
-    if not tokens.revoke(shared.store, number, person.name):
+    taken = tokens.revoke(shared.store, number, person.name)
+    if not taken:
         raise Problem("API_CONFLICT", f"Token {number} was taken back before.", target="number")
-    return answer(Acted(id=number, state="revoked"))
+    about(request, f"token {', '.join(map(str, taken))}")
+    return answer(RevokedToken(id=number, state="revoked", also=taken[1:]))
 
 
 @router.post("/people/{name}/sign-out", summary="Sign a person out", responses=described(SignedOut))

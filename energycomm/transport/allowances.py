@@ -1,7 +1,12 @@
-"""How much a caller may take: requests in a minute, bytes in a body."""
+"""How much a caller may take in a minute, and how often somebody may guess a credential.
+
+Who comes with a right credential is never held up by those who guess: a credential is looked at first, and only a wrong
+one is counted.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +14,9 @@ from typing import NamedTuple
 
 MOST_CALLERS = 10_000
 """Callers remembered; the least recently seen are forgotten first, which only ever forgives."""
+LONGEST_NAME = 64
+"""Characters of an address or account that are remembered."""
+NETWORK_BITS = 64
 
 
 class Allowance(NamedTuple):
@@ -59,3 +67,43 @@ class RateLimit:
             while len(self._buckets) > MOST_CALLERS:
                 del self._buckets[next(iter(self._buckets))]
         return Allowance(granted, int(level), 0.0 if level >= 1.0 else (1.0 - level) / self._rate)
+
+
+class Guesses:
+    """Wrong credentials, counted by where they came from and by what they were tried on; kept in this process only.
+
+    Args:
+      per_minute: wrong ones in a minute, from one place or on one account.
+      clock: seconds, never going back.
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.per_minute = per_minute
+        # Two limits, so that a flood of made-up accounts does not make us forget where it comes from.
+        self._places, self._accounts = RateLimit(per_minute, clock), RateLimit(per_minute, clock)
+
+    def wrong(self, address: str, account: str) -> float:
+        """Count a wrong credential.
+
+        Args:
+          address: where it came from.
+          account: what it was tried on.
+
+        Returns:
+          Seconds to wait before the next one; 0 while there are not too many.
+        """
+        spent = (self._places.spend(place_of(address)), self._accounts.spend(account[:LONGEST_NAME]))
+        return max((one.wait for one in spent if not one.granted), default=0.0)
+
+
+def place_of(address: str) -> str:
+    """What counts as one place: an address; of IPv6 its network, as one host has all the addresses of that."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:LONGEST_NAME]
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((int(found), NETWORK_BITS), strict=False))

@@ -49,20 +49,13 @@ class RateLimit:
 
     def spend(self, caller: str) -> Allowance:
         """Take one request from a caller's allowance."""
-        return self._take(caller, 1.0)
-
-    def look(self, caller: str) -> Allowance:
-        """Whether one more would be granted, without taking it."""
-        return self._take(caller, 0.0)
-
-    def _take(self, caller: str, cost: float) -> Allowance:
         now = self._clock()
         with self._lock:
             level, seen = self._buckets.pop(caller, (float(self.per_minute), now))
             level = min(float(self.per_minute), level + (now - seen) * self._rate)
             granted = level >= 1.0
             if granted:
-                level -= cost
+                level -= 1.0
             self._buckets[caller] = (level, now)
             while len(self._buckets) > MOST_CALLERS:
                 del self._buckets[next(iter(self._buckets))]
@@ -106,4 +99,4 @@ def place_of(address: str) -> str:
         return str(found)
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((int(found), NETWORK_BITS), strict=False))
+    return str(ipaddress.IPv6Network((int(found), NETWORK_BITS), strict=False))

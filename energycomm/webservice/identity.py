@@ -101,7 +101,7 @@ class Require:
           Problem: not signed in (401), not allowed or forged (403).
           ToLogin: not signed in, and a page was asked for.
         """
-        await self(request, await identify(request, services(request), await _bearer(request)))
+        await self(request, await identify(request, request.app.state.services, await _bearer(request)))
 
     async def __call__(self, request: Request, person: Annotated[Person | None, Depends(identify)]) -> Person:
         """Check.

@@ -18,7 +18,8 @@ from energycomm.console.additions import Addition
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
-from energycomm.webservice.roles import Role
+from energycomm.webservice import tokens
+from energycomm.webservice.roles import Role, Scope
 from tests.console.scene import CODE, Visitor
 from tests.webservice.conftest import Site, configured
 
@@ -84,6 +85,18 @@ def test_an_addition_is_for_readers_of_the_console_only(site: Site) -> None:
     assert (answer.status_code, answer.headers["location"]) == (303, "/login?then=/oracle/about/3")
     assert Visitor(site, Role.OPERATOR).get("/oracle/about/3").status_code == 403
     assert made == []
+
+
+def test_an_addition_is_for_sessions_that_may_read_and_hold(site: Site) -> None:
+    """A token without the scope `read` begins a session without it; one that is taken back ends it."""
+    narrow = site.caller()
+    narrow.post("/login", data={"token": site.token(Role.CONSULTANT, scopes=frozenset(Scope) - {Scope.READ})})
+    assert narrow.get("/oracle/about/3").status_code == 403
+    wide = site.caller()
+    wide.post("/login", data={"token": site.token(Role.CONSULTANT)})
+    assert wide.get("/oracle/about/3").status_code == 200
+    tokens.revoke(site.store, 2, "test")
+    assert wide.get("/oracle/about/3").status_code == 303
 
 
 def test_no_page_of_another_site_sends_anything_to_an_addition(site: Site) -> None:

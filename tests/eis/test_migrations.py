@@ -16,6 +16,9 @@ from energycomm.eis import migrations, tables, tallies
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.webservice import sessions, tokens
+from energycomm.webservice.roles import Role, Scope
+from energycomm.webservice.tokens import digest
 
 
 @pytest.fixture
@@ -152,3 +155,36 @@ def test_what_was_stored_before_there_were_tallies_is_counted(empty: Engine, mon
         (code,) = tallies.code_frequencies(connection)
     assert counted == {("MeterData", "accepted"): 2, ("MeterData", "rejected"): 1}
     assert (code.name, code.messages, code.occurrences, code.ever) == ("FR-R03", 1, 2, 3)
+
+
+def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that a token began ends with it from then on; sign-ins that were under way are begun anew."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0011")
+        migrations.upgrade(empty)
+    columns = "id, label, hash, person, roles, scopes, created_at, created_by, expires_at"
+    token = f"INSERT INTO api_token ({columns}) VALUES (:id, 'x', :hash, 'anna', 'consultant', 'read', 1, 'x', :end)"
+    columns = "hash, purpose, person, content, created_at, expires_at"
+    session = f"INSERT INTO web_session ({columns}) VALUES (:hash, :purpose, 'anna', :content, 1, :end)"
+    end = 1 << 60
+    with writing(empty) as connection:
+        for number in (17, 18):
+            connection.execute(text(token), {"id": number, "hash": bytes([number]), "end": end})
+        for cookie, via in (("a", "session by token 17"), ("b", "session by provider"), ("c", "session by token 18")):
+            content = f'{{"roles":"consultant","csrf":"x","via":"{via}"}}'
+            row = {"hash": digest(cookie), "purpose": "session", "content": content, "end": end}
+            connection.execute(text(session), row)
+        row = {"hash": digest("d"), "purpose": "login", "content": '{"state":"x"}', "end": end}
+        connection.execute(text(session), row)
+    migrations.upgrade(empty)
+    store = Store(empty)
+    assert tokens.revoke(store, 18, "test") == (18,)
+    found = {cookie: sessions.person_of(store, cookie) for cookie in "abcd"}
+    assert (found["c"], found["d"]) == (None, None)
+    assert found["a"] is not None
+    assert (found["a"].token, found["a"].scopes) == (17, frozenset({Scope.READ}))
+    assert found["b"] is not None
+    assert (found["b"].token, found["b"].scopes, found["b"].roles) == (None, frozenset(Scope), {Role.CONSULTANT})
+    with empty.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM web_session")).scalar() == 3
+        assert connection.execute(text("SELECT count(*) FROM api_token WHERE made_with IS NULL")).scalar() == 2

@@ -98,6 +98,26 @@ def test_nobody_pushes_without_a_token(client: httpx.Client, channel: PushIn, he
     assert taken(channel) == []
 
 
+def test_guesses_of_tokens_are_limited_and_valid_pushes_of_the_same_address_go_on(
+    client: httpx.Client, channel: PushIn
+) -> None:
+    """Thirty a minute; a channel that is not there counts like one that is."""
+    statuses = []
+    for number in range(120):
+        place = "grdf" if number % 2 else "none"
+        answer = client.post(
+            f"/channels/{place}/messages", headers={"Authorization": f"Bearer guess-{number}"}, content=b"x"
+        )
+        statuses.append(answer.status_code)
+    assert statuses[:30] == [401] * 30
+    # Some more where the machine is so slow that the allowance fills meanwhile.
+    assert statuses.count(429) > 50
+    assert set(statuses) == {401, 429}
+    assert answer.status_code == 401 or 1 <= int(answer.headers["retry-after"]) <= 61
+    assert push(client).status_code == 202
+    assert len(taken(channel)) == 1
+
+
 def test_two_tokens_hold_while_one_replaces_the_other(client: httpx.Client) -> None:
     """One a line."""
     assert push(client, headers={"Authorization": "Bearer second-token"}).status_code == 202
@@ -141,6 +161,24 @@ def test_a_wrong_request_is_refused_in_words(client: httpx.Client, content: byte
     answer = push(client, content, **settings)
     assert answer.status_code == 400
     assert answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "..xml", ".hidden", "a.xml.", "a.xml ", " a.xml", "-rf", "a/b", "a\\b", "a\0b", "x" * 201]
+)
+def test_a_name_that_is_none_is_refused_with_the_name_and_what_is_wanted(
+    client: httpx.Client, channel: PushIn, name: str
+) -> None:
+    answer = push(client, params={"name": name})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(f"name: found {name[:80]!r}, expected 1 to 200 letters")
+    assert taken(channel) == []
+
+
+@pytest.mark.parametrize("name", ["a", "_a", "a.xml", "R151 1.2+3-4.zip", "\u00e9t\u00e9.xml", "x" * 200])
+def test_an_ordinary_name_is_kept_as_it_is(client: httpx.Client, channel: PushIn, name: str) -> None:
+    assert push(client, params={"name": name}).status_code == 202
+    assert [arrival.name for arrival in taken(channel)] == [name]
 
 
 def test_a_slow_sender_is_given_up(client: httpx.Client) -> None:

@@ -86,10 +86,20 @@ class Site:
         made = tokens.create(self.store, person, frozenset(roles), scopes=scopes, days=1, label="test", by="test")
         return made[1]
 
-    def caller(self, *roles: Role, scopes: frozenset[Scope] = frozenset(Scope), person: str = "anna") -> TestClient:
+    def caller(
+        self,
+        *roles: Role,
+        scopes: frozenset[Scope] = frozenset(Scope),
+        person: str = "anna",
+        address: str = "192.0.2.1",
+    ) -> TestClient:
         """A program with a token of these roles; nobody at all without any."""
         client = TestClient(
-            self.app, base_url="http://gateway.test", follow_redirects=False, raise_server_exceptions=False
+            self.app,
+            base_url="http://gateway.test",
+            follow_redirects=False,
+            raise_server_exceptions=False,
+            client=(address, 50_000),
         )
         if roles:
             client.headers["Authorization"] = f"Bearer {self.token(*roles, scopes=scopes, person=person)}"

@@ -70,7 +70,7 @@ def test_the_sign_in_leads_only_to_pages_of_ours(lite_site: Site) -> None:
         assert answer.headers["location"] == "/"
 
 
-def test_a_wrong_token_is_refused_and_after_some_so_is_everybody_from_there(small_site: Site) -> None:
+def test_a_wrong_token_is_refused_and_after_some_is_told_to_wait(small_site: Site) -> None:
     caller = small_site.caller()
     answers = [caller.post("/login", data={"token": "ec_wrong"}) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,12 @@ from joserfc.jwk import RSAKey
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 
+from energycomm.transport.allowances import Guesses
 from energycomm.web_settings import OidcSettings
 from energycomm.webservice import audit, sessions
+from energycomm.webservice.provider import AT_ONCE
 from energycomm.webservice.roles import Role
+from energycomm.webservice.underway import Seal
 from tests.webservice.conftest import Site, configured, copied, ready
 from tests.webservice.provider import CLIENT, SECRET, TestProvider
 
@@ -163,6 +167,100 @@ def test_a_provider_that_does_not_answer_is_told_without_its_secret(house: Site,
     assert answer.status_code == 503
     assert "cannot be reached" in answer.text
     assert SECRET not in answer.text
+
+
+@pytest.mark.parametrize("begun", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_however_many_sign_ins_are_begun_everybody_still_signs_in(
+    house: Site, provider: TestProvider, begun: int
+) -> None:
+    """From the same address and from another; a sign-in that was begun before all others ends like any other."""
+    early, late, elsewhere = house.caller(), house.caller(), house.caller(address="198.51.100.7")
+    way = provider.sign_in(begin(early))
+    for _ in range(begun):
+        assert house.caller().get("/login/provider").status_code == 303
+    assert come_back(early, *way).status_code == 303
+    assert come_back(late, *provider.sign_in(begin(late))).status_code == 303
+    assert come_back(elsewhere, *provider.sign_in(begin(elsewhere))).status_code == 303
+    with house.store.transaction() as tx:
+        assert tx.driver.rows("SELECT count(*) FROM web_session") == [(3,)], "nothing is kept of those that were begun"
+
+
+def test_refused_sign_ins_are_limited_and_the_rightful_of_the_same_address_are_not(
+    house: Site, provider: TestProvider
+) -> None:
+    house.app.state.services.failures = Guesses(3)
+    statuses = []
+    for _ in range(5):
+        guesser = house.caller()
+        begin(guesser)
+        statuses.append(come_back(guesser, "made-up", "guessed").status_code)
+    assert statuses == [401, 401, 401, 429, 429]
+    caller = house.caller()
+    assert come_back(caller, *provider.sign_in(begin(caller))).status_code == 303
+
+
+def test_what_the_browser_keeps_of_a_sign_in_is_sealed_and_holds_ten_minutes() -> None:
+    """Another process with the same secret opens it; nobody reads it, changes it, or uses it later."""
+    now = [1_000_000.0]
+    seal, twin, other = (Seal(lambda secret=secret: secret, lambda: now[0]) for secret in ("a", "a", "b"))
+    cookie = seal.close("STATE", "NONCE", "VERIFIER", "/messages")
+    opened = twin.open(cookie)
+    assert opened is not None
+    assert (opened.state, opened.nonce, opened.verifier, opened.then) == ("STATE", "NONCE", "VERIFIER", "/messages")
+    assert other.open(cookie) is None
+    parts = cookie.split(".")
+    plain = b"".join(base64.urlsafe_b64decode(part + "==") for part in parts)
+    assert not any(word in plain for word in (b"STATE", b"NONCE", b"VERIFIER"))
+    for place in range(len(parts)):
+        changed = [part[:-2] + ("AA" if part[-2:] != "AA" else "BB") if part else "AA" for part in parts]
+        assert seal.open(".".join([*parts[:place], changed[place], *parts[place + 1 :]])) is None, place
+    for odd in ("", ".", "....", "x" * 5000, "\u20ac", cookie + "x"):
+        assert seal.open(odd) is None
+    now[0] += 599
+    assert seal.open(cookie) is not None
+    now[0] += 2
+    assert seal.open(cookie) is None
+
+
+def test_a_path_that_fits_no_cookie_leads_to_the_front_page() -> None:
+    seal = Seal(lambda: "a", time.time)
+    opened = seal.open(cookie := seal.close("S" * 32, "N" * 32, "V" * 64, "/messages?" + "x" * 5000))
+    assert opened is not None
+    assert opened.then == "/"
+    assert len(cookie) < 4000
+
+
+def test_a_provider_that_does_not_answer_is_asked_once_in_a_while(house: Site, provider: TestProvider) -> None:
+    """Who begins meanwhile does not wait for it."""
+    asked = []
+
+    def get(path: str) -> tuple[int, dict[str, Any]]:
+        asked.append(path)
+        return 500, {}
+
+    real, provider.get = provider.get, get  # type: ignore[method-assign]
+    assert [house.caller().get("/login/provider").status_code for _ in range(20)] == [503] * 20
+    assert len(asked) == 1
+    provider.get = real  # type: ignore[method-assign]
+    made = house.app.state.services.provider
+    made._clock = lambda: time.time() + 6
+    begin(house.caller())
+
+
+def test_a_slow_provider_takes_a_few_of_our_threads_and_no_sign_in_is_used_up(
+    house: Site, provider: TestProvider
+) -> None:
+    """Whoever comes then is asked to load the page again, and may."""
+    caller = house.caller()
+    way = provider.sign_in(begin(caller))
+    made = house.app.state.services.provider
+    for _ in range(AT_ONCE):
+        assert made._asking.acquire(blocking=False)
+    answer = come_back(caller, *way)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    for _ in range(AT_ONCE):
+        made._asking.release()
+    assert come_back(caller, *way).status_code == 303
 
 
 def test_without_a_provider_there_is_only_the_token(lite_site: Site) -> None:

@@ -1,136 +1,122 @@
-"""No route answers anybody who may not ask."""
+"""No route answers anybody who may not ask: every route and page, for every kind of caller."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-from fastapi import FastAPI
-from starlette.testclient import TestClient
+from fastapi.routing import APIRoute
 
 from energycomm.documentation.routes import api_routes
-from energycomm.webservice.identity import Require
-from energycomm.webservice.roles import Role, Scope
-from tests.webservice.conftest import Site, copied, ready
+from energycomm.web_settings import WebSettings
+from energycomm.webservice.roles import Role
+from tests.webservice.conftest import Site, configured, copied, ready
+from tests.webservice.matrix import FORBIDDEN, FORGED, IN, SIGN_IN, Caller, Crowd, Door, doors, knock
+from tests.webservice.rights import PUBLIC, RIGHTS
 
-PUBLIC = {
-    "/api/v1/openapi.json",
-    "/health",
-    "/health/live",
-    "/health/ready",
-    "/login",
-    "/login/provider",
-    "/login/callback",
-    "/logout",
-    "/static/console",
-}
-"""What anybody may ask for: nothing of it shows anything of the store."""
-
-
-class Door(NamedTuple):
-    """One method of one route, and who guards it."""
-
-    method: str
-    path: str
-    guard: Require | None
-
-
-def doors(app: FastAPI) -> Iterator[Door]:
-    """Every method of every route of an application, whatever routers they were included by."""
-    stack: list[tuple[str, Any]] = [("", route) for route in app.routes]
-    while stack:
-        prefix, route = stack.pop()
-        if (inner := getattr(route, "original_router", None)) is not None:
-            stack += [(prefix + route.include_context.prefix, below) for below in inner.routes]
-            continue
-        for method in sorted(getattr(route, "methods", None) or {"GET"}):
-            yield Door(method, prefix + route.path, _guard(getattr(route, "dependant", None)))
-
-
-def _guard(dependant: Any) -> Require | None:
-    stack = [dependant] if dependant is not None else []
-    while stack:
-        one = stack.pop()
-        if isinstance(one.call, Require):
-            return one.call
-        stack += one.dependencies
-    return None
-
-
-def knock(caller: TestClient, door: Door) -> int:
-    """The status that a request without content gets."""
-    path = re.sub(r"\{[^}]*\}", "1", door.path)
-    return int(caller.request(door.method, path).status_code)
+PATIENT = 1_000_000
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = Site(copied(ready, tmp_path_factory.mktemp("rights")))
+    """The web services with patience for a matrix."""
+    url = copied(ready, tmp_path_factory.mktemp("rights"))
+    made = Site(url, configured(url, web=WebSettings(requests_per_minute=PATIENT, failures_per_minute=PATIENT)))
     yield made
     made.close()
 
 
-@pytest.fixture(scope="module")
-def guarded(house: Site) -> list[Door]:
-    """Every door that is not open to all."""
-    return [door for door in doors(house.app) if door.path not in PUBLIC]
+def test_every_door_of_the_application_is_in_the_table_and_no_other(house: Site) -> None:
+    """A route that somebody adds is not forgotten here."""
+    walked = {(door.method, door.path) for door in doors(house.app)}
+    assert walked - PUBLIC - RIGHTS.keys() == set(), "who may use these is not written down"
+    assert (PUBLIC | RIGHTS.keys()) - walked == set(), "these are written down, and are not there"
 
 
-def test_the_walk_sees_every_route_that_the_documents_tell_of(house: Site, guarded: list[Door]) -> None:
+def test_the_walk_sees_every_route_that_the_documents_tell_of(house: Site) -> None:
     """A walk that overlooks a router would prove nothing."""
-    walked = {(door.method, door.path) for door in guarded}
+    walked = {(door.method, door.path) for door in doors(house.app)}
     assert {(route.method, route.path) for route in api_routes()} <= walked
     described = house.app.openapi()["paths"]
-    assert {
-        (method.upper(), path) for path, operations in described.items() for method in operations if path not in PUBLIC
-    } <= walked
-    assert len(walked) > 45
+    assert {(method.upper(), path) for path, operations in described.items() for method in operations} <= walked
 
 
-def test_nobody_gets_in_without_signing_in(house: Site, guarded: list[Door]) -> None:
-    """Programs are told 401; browsers that ask for a page are sent to the sign-in."""
-    caller = house.caller()
-    answers = {(door.method, door.path): knock(caller, door) for door in guarded}
-    let_in = {place: status for place, status in answers.items() if status not in (401, 303)}
-    assert let_in == {}
-    assert {status for (_, path), status in answers.items() if path.startswith("/api")} == {401}
+@pytest.mark.parametrize(
+    ("group", "answers"),
+    [
+        (Crowd.of_one_scope, {IN, FORBIDDEN}),
+        (Crowd.bearers, {IN, FORBIDDEN}),
+        (Crowd.browsers, {IN, FORBIDDEN}),
+        (Crowd.strangers, {IN, FORBIDDEN, FORGED, SIGN_IN}),
+    ],
+    ids=("one-scope", "bearers", "browsers", "strangers"),
+)
+def test_the_rights_matrix_has_no_deviation(
+    house: Site,
+    group: Callable[[Crowd], Iterator[Caller]],
+    answers: set[str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Every kind of caller at every door, against the table that was written by hand."""
+    deviations = {}
+    counted: Counter[str] = Counter()
+    callers = 0
+    for caller in group(Crowd(house)):
+        callers += 1
+        for place, right in RIGHTS.items():
+            door = Door(*place)
+            expected, found = caller.expected(door, right), knock(caller.client, door)
+            counted[found] += 1
+            if found != expected:
+                deviations[caller.name, *place] = (expected, found)
+    assert deviations == {}
+    assert counted.total() == callers * len(RIGHTS)
+    assert counted.keys() == answers
+    assert min(counted.values()) > 30, "each answer was given often enough to mean something"
+    record_property("cases", counted.total())
+    record_property("answers", dict(counted))
+    print(f"{counted.total()} cases: {callers} callers at {len(RIGHTS)} doors, {dict(counted)}")
 
 
-def test_every_route_says_who_may_use_it(guarded: list[Door]) -> None:
-    assert [(door.method, door.path) for door in guarded if door.guard is None] == []
+def test_what_is_open_to_all_answers_nobody_with_a_fault(house: Site) -> None:
+    answers = {place: knock(house.caller(), Door(*place)) for place in PUBLIC}
+    assert set(answers.values()) <= {IN, SIGN_IN}
 
 
-def test_who_has_another_role_is_refused_everywhere(house: Site, guarded: list[Door]) -> None:
-    callers = {role: house.caller(role, person=role) for role in Role}
-    let_in = {}
-    tried = 0
-    for door in guarded:
-        assert door.guard is not None
-        for role, caller in callers.items():
-            if role not in door.guard.roles:
-                tried += 1
-                status = knock(caller, door)
-                if status != 403:
-                    let_in[door.method, door.path, str(role)] = status
-    assert let_in == {}
-    assert tried > 60
+def test_a_method_that_is_not_in_the_table_is_none(house: Site) -> None:
+    caller = Crowd(house).bearing(house.token(*Role))
+    for path in {path for _, path in RIGHTS}:
+        for method in METHODS:
+            if (method, path) not in RIGHTS:
+                status = caller.request(method, path.replace("{", "").replace("}", "")).status_code
+                assert status in (404, 405), (method, path)
 
 
-def test_a_token_without_the_scope_is_refused_everywhere(house: Site, guarded: list[Door]) -> None:
-    """A token has all the roles, and everything but the one scope that the route is for."""
-    callers = {
-        scope: house.caller(*Role, scopes=frozenset(Scope) - {scope}, person=f"all but {scope}") for scope in Scope
-    }
-    let_in = {}
-    for door in guarded:
-        assert door.guard is not None
-        status = knock(callers[door.guard.scope], door)
-        if status != 403:
-            let_in[door.method, door.path] = status
-    assert let_in == {}
+def test_who_may_not_use_a_route_is_refused_before_what_they_sent_is_read(house: Site) -> None:
+    """What cannot be read would be answered with 400 or 422."""
+    odd = {"content": b"{", "headers": {"Content-Type": "application/json"}}
+    form = {"content": b"--x\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}}
+    nobody, other = house.caller(), Crowd(house).bearing(house.token(*Role, scopes=frozenset()))
+    for place in RIGHTS:
+        for settings in (odd, form):
+            assert knock(nobody, Door(*place), **settings) == SIGN_IN, place
+            assert knock(other, Door(*place), **settings) == FORBIDDEN, place
+
+
+def test_every_route_is_recorded_by_the_same_kind_of_route(house: Site) -> None:
+    """The check before the body is of `RecordedRoute`: a router that is made without it would not have it."""
+    stack = list(house.app.routes)
+    plain = set()
+    while stack:
+        route = stack.pop()
+        if (inner := getattr(route, "original_router", None)) is not None:
+            stack += inner.routes
+        elif type(route) is APIRoute:
+            plain |= {(method, route.path) for method in route.methods}
+    assert plain <= PUBLIC
 
 
 def test_a_refused_right_is_in_the_audit(house: Site) -> None:
@@ -152,8 +138,10 @@ def test_a_session_of_a_browser_changes_nothing_without_the_token_of_its_forms(h
     assert caller.post("/api/v1/notifications/pull", headers={"X-CSRF-Token": "wrong"}).json()["code"] == "API_FORGED"
 
 
-def test_the_roles_of_the_documents_are_those_of_the_routes(project_root: Path) -> None:
-    """docs/api.md is generated; that no route is missing there is what matters to who reads it."""
+def test_the_roles_of_the_documents_are_those_of_the_table(project_root: Path) -> None:
+    """docs/api.md is generated; that it says what was promised is what matters to who reads it."""
     page = (project_root / "docs" / "api.md").read_text("utf-8")
-    missing = [route.path for route in api_routes() if f"| `{route.method} {route.path}` |" not in page]
-    assert missing == []
+    for (method, path), right in RIGHTS.items():
+        if path.startswith("/api"):
+            roles = "any" if right.roles == frozenset(Role) else ", ".join(f"`{role}`" for role in sorted(right.roles))
+            assert f"| `{method} {path}` | {roles} | `{right.scope}` |" in page

@@ -1,0 +1,158 @@
+"""Who may use which route of the web services: written by hand from what docs/api.md and docs/console.md promise.
+
+A route that is not here fails the tests, and so does one that is here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from energycomm.webservice.roles import Role, Scope
+
+ROLES = {
+    "any": frozenset(Role),
+    "readers": frozenset({Role.BACK_OFFICE, Role.CONSULTANT}),
+    "consultant": frozenset({Role.CONSULTANT}),
+    "back_office": frozenset({Role.BACK_OFFICE}),
+    "operators": frozenset({Role.OPERATOR, Role.ADMINISTRATOR}),
+    "administrator": frozenset({Role.ADMINISTRATOR}),
+}
+
+PUBLIC = {
+    ("GET", "/api/v1/openapi.json"),
+    ("HEAD", "/api/v1/openapi.json"),
+    ("GET", "/health"),
+    ("GET", "/health/live"),
+    ("GET", "/login"),
+    ("POST", "/login"),
+    ("GET", "/login/provider"),
+    ("GET", "/login/callback"),
+    ("POST", "/logout"),
+    ("GET", "/static/console"),
+}
+"""What anybody may ask for: nothing of it shows anything of the store."""
+
+WORDS = """
+GET    /api/v1/me                                         any            read
+GET    /api/v1/statistics                                 any            read
+GET    /api/v1/rules                                      any            read
+GET    /api/v1/rules/firing                               any            read
+GET    /api/v1/rules/{code}                               any            read
+GET    /api/v1/envelopes                                  any            read
+GET    /api/v1/envelopes/{number}                         any            read
+
+GET    /api/v1/messages                                   readers        read
+GET    /api/v1/messages/{number}                          readers        read
+GET    /api/v1/messages/{number}/causes                   readers        read
+GET    /api/v1/messages/{number}/kernel                   readers        read
+GET    /api/v1/messages/{number}/raw                      readers        read
+GET    /api/v1/messages/{number}/why                      readers        read
+GET    /api/v1/access-points/{identifier}                 readers        read
+GET    /api/v1/access-points/{identifier}/timeline        readers        read
+GET    /api/v1/access-points/{identifier}/{subject}       readers        read
+GET    /api/v1/requests                                   readers        read
+GET    /api/v1/requests/{number}                          readers        read
+
+POST   /api/v1/injections                                 readers        inject
+POST   /api/v1/requests                                   back_office    request
+GET    /api/v1/notifications                              back_office    notify
+POST   /api/v1/notifications/pull                         back_office    notify
+POST   /api/v1/notifications/acknowledge                  back_office    notify
+POST   /api/v1/notifications/retry                        operators      operate
+POST   /api/v1/requests/{number}/retry                    operators      operate
+
+GET    /api/v1/corrections/groups                         consultant     read
+GET    /api/v1/corrections/proposals                      consultant     read
+GET    /api/v1/corrections/scripts                        consultant     read
+GET    /api/v1/corrections/scripts/{name}                 consultant     read
+POST   /api/v1/corrections/scripts/{name}/preview         consultant     read
+GET    /api/v1/corrections/campaigns                      consultant     read
+GET    /api/v1/corrections/campaigns/{number}             consultant     read
+GET    /api/v1/corrections/tickets                        consultant     read
+GET    /api/v1/corrections/tickets/{number}               consultant     read
+POST   /api/v1/corrections/campaigns                      consultant     correct
+POST   /api/v1/corrections/campaigns/{number}/approve     consultant     correct
+POST   /api/v1/corrections/campaigns/{number}/cancel      consultant     correct
+POST   /api/v1/corrections/campaigns/{number}/run         consultant     correct
+POST   /api/v1/corrections/campaigns/{number}/undo        consultant     correct
+POST   /api/v1/corrections/delegations                    consultant     correct
+GET    /api/v1/corrections/edits/{number}                 consultant     correct
+POST   /api/v1/corrections/edits/{number}                 consultant     correct
+POST   /api/v1/corrections/replays                        consultant     correct
+PATCH  /api/v1/corrections/tickets/{number}               consultant     correct
+
+GET    /api/v1/audit                                      administrator  administer
+GET    /api/v1/tokens                                     administrator  administer
+POST   /api/v1/tokens                                     administrator  administer
+DELETE /api/v1/tokens/{number}                            administrator  administer
+POST   /api/v1/people/{name}/sign-out                     administrator  administer
+
+GET    /                                                  any            read
+GET    /preferences                                       any            read
+GET    /rules                                             any            read
+GET    /rules/{code}                                      any            read
+GET    /state                                             any            read
+
+GET    /messages                                          readers        read
+GET    /messages/{number}                                 readers        read
+GET    /messages/{number}/raw                             readers        read
+GET    /messages/{number}/why                             readers        read
+GET    /access-points                                     readers        read
+GET    /access-points/{market}/{identifier}               readers        read
+GET    /failures                                          readers        read
+GET    /failures/analysis                                 readers        read
+POST   /failures/analysis                                 readers        read
+GET    /failures/code/{code}                              readers        read
+GET    /failures/code/{code}/proposals                    readers        read
+GET    /trials/{job_id}                                   readers        read
+GET    /trials/{job_id}/progress                          readers        read
+GET    /campaigns                                         readers        read
+GET    /campaigns/{number}                                readers        read
+GET    /campaigns/{number}/progress                       readers        read
+GET    /quarantine                                        readers        read
+GET    /requests                                          readers        read
+GET    /requests/{number}                                 readers        read
+GET    /tickets                                           readers        read
+GET    /tickets/{number}                                  readers        read
+
+GET    /messages/{number}/edit                            consultant     correct
+POST   /messages/{number}/edit                            consultant     correct
+POST   /messages/{number}/edit/check                      consultant     correct
+POST   /messages/{number}/delegate                        consultant     correct
+POST   /failures/code/{code}/proposals                    consultant     correct
+POST   /failures/code/{code}/tickets                      consultant     correct
+POST   /failures/scripts/{name}                           consultant     correct
+POST   /trials/{job_id}/cancel                            consultant     correct
+POST   /trials/{job_id}/run                               consultant     correct
+POST   /campaigns/{number}/approve                        consultant     correct
+POST   /campaigns/{number}/cancel                         consultant     correct
+POST   /campaigns/{number}/resume                         consultant     correct
+POST   /campaigns/{number}/undo                           consultant     correct
+POST   /tickets/{number}                                  consultant     correct
+"""
+
+
+class Right(NamedTuple):
+    """What a route needs.
+
+    Attributes:
+      roles: one of these.
+      scope: this one.
+    """
+
+    roles: frozenset[Role]
+    scope: Scope
+
+
+def _read() -> dict[tuple[str, str], Right]:
+    found = {}
+    for line in WORDS.splitlines():
+        if line:
+            method, path, roles, scope = line.split()
+            assert (method, path) not in found, f"twice: {line}"
+            found[method, path] = Right(ROLES[roles], Scope(scope))
+    return found
+
+
+RIGHTS = _read()
+"""Method and path -> what it needs."""

@@ -18,6 +18,7 @@ from energycomm.webservice.identity import (
     address_of,
     check_form,
     check_origin,
+    check_rate,
     cookie_name,
     count_guess,
     identify,
@@ -153,7 +154,12 @@ def with_token(
 
 
 def welcome(request: Request, shared: Services, person: Person, then: str) -> Response:
-    """Begin a session and go on to a page."""
+    """Begin a session and go on to a page.
+
+    Raises:
+      Problem: 429, they sign in too often.
+    """
+    check_rate(shared.requests, person.name)
     begun = sessions.begin(shared.store, person, shared.config.web.session_hours)
     audit.record(
         shared.store, person, "sign-in", f"{request.method} {request.url.path}", status=303, address=address_of(request)

@@ -7,6 +7,7 @@ by right of another one may no more than that, ends no later, and is taken back 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping
 from datetime import datetime
@@ -25,10 +26,13 @@ PREFIX = "ec_"
 """What every token begins with, so that it is known for one where it does not belong."""
 ACCOUNT_LENGTH = 11
 """Characters of a token that stand for the account that it is of: the prefix and 48 bits; it names none otherwise."""
+FORM = re.compile(r"ec_[A-Za-z0-9_-]{43}")
+"""What every token is made of: the store is not asked for what cannot be one."""
 DAY = 86_400_000_000
 MINUTE = 60_000_000
 DAYS = 90
-"""How long a token holds unless something else is asked for."""
+"""How long a token holds unless something else is asked for; no longer where a person of the provider makes it, whose
+rights may end there at any time."""
 LONGEST_DAYS = 3650
 
 
@@ -140,7 +144,7 @@ def mint(
       person: in whose name it acts.
       roles: what it is.
       scopes: what it may be used for; None for all that the maker may.
-      days: how long it holds; None for `DAYS`, or until the maker's token ends.
+      days: how long it holds, at most until the maker's token ends, or `DAYS` where they have none; None for that.
       label: what it is for.
 
     Returns:
@@ -151,12 +155,19 @@ def mint(
       TakenBack: the maker's own token holds no more.
     """
     now = now_micros()
-    end = now + (DAYS if days is None else days) * DAY
-    if days is None and maker.until is not None:
-        end = min(end, maker.until)
+    longest = now + DAYS * DAY
+    latest = longest if maker.until is None else maker.until
+    end = min(longest, latest) if days is None else now + days * DAY
     wanted = maker.scopes if scopes is None else scopes
-    if excesses := _excesses(maker, roles, wanted, end, now):
-        raise Outranked(excesses)
+    found = []
+    if roles - maker.roles:
+        found.append(Excess("roles", words_of(roles - maker.roles), words_of(maker.roles)))
+    if wanted - maker.scopes:
+        found.append(Excess("scopes", words_of(wanted - maker.scopes), words_of(maker.scopes)))
+    if end > latest:
+        found.append(Excess("days", str(days), str((latest - now) // DAY)))
+    if found:
+        raise Outranked(tuple(found))
     with store.transaction() as tx:
         if maker.token is not None:
             # Held until this is committed: who takes the maker's token back meanwhile waits, and then finds this one.
@@ -166,19 +177,6 @@ def mint(
                 raise TakenBack
         number, secret = _insert(tx, person, roles, wanted, end=end, label=label, by=maker.name, made_with=maker.token)
     return number, secret, instant(end)
-
-
-def _excesses(
-    maker: Person, roles: frozenset[Role], scopes: frozenset[Scope], end: int, now: int
-) -> tuple[Excess, ...]:
-    found = []
-    if roles - maker.roles:
-        found.append(Excess("roles", words_of(roles - maker.roles), words_of(maker.roles)))
-    if scopes - maker.scopes:
-        found.append(Excess("scopes", words_of(scopes - maker.scopes), words_of(maker.scopes)))
-    if maker.until is not None and end > maker.until:
-        found.append(Excess("days", str((end - now) // DAY), str((maker.until - now) // DAY)))
-    return tuple(found)
 
 
 def _insert(
@@ -219,7 +217,7 @@ def holder(row: Mapping[Any, Any]) -> Person:
 
 def person_of(store: Store, secret: str) -> Person | None:
     """Who a token stands for; None where it is unknown, over or revoked."""
-    if not secret.startswith(PREFIX) or len(secret) > 200:
+    if not FORM.fullmatch(secret):
         return None
     t, now = tables.api_token, now_micros()
     with reading(store.engine) as connection:

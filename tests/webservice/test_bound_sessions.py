@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
+from energycomm import cli
 from energycomm.eis import tables
 from energycomm.kernel.instants import now_micros
 from energycomm.webservice import people, sessions, tokens
 from energycomm.webservice.roles import Person, Role, Scope
-from tests.webservice.conftest import Site
+from tests.webservice.conftest import Site, copied, ready
 
 READING = frozenset({Scope.READ})
 GIVING = frozenset({Scope.READ, Scope.ADMINISTER})
@@ -141,8 +144,12 @@ def test_a_person_of_the_provider_gives_what_they_have_for_ninety_days(site: Sit
         site.store, maker, "program", frozenset({Role.ADMINISTRATOR}), scopes=None, days=None, label="x"
     )
     assert abs(end - datetime.now(UTC) - timedelta(days=90)) < timedelta(minutes=5)
-    with pytest.raises(tokens.Outranked):
-        tokens.mint(site.store, maker, "program", frozenset(Role), scopes=None, days=None, label="x")
+    with pytest.raises(tokens.Outranked) as caught:
+        tokens.mint(site.store, maker, "program", frozenset(Role), scopes=None, days=91, label="x")
+    assert caught.value.excesses == (
+        tokens.Excess("roles", "back_office consultant operator", "administrator"),
+        tokens.Excess("days", "91", "90"),
+    )
 
 
 def test_with_a_token_all_go_that_were_made_by_its_right(site: Site) -> None:
@@ -189,3 +196,40 @@ def test_a_token_that_is_made_while_its_maker_is_taken_back_does_not_hold(site: 
     ends.set()
     assert tokens.list_tokens(site.store) == []
     assert [tokens.person_of(site.store, secret) for secret in made] == [None] * len(made)
+
+
+def test_commands_give_any_right_and_tell_what_goes_with_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever may run commands on the store is above all tokens."""
+    url = copied(ready, tmp_path)
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["token", "create", "anna", "--role", "administrator", "--role", "operator"]) == 0
+    root = capsys.readouterr().out.strip()
+    site = Site(url)
+    try:
+        made = program(site, root).post("/api/v1/tokens", json=ordered(person="carl", roles=["operator"])).json()
+        assert cli.main(["token", "list", "--json"]) == 0
+        listed = json.loads(capsys.readouterr().out)
+        assert [(one["id"], one["created_by"], one["made_with"]) for one in listed if one["id"] == made["id"]] == [
+            (made["id"], "anna", 1)
+        ]
+        assert cli.main(["token", "revoke", "1", str(made["id"])]) == 0
+        assert capsys.readouterr().out == "2 token(s) taken back\n"
+        assert program(site, made["token"]).get("/api/v1/me").status_code == 401
+        assert cli.main(["token", "create", "anna", "--role", "administrator"]) == 0
+        root = capsys.readouterr().out.strip()
+        assert program(site, root).post("/api/v1/tokens", json=ordered()).status_code == 201
+        assert cli.main(["user", "sign-out", "anna", "--revoke"]) == 0
+        assert "2 token(s) taken back" in capsys.readouterr().out
+        assert tokens.list_tokens(site.store) == []
+    finally:
+        site.close()
+
+
+def test_who_signs_in_again_and_again_with_a_right_token_is_told_to_wait(small_site: Site) -> None:
+    """Each session is a row in the store."""
+    secret = small_site.token(Role.OPERATOR)
+    answers = [small_site.caller().post("/login", data={"token": secret}).status_code for _ in range(6)]
+    assert answers == [303] * 5 + [429]

@@ -44,7 +44,7 @@ class NewToken(Body):
         default=None,
         ge=1,
         le=tokens.LONGEST_DAYS,
-        description=f"How long it holds; by default {tokens.DAYS}, or until your own token ends.",
+        description=f"How long it holds; by default {tokens.DAYS}, or until your own token ends where that is sooner.",
     )
     label: str = Field(min_length=1, max_length=120, description="What it is for.")
 
@@ -93,7 +93,7 @@ def search(
 @router.post("/tokens", summary="Make a token", status_code=201, responses=described(MadeToken, "Made.", 201))
 def create(request: Request, shared: Shared, person: Administrator, body: NewToken) -> Response:
     """It is answered once. It has no role or scope that you have not, ends no later than your own token, and is
-    taken back with that."""
+    taken back with that. Who signed in with the provider makes tokens of 90 days at most."""
     roles, scopes = frozenset(body.roles), None if body.scopes is None else frozenset(body.scopes)
     about(request, f"token of {body.person}: {words_of(roles)}; {words_of(scopes or person.scopes)}")
     try:

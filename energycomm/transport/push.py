@@ -189,18 +189,22 @@ async def _allowed(endpoint: PushEndpoint | None, guesses: Guesses, request: Req
     challenge = {"WWW-Authenticate": "Bearer"}
     if scheme.lower() != "bearer" or not token.strip():
         raise _Refused(401, "a token is needed: Authorization: Bearer TOKEN", challenge)
-    try:
-        if endpoint is not None and await run_in_threadpool(endpoint.token.accepts, token.strip()):
-            return endpoint
-    except SecretUnreadableError as fault:
-        log.error("push.token", channel=endpoint.channel, reason=str(fault))
-        raise _Refused(503, "the endpoint is not set up", {"Retry-After": "60"}) from None
+    if endpoint is not None and await _accepts(endpoint, token.strip()):
+        return endpoint
     # A right token was let in above, however many wrong ones came from the same place.
     place = request.client.host if request.client else ""
     wait = guesses.wrong(place, endpoint.channel if endpoint is not None else "")
     if wait:
         raise _Refused(TOO_MANY, "too many wrong tokens", {"Retry-After": str(max(1, round(wait + 0.5)))})
     raise _Refused(401, "this token is not known", challenge)
+
+
+async def _accepts(endpoint: PushEndpoint, token: str) -> bool:
+    try:
+        return await run_in_threadpool(endpoint.token.accepts, token)
+    except SecretUnreadableError as fault:
+        log.error("push.token", channel=endpoint.channel, reason=str(fault))
+        raise _Refused(503, "the endpoint is not set up", {"Retry-After": "60"}) from None
 
 
 async def _take(endpoint: PushEndpoint, request: Request, content: IO[bytes]) -> tuple[int, str]:

@@ -184,7 +184,11 @@ def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, mon
     assert found["a"] is not None
     assert (found["a"].token, found["a"].scopes) == (17, frozenset({Scope.READ}))
     assert found["b"] is not None
-    assert (found["b"].token, found["b"].scopes, found["b"].roles) == (None, frozenset(Scope), {Role.CONSULTANT})
+    assert (found["b"].token, found["b"].scopes, found["b"].roles) == (
+        None,
+        frozenset(Scope),
+        frozenset({Role.CONSULTANT}),
+    )
     with empty.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM web_session")).scalar() == 3
         assert connection.execute(text("SELECT count(*) FROM api_token WHERE made_with IS NULL")).scalar() == 2

@@ -202,7 +202,7 @@ def test_refused_sign_ins_are_limited_and_the_rightful_of_the_same_address_are_n
 def test_what_the_browser_keeps_of_a_sign_in_is_sealed_and_holds_ten_minutes() -> None:
     """Another process with the same secret opens it; nobody reads it, changes it, or uses it later."""
     now = [1_000_000.0]
-    seal, twin, other = (Seal(lambda secret=secret: secret, lambda: now[0]) for secret in ("a", "a", "b"))
+    seal, twin, other = (Seal(secret, lambda: now[0]) for secret in (lambda: "a", lambda: "a", lambda: "b"))
     cookie = seal.close("STATE", "NONCE", "VERIFIER", "/messages")
     opened = twin.open(cookie)
     assert opened is not None

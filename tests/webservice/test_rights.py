@@ -115,7 +115,7 @@ def test_every_route_is_recorded_by_the_same_kind_of_route(house: Site) -> None:
         if (inner := getattr(route, "original_router", None)) is not None:
             stack += inner.routes
         elif type(route) is APIRoute:
-            plain |= {(method, route.path) for method in route.methods}
+            plain |= {(method, route.path) for method in route.methods or ()}
     assert plain <= PUBLIC
 
 

@@ -15,6 +15,9 @@ from energycomm.pipeline.gateway import open_store
 from energycomm.webservice import audit, tokens
 from energycomm.webservice.roles import Person, Role, Scope
 
+LONGEST = 120
+"""Characters of a name or label."""
+
 app = typer.Typer(no_args_is_help=True, help="API tokens of the web services.")
 
 
@@ -45,6 +48,11 @@ def create(
     """
     by = getpass.getuser()
     scopes = frozenset(scope or Scope)
+    for what, value in (("name", person), ("label", label)):
+        if len(value) > LONGEST or not value.isprintable() or (what == "name" and not value):
+            raise UserError(
+                f"The {what} {value[:LONGEST]!r} cannot be stored.", f"Choose 1 to {LONGEST} printable characters."
+            )
     with open_store(load()) as store:
         number, secret = tokens.create(
             store, person, frozenset(role), scopes=scopes, days=days, label=label or person, by=by

@@ -237,6 +237,8 @@ class Provider:
     def _person(self, claims: dict[str, Any]) -> Person:
         named = [_claim(claims, name) for name in (self.settings.name_claim, "email", "sub")]
         name = next(str(value) for value in named if value)
+        if not name.isprintable():
+            raise SignInRefused("The identity provider names you by characters that no name has.")
         groups = _claim(claims, self.settings.roles_claim)
         mine = {str(group) for group in (groups if isinstance(groups, list) else [groups])}
         roles = frozenset(Role(role) for group, role in self.settings.roles.items() if group in mine)

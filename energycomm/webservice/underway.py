@@ -43,6 +43,15 @@ class Underway(Struct, frozen=True):
     until: float
 
 
+def _sealed(content: bytes, key: OctKey) -> tuple[str, str]:
+    """The header, which is always the same, and what follows it."""
+    head, _, rest = jwe.encrypt_compact(_HEADER, content, key, algorithms=_ALGORITHMS).partition(".")
+    return head, rest
+
+
+_HEAD = _sealed(b"", OctKey.generate_key(256))[0]
+
+
 class Seal:
     """Seals sign-ins under way; all processes that have the same secret open what one of them sealed.
 
@@ -58,12 +67,13 @@ class Seal:
         """A sign-in that begins now, for the cookie."""
         short = then if len(then) <= LONGEST_THEN else "/"
         content = Underway(state, nonce, verifier, short, self._clock() + MINUTES * 60)
-        return jwe.encrypt_compact(_HEADER, msgspec.json.encode(content), self._key(), algorithms=_ALGORITHMS)
+        return _sealed(msgspec.json.encode(content), self._key())[1]
 
     def open(self, cookie: str) -> Underway | None:
         """What was sealed; None where it was not sealed by us, or is over."""
         try:
-            opened = jwe.decrypt_compact(cookie, self._key(), algorithms=_ALGORITHMS)
+            # The header is ours: nobody else chooses how it is opened.
+            opened = jwe.decrypt_compact(f"{_HEAD}.{cookie}", self._key(), algorithms=_ALGORITHMS)
             content = msgspec.json.decode(opened.plaintext or b"", type=Underway)
         except (JoseError, ValueError):  # of msgspec too
             return None

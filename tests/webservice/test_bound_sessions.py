@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from energycomm import cli
 from energycomm.eis import tables
+from energycomm.errors import ExitCode
 from energycomm.kernel.instants import now_micros
 from energycomm.webservice import people, sessions, tokens
 from energycomm.webservice.roles import Person, Role, Scope
@@ -226,6 +227,16 @@ def test_commands_give_any_right_and_tell_what_goes_with_a_token(
         assert tokens.list_tokens(site.store) == []
     finally:
         site.close()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 121, "a\nb", "a\udcff"])
+def test_a_name_that_no_store_holds_is_refused_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", copied(ready, tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["token", "create", name, "--role", "operator"]) == ExitCode.USAGE
+    assert "cannot be stored" in capsys.readouterr().err
 
 
 def test_who_signs_in_again_and_again_with_a_right_token_is_told_to_wait(small_site: Site) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from energycomm.web_settings import WebSettings
 from energycomm.webservice import audit, sessions, tokens
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import Site, configured, copied, ready
+
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def test_the_gateway_tells_anybody_one_word(lite_site: Site) -> None:
@@ -75,6 +79,32 @@ def test_a_wrong_token_is_refused_and_after_some_is_told_to_wait(small_site: Sit
     answers = [caller.post("/login", data={"token": "ec_wrong"}) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+
+
+ODD = [
+    b"", b" ", b"ec_", b"ec_" + b"x" * 42, b"ec_" + b"x" * 43, b"ec_" + b"x" * 44, b"ec_" + b"x" * 42 + b"\xe9",
+    b"\xff", b"\x80" * 300, b"a" * 20_000, b"a b c", b"..", b"." * 4000, b"[" * 4000, b"e30." * 1000, b"ec_%00",
+    b"' OR 1=1 --",
+]  # fmt: skip
+"""What no credential is; in headers, cookies and forms."""
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_whatever_is_shown_for_a_credential_is_answered_without_a_fault(lite_site: Site, odd: bytes) -> None:
+    caller, text = lite_site.caller(), odd.decode("latin-1")
+    statuses = {
+        caller.get("/api/v1/me", headers=[(b"Authorization", b"Bearer " + odd)]).status_code,
+        caller.get("/api/v1/me", headers=[(b"Cookie", b"energycomm=" + odd)]).status_code,
+        caller.post("/login", data={"token": text}).status_code,
+        caller.post("/login", content=b"token=" + odd, headers=FORM).status_code,
+        caller.post("/login", content=b"token=%ED%A0%80%00", headers=FORM).status_code,
+    }
+    assert statuses == {401}
+    assert caller.get("/messages", headers=[(b"Cookie", b"energycomm=" + odd)]).status_code == 303
+    assert caller.get("/login/callback", params={"state": text, "code": text}).status_code == 404, "no provider"
+    signed_in = lite_site.caller()
+    signed_in.post("/login", data={"token": lite_site.token(Role.OPERATOR)})
+    assert signed_in.post("/logout", headers=[(b"X-CSRF-Token", odd)]).status_code == 403
 
 
 def test_signing_out_ends_the_session_and_needs_the_token_of_the_form(site: Site) -> None:

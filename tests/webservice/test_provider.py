@@ -208,7 +208,7 @@ def test_what_the_browser_keeps_of_a_sign_in_is_sealed_and_holds_ten_minutes() -
     assert opened is not None
     assert (opened.state, opened.nonce, opened.verifier, opened.then) == ("STATE", "NONCE", "VERIFIER", "/messages")
     assert other.open(cookie) is None
-    parts = cookie.split(".")
+    parts = cookie.split(".")  # key (none), start, content, tag; the header is not the browser's
     plain = b"".join(base64.urlsafe_b64decode(part + "==") for part in parts)
     assert not any(word in plain for word in (b"STATE", b"NONCE", b"VERIFIER"))
     for place in range(len(parts)):
@@ -220,6 +220,26 @@ def test_what_the_browser_keeps_of_a_sign_in_is_sealed_and_holds_ten_minutes() -
     assert seal.open(cookie) is not None
     now[0] += 2
     assert seal.open(cookie) is None
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\u202eb", "a\nb"])
+def test_a_name_that_no_store_holds_lets_nobody_in(house: Site, provider: TestProvider, name: str) -> None:
+    provider.claims = {"preferred_username": name}
+    caller = house.caller()
+    answer = come_back(caller, *provider.sign_in(begin(caller)))
+    assert answer.status_code == 401
+    assert "energycomm" not in caller.cookies
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [b"", b"...", b"." * 4000, b"[" * 4000, b"\xff" * 40, b".AAAA.AAAA.AAAA", b".AAAAAAAAAAAAAAAA..AAAA", b"a.b.c.d"],
+)
+def test_whatever_a_browser_says_of_a_sign_in_is_answered_without_a_fault(house: Site, odd: bytes) -> None:
+    headers = [(b"Cookie", b"energycomm-login=" + odd)]
+    for state in ("", "x", odd.decode("latin-1")):
+        answer = house.caller().get("/login/callback", params={"state": state, "code": "c"}, headers=headers)
+        assert answer.status_code == 401
 
 
 def test_a_path_that_fits_no_cookie_leads_to_the_front_page() -> None:

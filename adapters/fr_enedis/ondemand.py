@@ -121,7 +121,7 @@ class Walk:
     def _order(self, header: Any) -> Order:
         fields = header if isinstance(header, dict) else {}
         flux = fields.get("codeFlux")
-        if flux not in self.readers:
+        if not isinstance(flux, str) or flux not in self.readers:
             known = ", ".join(sorted(self.readers))
             code = "TYPE_UNKNOWN" if isinstance(flux, str) else "HEADER_INVALID"
             raise Unreadable(

@@ -23,6 +23,7 @@ PUBLIC = {
     ("HEAD", "/api/v1/openapi.json"),
     ("GET", "/health"),
     ("GET", "/health/live"),
+    ("GET", "/health/ready"),
     ("GET", "/login"),
     ("POST", "/login"),
     ("GET", "/login/provider"),

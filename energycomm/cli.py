@@ -58,7 +58,7 @@ COMMANDS: dict[str, Place] = {
     ),
     "token": Place("token", "app", "API tokens of the web services."),
     "user": Place("user", "app", "People and programs that use the web services."),
-    "audit": Place("audit", "app", "The audit of the web services."),
+    "audit": Place("audit", "app", "Who read personal data or changed something."),
     "config": Place("config", "app", "What EnergyComm is set to."),
 }
 """Every command of the gateway, in the order of the help. A command that is not asked for is not imported."""

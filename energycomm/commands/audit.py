@@ -1,26 +1,30 @@
-"""`energycomm audit`: who read personal data or changed something through the web services."""
+"""`energycomm audit`: who read personal data or changed something, and whether that record is whole."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.config import load
-from energycomm.errors import UserError
+from energycomm.eis.auditchain import Flaw
+from energycomm.eis.auditchain import verify as verify_chain
+from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import open_store
 from energycomm.webservice.audit import list_audit
 
+_HEAD = re.compile("[0-9a-fA-F]{64}")
 ACTIONS = ("read", "change", "refused", "sign-in")
 
-app = typer.Typer(no_args_is_help=True, help="The audit of the web services.")
+app = typer.Typer(no_args_is_help=True, help="Who read personal data or changed something.")
 
 
 @app.callback()
 def audit() -> None:
-    """The audit of the web services."""
+    """Who read personal data or changed something."""
 
 
 @app.command("list")
@@ -50,8 +54,47 @@ def list_(
     if json:
         print_json(page)
         return
-    head = ("at", "person", "via", "action", "what", "subject", "status", "from")
-    rows = [(e.at, e.person, e.via, e.action, e.what, e.subject, e.status, e.address) for e in page.entries]
+    head = ("line", "at", "person", "via", "action", "what", "subject", "status", "from")
+    rows = [(e.position, e.at, e.person, e.via, e.action, e.what, e.subject, e.status, e.address) for e in page.entries]
     print_rows(head, rows)
     if page.next:
         typer.echo(f"more: --cursor {page.next}", err=True)
+
+
+@app.command()
+def verify(
+    head: Annotated[
+        str | None,
+        typer.Option(help="Head that a former check told and that was kept elsewhere: it must still be there."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check that no line of the audit was changed, taken out, put in or cut off.
+
+    Keep the head that it tells where nobody can write who may write to the database: with --head, the next check finds
+    even an audit that was written anew. Exit code 1: the audit is not whole; the first place is told.
+
+    Example: energycomm audit verify --head $(cat /mnt/vault/audit.head)
+    """
+    remembered = None if head is None else _digest(head)
+    with open_store(load()) as store:
+        found = verify_chain(store.engine, remembered)
+    if json:
+        print_json(found)
+    else:
+        print_facts([("lines that hold", found.checked), ("head", found.head)])
+    if found.flaw is not None:
+        if not json:
+            typer.echo(f"error: {_words(found.flaw)}", err=True)
+        raise typer.Exit(ExitCode.REJECTED)
+
+
+def _digest(text: str) -> bytes:
+    if not _HEAD.fullmatch(text.strip()):
+        raise UserError(f"{text!r} is no head of an audit.", "Write the 64 hexadecimal digits that a check told.")
+    return bytes.fromhex(text.strip())
+
+
+def _words(flaw: Flaw) -> str:
+    known = "" if flaw.id is None else f", id {flaw.id}"
+    return f"The audit is not whole from line {flaw.position}{known}: {flaw.kind}: {flaw.words}."

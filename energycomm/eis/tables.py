@@ -14,6 +14,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     ForeignKey,
     Index,
     Integer,
@@ -577,11 +578,24 @@ audit = Table(
     Column("action", String(10), nullable=False, comment="read, change, refused, sign-in"),
     Column("what", String(200), nullable=False, comment="Method and path of the route, or the command."),
     Column("subject", String(400), nullable=False, comment="Of whom or what: access point, message, filter."),
-    Column("status", SmallInteger, nullable=False, comment="HTTP status that was answered."),
+    Column("status", SmallInteger, nullable=False, comment="HTTP status that was answered; 0: a command."),
     Column("address", String(64), nullable=False),
+    Column("position", BigInteger, nullable=False, comment="1, 2, 3, ... in the order of writing."),
+    Column("previous", LargeBinary(32), nullable=False, comment="Hash of the line before."),
+    Column("hash", LargeBinary(32), nullable=False, comment="SHA-256 of `previous` and the content."),
     Index(None, "at", "id"),
     Index(None, "person", "at"),
-    comment="Every read of personal data and every change by way of the web; never changed.",
+    Index(None, "position", unique=True),
+    comment="Every read of personal data and every change that a person made; a chain, only ever appended to.",
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row."),
+    Column("position", BigInteger, nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    comment="The last line of the audit; locked by whoever appends one.",
 )
 
 # --- the domain: what is known of an access point -------------------------------------------------------------------
@@ -765,4 +779,9 @@ SEQUENCES: tuple[Sequence, ...] = tuple(
 )
 """Where ids come from on PostgreSQL."""
 
-event.listen(metadata, "after_create", lambda _metadata, connection, **_: triggers.install(connection))
+
+
+@event.listens_for(metadata, "after_create")
+def _install(_metadata: MetaData, connection: Connection, **_: Any) -> None:
+    triggers.install(connection)
+    triggers.seal_audit(connection)

@@ -1,15 +1,18 @@
-"""Triggers that keep the tallies: how many messages of what are in which state, and how often which code was found.
+"""Triggers: those that keep the tallies, and those that keep the audit as it was written.
 
-A count over a million messages takes as long as a million messages; these are kept beside them by the database itself,
+Tallies say how many messages of what are in which state, and how often which code was found. A count over a million messages takes as long as a million messages; these are kept beside them by the database itself,
 whoever writes, in the same transaction. On PostgreSQL a transaction has rows of its own (`writer`), so that workers
 never wait for one another; `energycomm.eis.tallies.settle` adds them up. SQLite has one writer at a time.
+
+Lines of the audit are appended and nothing else; its head moves on by one line at a time. The triggers stop mistakes and
+whoever may only use the tables. Who owns the database can drop them: what is done then, `energycomm audit verify` shows.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 ALL_TIME = -1
 """The hour of the rows that count since the beginning."""
@@ -137,7 +140,55 @@ def _sqlite_found(what: str, column: str, held: str, ever: int) -> str:
 
 
 def install(connection: Connection) -> None:
-    """Make the triggers; those that are there are replaced."""
+    """Make the triggers of the tallies; those that are there are replaced."""
     sqlite = connection.dialect.name == "sqlite"
     for statement in sqlite_statements() if sqlite else postgres_statements():
+        connection.exec_driver_sql(statement)
+
+
+_ONLY_APPENDED = "the audit is append-only"
+
+_POSTGRES_SEAL = (
+    f"""CREATE OR REPLACE FUNCTION audit_is_sealed() RETURNS trigger LANGUAGE plpgsql AS $body$
+    BEGIN RAISE EXCEPTION '{_ONLY_APPENDED}' USING ERRCODE = 'restrict_violation'; END $body$""",
+    "CREATE TRIGGER audit_sealed BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION audit_is_sealed()",
+    "CREATE TRIGGER audit_kept BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_is_sealed()",
+    "CREATE TRIGGER audit_head_moves_on BEFORE UPDATE ON audit_head FOR EACH ROW "
+    "WHEN (NEW.position <> OLD.position + 1 OR NEW.one <> OLD.one) EXECUTE FUNCTION audit_is_sealed()",
+    "CREATE TRIGGER audit_head_sealed BEFORE DELETE ON audit_head FOR EACH ROW EXECUTE FUNCTION audit_is_sealed()",
+    "CREATE TRIGGER audit_head_kept BEFORE TRUNCATE ON audit_head "
+    "FOR EACH STATEMENT EXECUTE FUNCTION audit_is_sealed()",
+)
+
+# INSERT OR REPLACE deletes without a trigger on deletion: what is there already is refused before.
+_SQLITE_SEAL = tuple(
+    f"CREATE TRIGGER {name} BEFORE {event} BEGIN SELECT RAISE(ABORT, '{_ONLY_APPENDED}'); END"
+    for name, event in (
+        ("audit_changed", "UPDATE ON audit"),
+        ("audit_deleted", "DELETE ON audit"),
+        (
+            "audit_replaced",
+            "INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id OR position = NEW.position)",
+        ),
+        (
+            "audit_head_moves_on",
+            "UPDATE ON audit_head WHEN NEW.position <> OLD.position + 1 OR NEW.one <> OLD.one",
+        ),
+        ("audit_head_deleted", "DELETE ON audit_head"),
+        ("audit_head_replaced", "INSERT ON audit_head WHEN EXISTS (SELECT 1 FROM audit_head)"),
+    )
+)
+
+
+def seal_audit(connection: Connection, position: int = 0, last: bytes = bytes(32)) -> None:
+    """Store the head of the audit, and make the triggers that refuse to change or delete its lines.
+
+    Args:
+      connection: in a transaction.
+      position: how many lines there are.
+      last: hash of the last of them.
+    """
+    head = text("INSERT INTO audit_head (one, position, hash) VALUES (1, :position, :hash)")
+    connection.execute(head, {"position": position, "hash": last})
+    for statement in _SQLITE_SEAL if connection.dialect.name == "sqlite" else _POSTGRES_SEAL:
         connection.exec_driver_sql(statement)

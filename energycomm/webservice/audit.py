@@ -1,6 +1,7 @@
-"""The audit: who read personal data or changed something through the web services, on what, when, with what outcome.
+"""The audit: who read personal data or changed something, on what, when, with what outcome.
 
-A read is recorded before its content is answered: what cannot be recorded is not read.
+A read is recorded before its content is answered: what cannot be recorded is not read. The lines are a chain
+(`energycomm.eis.auditchain`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 from sqlalchemy import BigInteger, literal, select, tuple_
 
-from energycomm.eis import tables
+from energycomm.eis import auditchain, tables
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant, micros, now_micros
@@ -24,15 +25,17 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
     Attributes:
       person: who.
-      via: how they came: token 17, session.
+      position: which line it is, in the order of writing.
+      via: how they came: token 17, session, command.
       action: read, change, refused or sign-in.
-      what: method and path of the route.
+      what: method and path of the route, or the command.
       subject: of whom or what.
-      status: HTTP status that was answered.
-      address: where the request came from.
+      status: HTTP status that was answered; 0 for a command.
+      address: where the request came from, or the host of the command.
     """
 
     id: int
+    position: int
     at: datetime
     person: str
     via: str
@@ -59,26 +62,32 @@ def record(
       store: the EIS.
       person: who.
       action: read, change, refused or sign-in.
-      what: method and path of the route.
+      what: method and path of the route, or the command.
       subject: of whom or what; the end is cut off where it is very long.
-      status: HTTP status that is answered.
-      address: where the request came from.
+      status: HTTP status that is answered; 0 for a command.
+      address: where the request came from, or the host of the command.
+
+    Raises:
+      UserError: it cannot be written.
     """
-    with store.transaction() as tx:
-        (number,) = tx.reserve(tables.audit, 1)
-        row = (
-            number,
+    auditchain.append(
+        store,
+        (
             now_micros(),
-            person.name[:120],
-            person.via[:140],
+            _storable(person.name, 120),
+            _storable(person.via, 140),
             action,
-            what[:200],
-            # PostgreSQL stores no NUL in a text.
-            subject.replace("\0", "")[:SUBJECT_LENGTH],
+            _storable(what, 200),
+            _storable(subject, SUBJECT_LENGTH),
             status,
-            address[:64],
-        )
-        tx.insert(tables.audit, [row])
+            _storable(address, 64),
+        ),
+    )
+
+
+def _storable(text: str, length: int) -> str:
+    """What both databases can hold of a text: no NUL, no half of a surrogate pair, not longer than its column."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:length]
 
 
 def list_audit(
@@ -118,6 +127,7 @@ def list_audit(
     entries = tuple(
         AuditEntry(
             id=row["id"],
+            position=row["position"],
             at=instant(row["at"]),
             person=row["person"],
             via=row["via"],

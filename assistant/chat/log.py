@@ -1,4 +1,7 @@
-"""The log of questions, retrievals and answers, and what people thought of them, in SQLite, for a limited time."""
+"""The log of questions, retrievals and answers, and what people thought of them, in SQLite, for a limited time.
+
+Every question belongs to its author. What is asked for under another name is as if it did not exist.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ CREATE TABLE IF NOT EXISTS exchange (
     id INTEGER PRIMARY KEY, at TEXT NOT NULL, conversation TEXT NOT NULL,
     question TEXT NOT NULL, language TEXT NOT NULL,
     abstained INTEGER NOT NULL, confidence REAL NOT NULL, generator TEXT NOT NULL, seconds REAL NOT NULL,
-    timings TEXT NOT NULL, retrieved TEXT NOT NULL, cited TEXT NOT NULL, flags TEXT NOT NULL, answer BLOB NOT NULL
+    timings TEXT NOT NULL, retrieved TEXT NOT NULL, cited TEXT NOT NULL, flags TEXT NOT NULL, answer BLOB NOT NULL,
+    author TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS exchange_at ON exchange (at);
 CREATE INDEX IF NOT EXISTS exchange_conversation ON exchange (conversation, id);
@@ -61,11 +65,20 @@ class Log:
             private_folder(path.parent)
             self._db = sqlite3.connect(private_file(path, BESIDE), check_same_thread=False, timeout=10)
             self._db.executescript(_SCHEMA)
+            if "author" not in {row[1] for row in self._db.execute("PRAGMA table_info(exchange)")}:
+                # Of whom a question of an older log was, nobody knows: it is nobody's.
+                self._db.execute("ALTER TABLE exchange ADD COLUMN author TEXT NOT NULL DEFAULT ''")
             self._db.execute("PRAGMA foreign_keys = ON")
             self._db.execute("PRAGMA secure_delete = ON")
 
-    def write(self, answer: Answer, conversation: str = "") -> int | None:
-        """Log an answer; returns its number, None when logging is off."""
+    def write(self, answer: Answer, conversation: str = "", author: str = "") -> int | None:
+        """Log an answer; returns its number, None when logging is off.
+
+        Args:
+          answer: with its question.
+          conversation: that it is part of.
+          author: who asked; empty where nobody knows.
+        """
         if not self.enabled or self._db is None:
             return None
         scrubber = Scrubber()
@@ -77,7 +90,8 @@ class Log:
             self._prune()
             cursor = self._db.execute(
                 "INSERT INTO exchange (at, conversation, question, language, abstained, confidence, generator, "
-                "seconds, timings, retrieved, cited, flags, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "seconds, timings, retrieved, cited, flags, answer, author) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     datetime.now(UTC).isoformat(timespec="seconds"),
                     conversation,
@@ -92,18 +106,22 @@ class Log:
                     _json([source.passage.id for source in answer.cited]),
                     _json(answer.flags),
                     msgspec.msgpack.encode(kept),
+                    author,
                 ),
             )
             return cursor.lastrowid
 
-    def rate(self, exchange: int, good: bool, comment: str = "") -> None:
-        """Note what somebody thought of an answer; a later opinion replaces an earlier one.
+    def rate(self, exchange: int, good: bool, comment: str = "", author: str = "") -> None:
+        """Note what its author thought of an answer; a later opinion replaces an earlier one.
 
         Raises:
-          UserError: there is no such answer.
+          UserError: there is no such answer of theirs.
         """
-        if self._db is None or not self._row("SELECT 1 FROM exchange WHERE id = ?", (exchange,)):
-            raise UserError(f"There is no answer {exchange} in the log.", "Its number is printed below the answer.")
+        own = "SELECT 1 FROM exchange WHERE id = ? AND author = ?"
+        if self._db is None or exchange >= 1 << 63 or not self._row(own, (exchange, author)):
+            raise UserError(
+                f"There is no answer {exchange} of yours in the log.", "Its number is printed below the answer."
+            )
         with self._lock, self._db:
             self._db.execute(
                 "INSERT INTO feedback VALUES (?, ?, ?, ?) ON CONFLICT (exchange) DO UPDATE SET at = excluded.at, "
@@ -116,13 +134,16 @@ class Log:
         found = self._read("WHERE e.id = ?", (number,))
         return found[0] if found else None
 
-    def conversation(self, name: str) -> list[Exchange]:
-        """The exchanges of a conversation, the oldest first."""
-        return self._read("WHERE e.conversation = ? ORDER BY e.id", (name,))
+    def conversation(self, name: str, author: str = "") -> list[Exchange]:
+        """What an author asked in a conversation, the oldest first."""
+        return self._read("WHERE e.conversation = ? AND e.author = ? ORDER BY e.id", (name, author))
 
-    def latest(self, limit: int = 20, rated: bool = False) -> list[Exchange]:
-        """The latest exchanges, the newest first; only rated ones when asked."""
-        return self._read(f"{'WHERE f.good IS NOT NULL' if rated else ''} ORDER BY e.id DESC LIMIT ?", (limit,))
+    def latest(self, limit: int = 20, rated: bool = False, author: str | None = "") -> list[Exchange]:
+        """The latest exchanges of an author (None: of everybody), the newest first; only rated ones when asked."""
+        wanted = ["e.author = ?"] if author is not None else []
+        wanted += ["f.good IS NOT NULL"] if rated else []
+        where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
+        return self._read(f"{where} ORDER BY e.id DESC LIMIT ?", (*([] if author is None else [author]), limit))
 
     def close(self) -> None:
         """Close the file."""

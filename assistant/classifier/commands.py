@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ Model = Annotated[
 Market = Annotated[str | None, typer.Option(help="Only of this market: FR.")]
 
 
+@recorded("assistant classify")
 def classify(
     what: Annotated[
         str | None, typer.Argument(metavar="[ID|FILE]", help="Number of a Kernel message, or a file with Kernel XML.")
@@ -91,6 +93,7 @@ def shadow(
     typer.echo(f"{adviser.name}: {asked} messages, {wrong} disagreements")
 
 
+@recorded("assistant disagreements")
 def disagreements(
     market: Market = None,
     model: Annotated[str | None, typer.Option(help="Name and version of a model, as `message show` tells it.")] = None,

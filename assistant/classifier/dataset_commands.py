@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import recorded
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -28,6 +29,7 @@ def dataset() -> None:
 
 
 @app.command()
+@recorded("assistant dataset build")
 def build(
     out: Annotated[Path | None, typer.Option(help="File to write; that of the assistant's folder by default.")] = None,
     eis: Annotated[bool, typer.Option("--eis/--no-eis", help="Take messages of the EIS.")] = True,

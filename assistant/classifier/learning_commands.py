@@ -14,6 +14,7 @@ import typer
 
 from assistant.classifier.training_commands import Budget, Cpu, Data, progress, seconds_of, write_model_folder
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.errors import UserError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+@recorded("assistant learn")
 def learn(
     rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules by their code or error code.")],
     folder: Annotated[

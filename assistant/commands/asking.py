@@ -10,6 +10,7 @@ import typer
 from assistant.commands.indexing import day
 from assistant.commands.showing import Form, answer_data, print_answer, print_explanation, print_found
 from energycomm.commands.output import Json, print_json
+from energycomm.commands.recording import announce, of_answer, of_message, of_question, recorded, system_user
 from energycomm.errors import ExitCode
 
 Markets = Annotated[
@@ -24,6 +25,7 @@ Versions = Annotated[list[str] | None, typer.Option("--version", help="Only this
 Plain = Annotated[bool, typer.Option("--plain", help="Plain text, also on a terminal.")]
 
 
+@recorded("assistant ask", subject=of_question)
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in French, Dutch, English or German.")],
     market: Markets = None,
@@ -41,7 +43,7 @@ def ask(
     assistant, log = _open()
     form = Form.of(json, plain)
     answer = assistant.ask(question, _filters(market, on, language, source, version), streamed=_stream(form))
-    number = log.write(answer)
+    number = log.write(answer, author=author())
     if json:
         print_json(answer_data(answer, number))
     else:
@@ -50,6 +52,7 @@ def ask(
         raise typer.Exit(ExitCode.REJECTED)
 
 
+@recorded("assistant chat", subject=of_question)
 def chat(
     market: Markets = None,
     on: On = None,
@@ -80,7 +83,7 @@ def chat(
         if not line:
             return
         answer = assistant.ask(line, filters, history, streamed=_stream(form))
-        number = log.write(answer, conversation)
+        number = log.write(answer, conversation, author())
         if json:
             print_json(answer_data(answer, number))
         else:
@@ -88,6 +91,7 @@ def chat(
         history.append(turn_of(answer))
 
 
+@recorded("assistant search", subject=of_question)
 def search(
     question: Annotated[str, typer.Argument(help="What to look for.")],
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many passages at most.")] = 10,
@@ -110,29 +114,33 @@ def search(
         print_found(found)
 
 
+@recorded("assistant feedback", changing=("number",), subject=of_answer)
 def feedback(
     number: Annotated[
         int | None, typer.Argument(help="Number of the answer; without one the latest are listed.")
     ] = None,
     good: Annotated[bool | None, typer.Option("--good/--bad", help="Whether the answer was good.")] = None,
     comment: Annotated[str, typer.Option(help="What was good or bad about it.")] = "",
+    everybody: Annotated[bool, typer.Option("--all", help="List what everybody asked, of the web page too.")] = False,
     json: Json = False,
 ) -> None:
-    """Say whether an answer was good, or list the latest answers with what was said of them.
+    """Say whether an answer was good, or list one's own latest answers with what was said of them.
 
     Example: energycomm assistant feedback 12 --bad --comment "names the wrong rule"
     """
     from assistant.config import load_config
     from energycomm.commands.output import print_rows
+    from energycomm.config import load
     from energycomm.errors import UserError
 
+    announce(load())
     log = open_log(load_config())
     if number is not None:
         if good is None:
             raise UserError("Say whether it was good.", "Add --good or --bad.")
-        log.rate(number, good, comment)
+        log.rate(number, good, comment, author=author())
         return
-    exchanges = log.latest()
+    exchanges = log.latest(author=None if everybody else author())
     if json:
         print_json(exchanges)
         return
@@ -143,6 +151,7 @@ def feedback(
     )
 
 
+@recorded("assistant explain", subject=of_message)
 def explain(
     message_id: Annotated[int, typer.Argument(metavar="MESSAGE_ID", help="Number of a Kernel message.")],
     language: Annotated[str, typer.Option(help="Language of the explanation: en or fr.")] = "en",
@@ -166,24 +175,41 @@ def explain(
 
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on.")] = 8765,
+    sign_in: Annotated[bool, typer.Option("--sign-in", help="Ask for the sign-in on this machine too.")] = False,
 ) -> None:
-    """Serve the web chat.
+    """Serve the web chat; to other machines only with the sign-in of the web services.
+
+    Who is on this machine needs none. Where a sign-in is asked for, people come in as they do to the console, with a
+    token or the identity provider: it needs the EIS. Certificate and proxies are those of [web].
 
     Example: energycomm assistant serve --port 8765
     """
-    from assistant.config import load_config
     from assistant.extras import need
 
     need("fastapi", "jinja2", "uvicorn")
     import uvicorn
 
+    from assistant.config import load_config
     from assistant.web.pages import make_app
+    from assistant.web.serving import door
+    from energycomm.commands.serve import options
+    from energycomm.config import load
 
-    config = load_config()
-    assistant, log = _open()
-    typer.echo(f"http://{host}:{port}/", err=True)
-    uvicorn.run(make_app(assistant, log, config), host=host, port=port, log_level="warning")
+    config = load()
+
+    def chat() -> Any:
+        return make_app(*_open(), load_config())
+
+    with door(config, host, chat, sign_in=sign_in) as app:
+        scheme = "https" if config.web.certificate_file else "http"
+        typer.echo(f"{scheme}://{host}:{port}/", err=True)
+        uvicorn.run(app, **options(config, host, port))
+
+
+def author() -> str:
+    """Whose the questions of the command line are."""
+    return f"user {system_user()}"
 
 
 def open_log(config: Any) -> Any:
@@ -199,7 +225,9 @@ def _open() -> tuple[Any, Any]:
 
     need(*CORE)
     from assistant.chat.assistant import Assistant
+    from energycomm.config import load
 
+    announce(load())
     config = load_config()
     return Assistant.open(config), open_log(config)
 

@@ -9,9 +9,11 @@ import msgspec
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
 
+@recorded("assistant index")
 def index(
     places: Annotated[
         list[str],

@@ -24,6 +24,9 @@ from energycomm.console.additions import Addition
 from energycomm.console.view import COOKIE_LANGUAGE
 from energycomm.errors import UserError
 
+QUESTION = "ask"
+"""Where questions are sent to."""
+
 TEMPLATES = Path(str(resources.files("assistant.web"))) / "templates"
 
 
@@ -31,10 +34,26 @@ def addition(config: Config) -> Addition | None:
     """What the console gets; None where the assistant's packages are not all installed."""
     if not installed(*CORE):
         return None
-    return Addition(name="assistant", title="Assistant", make=lambda: application(config), explain="explain/{id}")
+    return guarded(config)
 
 
-def application(config: Config) -> FastAPI:
+def guarded(config: Config, chat: ASGIApp | None = None) -> Addition:
+    """The assistant as an addition: explanations and questions are recorded in the audit.
+
+    Args:
+      config: the gateway's configuration.
+      chat: the chat; opened when it is first asked for where there is none yet.
+    """
+    return Addition(
+        name="assistant",
+        title="Assistant",
+        make=lambda: application(config, chat),
+        explain="explain/{id}",
+        read=(QUESTION,),
+    )
+
+
+def application(config: Config, chat: ASGIApp | None = None) -> FastAPI:
     """The pages: explanations need the rules and the store alone, the chat its index and models as well."""
     # Its packages take seconds to import: only when somebody asks.
     from assistant.explanation.explaining import explain_message
@@ -58,7 +77,7 @@ def application(config: Config) -> FastAPI:
         return answer
 
     app.mount("/static", StaticFiles(directory=TEMPLATES.parent / "static"))
-    app.mount("/", Chat(templates))
+    app.mount("/", chat or Chat(templates))
     return app
 
 

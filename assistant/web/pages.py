@@ -1,4 +1,8 @@
-"""The web chat: server-rendered pages, htmx, and server-sent events; it stands alone or is mounted in the console."""
+"""The web chat: server-rendered pages, htmx, and server-sent events; it stands alone or is mounted in the console.
+
+What somebody asked belongs to them: to the person that the sign-in tells (`request.state.person`), or, where nobody
+signs in, to the browser that holds a secret cookie. What others asked and were answered is as if it did not exist.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,14 @@ import secrets
 import threading
 from collections.abc import AsyncIterator
 from datetime import date
+from hashlib import sha256
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Cookie, FastAPI, Form, Request
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 
@@ -30,6 +35,11 @@ LONGEST_QUESTION = 2_000
 MOST_WAITING = 64
 """Questions that were sent and not yet fetched."""
 
+VISITOR = "visitor"
+"""Cookie of a browser where nobody signs in."""
+VISITOR_SECONDS = 365 * 86_400
+SHORTEST_COOKIE = 32
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; "
@@ -37,22 +47,61 @@ POLICY = (
 )
 
 
+class _Waiting(NamedTuple):
+    """A question that waits for its stream."""
+
+    author: str
+    conversation: str
+    question: str
+    filters: Filters
+
+
+class _Visit:
+    """Whose a request is.
+
+    Args:
+      request: the request.
+
+    Attributes:
+      author: as the log names them.
+    """
+
+    def __init__(self, request: Request) -> None:
+        person = getattr(request.state, "person", None)
+        cookie = request.cookies.get(VISITOR, "")
+        self._new = "" if person is not None or len(cookie) >= SHORTEST_COOKIE else secrets.token_urlsafe(24)
+        if person is not None:
+            self.author = f"person {person.name}"
+        else:
+            self.author = f"visitor {sha256((self._new or cookie).encode()).hexdigest()}"
+
+    def remember(self, answer: Response) -> None:
+        """Give a browser that is not known the cookie that it will be known by."""
+        if self._new:
+            answer.set_cookie(VISITOR, self._new, max_age=VISITOR_SECONDS, httponly=True, samesite="strict")
+
+
 class _Desk:
     """Questions between their sending and the stream that answers them, and conversations where nothing is logged."""
 
     def __init__(self) -> None:
-        self.waiting: dict[str, tuple[str, str, Filters]] = {}
-        self.turns: dict[str, list[Answer]] = {}
+        self.waiting: dict[str, _Waiting] = {}
+        self.turns: dict[tuple[str, str], list[Answer]] = {}
         # One model, two cores: questions are answered one after the other.
         self.model = threading.Lock()
 
-    def put(self, conversation: str, question: str, filters: Filters) -> str:
+    def put(self, waiting: _Waiting) -> str:
         """Keep a question; returns the ticket that its stream is asked with."""
         while len(self.waiting) >= MOST_WAITING:
             self.waiting.pop(next(iter(self.waiting)))
         ticket = secrets.token_urlsafe(12)
-        self.waiting[ticket] = (conversation, question, filters)
+        self.waiting[ticket] = waiting
         return ticket
+
+    def take(self, ticket: str, author: str) -> _Waiting | None:
+        """The question of a ticket, once; None where it is not the author's."""
+        waiting = self.waiting.get(ticket)
+        return self.waiting.pop(ticket) if waiting is not None and waiting.author == author else None
 
 
 def make_app(assistant: Assistant, log: Log, config: AssistantConfig) -> FastAPI:
@@ -106,7 +155,8 @@ class _Chat:
     ) -> HTMLResponse:
         """The chat with its conversation, history and filters."""
         chosen = language if language in WORDS else lang
-        name = open or conversation
+        visit = _Visit(request)
+        name = open if open and self.log.conversation(open, visit.author) else conversation
         if new or not name or len(name) > 64:
             name = secrets.token_urlsafe(12)
         facts = [passage.metadata for passage in self.assistant.index.passages]
@@ -115,13 +165,14 @@ class _Chat:
             "chat.html",
             words=self._words(chosen),
             lang=chosen or self.config.language,
-            turns=[_shown(e.answer, e.id, e.good) for e in self.log.conversation(name)],
-            history=[] if not self.log.enabled else self.log.latest(30),
+            turns=[_shown(e.answer, e.id, e.good) for e in self.log.conversation(name, visit.author)],
+            history=[] if not self.log.enabled else self.log.latest(30, author=visit.author),
             markets=sorted({f.market for f in facts if f.market}),
             languages=sorted({f.language for f in facts if f.language}),
             sources=sorted({f.source for f in facts}),
             versions=sorted({f.version for f in facts if f.version}),
         )
+        visit.remember(answer)
         answer.set_cookie("conversation", name, httponly=True, samesite="strict")
         if chosen:
             answer.set_cookie("lang", chosen, httponly=True, samesite="strict")
@@ -151,13 +202,18 @@ class _Chat:
             sources=(source,) if source else None,
             versions=(version,) if version else None,
         )
-        ticket = self.desk.put(conversation or "", question, filters)
-        return self._page(request, "pending.html", words=words, question=question, ticket=ticket)
+        visit = _Visit(request)
+        ticket = self.desk.put(_Waiting(visit.author, (conversation or "")[:64], question, filters))
+        answer = self._page(request, "pending.html", words=words, question=question, ticket=ticket)
+        visit.remember(answer)
+        return answer
 
-    async def answers(self, ticket: str, lang: Annotated[str | None, Cookie()] = None) -> StreamingResponse:
+    async def answers(
+        self, request: Request, ticket: str, lang: Annotated[str | None, Cookie()] = None
+    ) -> StreamingResponse:
         """The answer as server-sent events: pieces as they come, then the whole."""
         return StreamingResponse(
-            self._events(ticket, self._words(lang)),
+            self._events(self.desk.take(ticket, _Visit(request).author), self._words(lang)),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store"},
         )
@@ -190,13 +246,12 @@ class _Chat:
         """Keep an opinion."""
         words = self._words(lang)
         try:
-            self.log.rate(number, good, comment)
+            self.log.rate(number, good, comment, _Visit(request).author)
         except UserError as error:
             return self._page(request, "trouble.html", words=words, trouble=str(error))
         return self._page(request, "rated.html", words=words, number=number, good=good, commented=bool(comment))
 
-    async def _events(self, ticket: str, words: dict[str, str]) -> AsyncIterator[str]:
-        waiting = self.desk.waiting.pop(ticket, None)
+    async def _events(self, waiting: _Waiting | None, words: dict[str, str]) -> AsyncIterator[str]:
         if waiting is None:
             yield _event("done", "")
             return
@@ -232,17 +287,16 @@ class _Chat:
         return WORDS.get(lang or "", WORDS[self.config.language])
 
 
-def _answer(
-    assistant: Assistant, log: Log, desk: _Desk, waiting: tuple[str, str, Filters], streamed: Any
-) -> tuple[Answer, int | None]:
-    conversation, question, filters = waiting
-    earlier = desk.turns.setdefault(conversation, [exchange.answer for exchange in log.conversation(conversation)])
+def _answer(assistant: Assistant, log: Log, desk: _Desk, waiting: _Waiting, streamed: Any) -> tuple[Answer, int | None]:
+    author, conversation = waiting.author, waiting.conversation
+    logged = [exchange.answer for exchange in log.conversation(conversation, author)]
+    earlier = desk.turns.setdefault((author, conversation), logged)
     with desk.model:
-        answer = assistant.ask(question, filters, [turn_of(one) for one in earlier[-3:]], streamed)
+        answer = assistant.ask(waiting.question, waiting.filters, [turn_of(one) for one in earlier[-3:]], streamed)
     earlier.append(answer)
     while len(desk.turns) > MOST_WAITING:
         desk.turns.pop(next(iter(desk.turns)))
-    return answer, log.write(answer, conversation)
+    return answer, log.write(answer, conversation, author)
 
 
 def _shown(answer: Answer, number: int | None, good: bool | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
@@ -25,6 +26,7 @@ def access_point() -> None:
 
 
 @app.command()
+@recorded("access-point show", subject=of_access_point)
 def show(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the access point: a PRM, an EAN.")],
     market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.auditchain import Flaw
 from energycomm.eis.auditchain import verify as verify_chain
@@ -28,6 +29,7 @@ def audit() -> None:
 
 
 @app.command("list")
+@recorded("audit list")
 def list_(
     person: Annotated[str | None, typer.Option(help="Only of this person.")] = None,
     action: Annotated[str | None, typer.Option(help="Only this: read, change, refused, sign-in.")] = None,

@@ -13,6 +13,7 @@ from energycomm.commands.correct_script import app as script_app
 from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.loop import loop as run_loop
@@ -41,6 +42,7 @@ app.command("export")(export_)
 
 
 @app.command()
+@recorded("correct replay", changing=True)
 def replay(
     ids: Annotated[
         list[int] | None, typer.Argument(metavar="[ID]...", help="Messages; all that are marked if none.")
@@ -83,6 +85,7 @@ def replay(
 
 
 @app.command()
+@recorded("correct loop", changing=True)
 def loop(
     waited: Annotated[int, typer.Option(min=0, help="Touch what waits in quarantine only after so many days.")] = 0,
     ticket: Annotated[bool, typer.Option("--tickets/--no-tickets", help="Make tickets for what is left.")] = True,
@@ -128,6 +131,7 @@ def loop(
 
 
 @app.command()
+@recorded("correct history")
 def history(
     number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One campaign, message by message.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 100,
@@ -161,6 +165,7 @@ def history(
 
 
 @app.command()
+@recorded("correct approve", changing=True)
 def approve(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None) -> None:
     """Agree to a campaign that a colleague proposed.
 
@@ -172,6 +177,7 @@ def approve(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign."
 
 
 @app.command()
+@recorded("correct resume", changing=True)
 def resume(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], json: Json = False) -> None:
     """Run what is left of a campaign that was proposed, cancelled or cut off.
 
@@ -185,6 +191,7 @@ def resume(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")
 
 
 @app.command()
+@recorded("correct cancel", changing=True)
 def cancel(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], json: Json = False) -> None:
     """Stop a campaign after the access point it is at; `resume` goes on with it.
 
@@ -195,6 +202,7 @@ def cancel(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")
 
 
 @app.command()
+@recorded("correct undo", changing=True)
 def undo(
     number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None, json: Json = False
 ) -> None:

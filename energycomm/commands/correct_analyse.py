@@ -15,6 +15,7 @@ import typer
 
 from energycomm.cells import write_csv
 from energycomm.commands.output import print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
 from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
 from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
@@ -37,6 +38,7 @@ class Form(StrEnum):
     html = "html"
 
 
+@recorded("correct analyse")
 def analyse(
     by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
     at: Annotated[str | None, typer.Option(help="As it stood at the end of this day, YYYY-MM-DD.")] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import shlex
 import subprocess
@@ -15,6 +14,7 @@ import msgspec
 import typer
 
 from energycomm.commands.output import Json, print_heading, print_json
+from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
@@ -24,6 +24,7 @@ LARGEST = 4 << 20
 """Bytes of an edited message that are read."""
 
 
+@recorded("correct edit", changing=("yes",), subject=of_message)
 def edit_(
     message: Annotated[int, typer.Argument(metavar="ID", help="The stuck message.")],
     file: Annotated[
@@ -60,7 +61,7 @@ def edit_(
                 gateway.writer,
                 message,
                 content,
-                by=by or getpass.getuser(),
+                by=by or system_user(),
                 why=why,
                 key=key,
                 four_eyes=config.correction.four_eyes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.planning import Preview, difference, plan, preview
@@ -64,6 +64,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json:
 
 
 @app.command()
+@recorded("correct script run", changing=("yes", "propose"))
 def run(
     name: Annotated[str, typer.Argument(help="Name of the script.")],
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
@@ -123,7 +124,7 @@ def run(
 
 def user(by: str | None) -> str:
     """Who does it: as told, else the user of the system."""
-    return by or getpass.getuser()
+    return by or system_user()
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
 
 from energycomm.commands.correct_analyse import end_of
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
 from energycomm.correction.export import export
@@ -19,6 +19,7 @@ from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_store
 
 
+@recorded("correct tickets", changing=("set_state", "owner", "due", "link"))
 def tickets_(
     number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One ticket, with its evidence.")] = None,
     state: Annotated[str | None, typer.Option(help="Only in this state: open, waiting, closed.")] = None,
@@ -51,6 +52,7 @@ def tickets_(
         print_rows(head, rows)
 
 
+@recorded("correct delegate", changing=True)
 def delegate_(
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Messages.")] = None,
     to: Annotated[str, typer.Option("--to", help="The colleague.")] = "",
@@ -77,10 +79,11 @@ def delegate_(
             if only not in found:
                 raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
             ids = [one.case.id for one in found[only]]
-        given = delegate(store, ids or [], to, by or getpass.getuser(), note)
+        given = delegate(store, ids or [], to, by or system_user(), note)
     typer.echo(f"{len(given)} of {len(ids or [])} messages are {to}'s now")
 
 
+@recorded("correct export", changing=True)
 def export_(
     numbers: Annotated[
         list[int] | None, typer.Argument(metavar="[ID]...", help="Tickets; all that are open or were exported if none.")

@@ -11,12 +11,14 @@ import typer
 from sqlalchemy import Engine
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis import migrations
 from energycomm.eis.comparison import canonical, differences
 from energycomm.eis.database import opened, shown
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
+from energycomm.pipeline.gateway import open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
 
@@ -87,6 +89,7 @@ def stats(
 
 
 @app.command()
+@recorded("eis compare")
 def compare(
     other: Annotated[str, typer.Argument(help="Address of the other database: sqlite:///path or postgresql://...")],
     json: Json = False,
@@ -95,8 +98,8 @@ def compare(
 
     Example: energycomm eis compare sqlite:///backup.db
     """
-    with _ready(load().database_url) as first, _ready(other) as second:
-        found = differences(canonical(first), canonical(second))
+    with open_store(load()) as first, _ready(other) as second:
+        found = differences(canonical(first.engine), canonical(second))
     if json:
         print_json({"equal": not found, "differences": found})
     else:

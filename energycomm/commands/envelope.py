@@ -14,6 +14,7 @@ import typer
 
 from energycomm import logs
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import of_envelope, recorded
 from energycomm.config import load
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import Conflict
@@ -65,6 +66,7 @@ def list_(
 
 
 @app.command()
+@recorded("envelope show", subject=of_envelope)
 def show(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")], json: Json = False
 ) -> None:
@@ -113,6 +115,7 @@ def show(
 
 
 @app.command()
+@recorded("envelope extract", subject=of_envelope)
 def extract(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
@@ -189,6 +192,7 @@ def retry(
 
 
 @app.command()
+@recorded("envelope acknowledge", subject=of_envelope)
 def acknowledge(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
@@ -19,6 +19,7 @@ from energycomm.pipeline.injection import inject as hand_over
 from energycomm.pipeline.injection import unfit
 
 
+@recorded("inject", changing=True)
 def inject(
     file: Annotated[
         Path, typer.Argument(help="Kernel messages as JSON (one or a list) or XML; - reads from the pipe.")
@@ -47,7 +48,7 @@ def inject(
         if wrong:
             lines = "\n  ".join(f"message {number + 1}: {refusal}" for number, refusal in wrong)
             raise UserError(f"Nothing is stored.\n  {lines}\n", "Correct the file.", ExitCode.UNREADABLE)
-        who = by or getpass.getuser()
+        who = by or system_user()
         done = hand_over(store, gateway.writer, handed, content, file.name if str(file) != "-" else "injection", who)
     if json:
         print_json(done)

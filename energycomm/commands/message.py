@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
 from energycomm.correction.why import Why
 from energycomm.correction.why import why as explain_why
@@ -28,6 +29,7 @@ def message() -> None:
 
 
 @app.command("list")
+@recorded("message list")
 def list_(
     access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
     state: Annotated[str | None, typer.Option(help="Only in this state: rejected, quarantined, ...")] = None,
@@ -77,6 +79,7 @@ def list_(
 
 
 @app.command()
+@recorded("message show", subject=of_message)
 def show(
     message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
 ) -> None:
@@ -92,6 +95,7 @@ def show(
 
 
 @app.command()
+@recorded("message explain", subject=of_message)
 def explain(
     message_id: Annotated[
         str, typer.Argument(metavar="ID", help="Number of a Kernel message, or ch:NUMBER for a refused CH message.")
@@ -126,6 +130,7 @@ def explain(
 
 
 @app.command()
+@recorded("message why", subject=of_message)
 def why(
     message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import open_store
@@ -25,6 +26,7 @@ def outbox() -> None:
 
 
 @app.command("list")
+@recorded("outbox list")
 def list_(
     state: Annotated[str | None, typer.Option(help="pending, sending, sent or dead.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 50,
@@ -49,6 +51,7 @@ def list_(
 
 
 @app.command()
+@recorded("outbox retry", changing=True)
 def retry(
     ids: Annotated[list[int] | None, typer.Argument(help="Dead notifications.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All dead ones.")] = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import ExitCode, UserError
@@ -27,6 +27,7 @@ def request() -> None:
 
 
 @app.command()
+@recorded("request submit", changing=True)
 def submit(
     file: Annotated[
         Path, typer.Argument(help="Kernel messages as JSON (one or a list) or XML; - reads from the pipe.")
@@ -43,7 +44,7 @@ def submit(
     Example: energycomm request submit switch.json --key 2026-000123
     """
     config = load()
-    by = getpass.getuser()
+    by = system_user()
     answers: list[Submission] = []
     with open_store(config) as store:
         gateway = Gateway(config, store)
@@ -98,6 +99,7 @@ def _handed(content: bytes, file: Path) -> list[Handed]:
 
 
 @app.command("list")
+@recorded("request list")
 def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state: sent, refused, dead, ...")] = None,
     market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
@@ -139,6 +141,7 @@ def list_(
 
 
 @app.command()
+@recorded("request show", subject=of_request)
 def show(
     request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the request.")],
     content: Annotated[bool, typer.Option("--content", help="Print only the bytes that are sent.")] = False,
@@ -184,6 +187,7 @@ def show(
 
 
 @app.command()
+@recorded("request retry", changing=True, subject=of_request)
 def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of a dead request.")]) -> None:
     """Send a request again that was given up after technical errors: the same bytes, the same reference.
 

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import catalogue_named, impact
@@ -161,6 +162,7 @@ def document(
 
 
 @app.command("impact")
+@recorded("rules impact")
 def impact_(
     since: Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")],
     folder: Folder = None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import UserError
@@ -90,6 +91,7 @@ def simulate(
     typer.echo(f"{counts.envelopes} envelopes, {counts.messages} CH messages ({each}), {counts.bytes} bytes in {out}")
 
 
+@recorded("simulate-answers")
 def simulate_answers(
     out: Annotated[Path, typer.Argument(help="Folder to write into.", show_default=False)],
     refuse: Annotated[float, typer.Option(min=0, max=1, help="Share of the requests that are refused.")] = 0.0,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.masking import disclosing
@@ -46,7 +46,7 @@ def create(
 
     Example: energycomm token create billing --role back_office --scope read --scope notify --days 30
     """
-    by = getpass.getuser()
+    by = system_user()
     scopes = frozenset(scope or Scope)
     for what, value in (("name", person), ("label", label)):
         if len(value) > LONGEST or not value.isprintable() or (what == "name" and not value):
@@ -68,6 +68,7 @@ def create(
 
 
 @app.command("list")
+@recorded("token list")
 def list_(
     everything: Annotated[bool, typer.Option("--all", help="Expired and revoked ones too.")] = False,
     json: Json = False,
@@ -97,7 +98,7 @@ def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbe
 
     Example: energycomm token revoke 3
     """
-    by = getpass.getuser()
+    by = system_user()
     taken: set[int] = set()
     with open_store(load()) as store:
         for number in ids:

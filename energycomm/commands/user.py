@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import open_store
@@ -24,6 +24,7 @@ def user() -> None:
 
 
 @app.command("list")
+@recorded("user list")
 def list_(json: Json = False) -> None:
     """List who holds a token or is signed in, with their roles.
 
@@ -49,7 +50,7 @@ def sign_out(
 
     Example: energycomm user sign-out anna --revoke
     """
-    by = getpass.getuser()
+    by = system_user()
     with open_store(load()) as store:
         ended = sessions.end_all(store, person)
         taken = [one.id for one in tokens.list_tokens(store) if one.person == person] if revoke else []

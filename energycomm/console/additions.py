@@ -22,10 +22,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from energycomm.config import Config
 from energycomm.console.view import READERS
+from energycomm.eis.store import Store
 from energycomm.errors import UserError
-from energycomm.webservice import audit, sessions
-from energycomm.webservice.identity import SAFE, address_of, check_origin, cookie_name, login_address
+from energycomm.webservice import audit
+from energycomm.webservice.identity import SAFE, address_of, check_origin, identify, login_address
 from energycomm.webservice.problems import Problem, answer
+from energycomm.webservice.roles import Person
 
 GROUP = "energycomm.console"
 log = structlog.get_logger()
@@ -39,20 +41,26 @@ class Addition(Struct, frozen=True, kw_only=True):
       title: words of its link, as the catalogue of words has them.
       make: makes its application; called at the first request.
       explain: address, below its own, that explains a Kernel message, with `{id}` for its number; empty for none.
+      read: other addresses below its own that show personal data.
     """
 
     name: str
     title: str
     make: Callable[[], ASGIApp]
     explain: str = ""
+    read: tuple[str, ...] = ()
 
     def about(self, message_id: int) -> str:
         """Where it explains a message."""
         return f"/{self.name}/{self.explain.format(id=message_id)}"
 
-    def explains(self, path: str) -> bool:
-        """Whether a path is one of those: it shows personal data."""
-        return bool(self.explain) and path.startswith(f"/{self.name}/{self.explain.partition('{')[0]}")
+    def subject(self, store: Store, path: str) -> str | None:
+        """Of whom or what a path is, for the audit; None where it shows nothing personal."""
+        below = path.removeprefix(f"/{self.name}/")
+        before = self.explain.partition("{")[0]
+        if before and below.startswith(before):
+            return audit.with_access_point(store, "message", below.removeprefix(before))
+        return next((address for address in self.read if below.startswith(address)), None)
 
 
 def mount(app: FastAPI) -> None:
@@ -73,6 +81,8 @@ def mount(app: FastAPI) -> None:
 
 class Guarded:
     """Lets only readers of the console into an addition, and makes it when it is first asked for.
+
+    The addition finds who asks in `request.state.person`.
 
     Args:
       addition: what is guarded.
@@ -101,21 +111,24 @@ class Guarded:
         Raises:
           Problem: not allowed, forged, or the addition cannot be made.
         """
-        cookie = request.cookies.get(cookie_name(request), "")
-        store = self.app.state.services.store
-        person = await run_in_threadpool(sessions.person_of, store, cookie)
+        shared = self.app.state.services
+        person = await identify(request, shared, None)
         if person is None:
             return RedirectResponse(login_address(request.url.path), 303)
         if not person.may(frozenset(READERS)):
             raise Problem("API_FORBIDDEN")
         if request.method not in SAFE:
             check_origin(request)
-        if self.addition.explains(request.url.path):
-            what = f"{request.method} {request.url.path}"
-            await run_in_threadpool(audit.record, store, person, "read", what, address=address_of(request))
+        await run_in_threadpool(self._record, request, person, shared.store)
         if self._made is None:
             try:
                 self._made = await run_in_threadpool(self.addition.make)
             except UserError as error:
                 raise Problem("API_REFUSED", error.message, advice=error.advice) from None
         return self._made
+
+    def _record(self, request: Request, person: Person, store: Store) -> None:
+        subject = self.addition.subject(store, request.url.path)
+        if subject is not None:
+            what = f"{request.method} {request.url.path}"
+            audit.record(store, person, "read", what, subject=subject, address=address_of(request))

@@ -3,14 +3,14 @@
     hash = SHA-256(previous + content)
 
 `previous` is the hash of the line before, 32 zero bytes for the first. `content` is each column of `CONTENT` in turn,
-numbers in decimal, as UTF-8 with its length before it: `2:17,` for 17. `position` counts the lines in the order in which
-they were committed (ids come from blocks and say nothing of it). `audit_head` has one row, with the last position and
-hash; who appends locks it until the end of the transaction, so the chain is one line however many processes write. It is
+numbers in decimal, as UTF-8 with its length before it: `2:17,` for 17. `position` counts the lines in the order of
+their commits (ids come from blocks and say nothing of it). `audit_head` has one row, with the last position and hash;
+who appends locks it until the end of the transaction, so the chain is one line however many processes write. It is
 the only lock that an append takes: nobody waits in a circle.
 
-Triggers refuse to change or delete lines (`energycomm.eis.triggers`). Who owns the database can drop them: then `verify`
-shows what was changed, taken out or put in. Who writes all lines anew from some point on, and the head too, is shown by a
-hash that was kept elsewhere.
+Triggers refuse to change or delete lines (`energycomm.eis.triggers`). Who owns the database can drop them: then
+`verify` shows what was changed, taken out or put in. Who writes all lines anew from some point on, and the head too,
+is shown by a hash that was kept elsewhere.
 """
 
 from __future__ import annotations
@@ -159,7 +159,9 @@ class _Line(Struct, frozen=True):
 
 def _lines(connection: Connection) -> Generator[_Line]:
     t = tables.audit
-    query = select(t.c.position, t.c.previous, t.c.hash, *(t.c[name] for name in CONTENT)).order_by(t.c.position, t.c.id)
+    query = select(t.c.position, t.c.previous, t.c.hash, *(t.c[name] for name in CONTENT)).order_by(
+        t.c.position, t.c.id
+    )
     with connection.execute(query, execution_options={"yield_per": _PIECE}) as rows:
         for row in rows:
             position, previous, own = row[0], bytes(row[1]), bytes(row[2])
@@ -202,7 +204,9 @@ def _inserted(line: _Line, words: str) -> Flaw:
 def _end(checked: int, last: bytes, head: tuple[int, bytes] | None) -> Flaw | None:
     """What the head says of the end of the chain."""
     if head is None:
-        return Flaw(kind="truncated", position=checked + 1, words="the head is gone: nothing tells where the audit ends")
+        return Flaw(
+            kind="truncated", position=checked + 1, words="the head is gone: nothing tells where the audit ends"
+        )
     position, hash_ = head
     if position > checked:
         words = f"lines {checked + 1} to {position}" if position > checked + 1 else f"line {position}"
@@ -210,5 +214,7 @@ def _end(checked: int, last: bytes, head: tuple[int, bytes] | None) -> Flaw | No
     if position < checked:
         return Flaw(kind="inserted", position=position + 1, words=f"the head says that the audit ends at {position}")
     if hash_ != last:
-        return Flaw(kind="changed", position=checked, words="the head has another hash: the line was replaced, or the head")
+        return Flaw(
+            kind="changed", position=checked, words="the head has another hash: the line was replaced, or the head"
+        )
     return None

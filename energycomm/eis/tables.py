@@ -780,7 +780,6 @@ SEQUENCES: tuple[Sequence, ...] = tuple(
 """Where ids come from on PostgreSQL."""
 
 
-
 @event.listens_for(metadata, "after_create")
 def _install(_metadata: MetaData, connection: Connection, **_: Any) -> None:
     triggers.install(connection)

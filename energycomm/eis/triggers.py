@@ -1,11 +1,13 @@
 """Triggers: those that keep the tallies, and those that keep the audit as it was written.
 
-Tallies say how many messages of what are in which state, and how often which code was found. A count over a million messages takes as long as a million messages; these are kept beside them by the database itself,
-whoever writes, in the same transaction. On PostgreSQL a transaction has rows of its own (`writer`), so that workers
-never wait for one another; `energycomm.eis.tallies.settle` adds them up. SQLite has one writer at a time.
+Tallies say how many messages of what are in which state, and how often which code was found. A count over a million
+messages takes as long as a million messages; these are kept beside them by the database itself, whoever writes, in
+the same transaction. On PostgreSQL a transaction has rows of its own (`writer`), so that workers never wait for one
+another; `energycomm.eis.tallies.settle` adds them up. SQLite has one writer at a time.
 
-Lines of the audit are appended and nothing else; its head moves on by one line at a time. The triggers stop mistakes and
-whoever may only use the tables. Who owns the database can drop them: what is done then, `energycomm audit verify` shows.
+Lines of the audit are appended and nothing else; its head moves on by one line at a time. The triggers stop mistakes,
+and whoever may only use the tables. Who owns the database can drop them: `energycomm audit verify` shows what is done
+then.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values

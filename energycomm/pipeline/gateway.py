@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from energycomm.config import Config
@@ -69,7 +70,28 @@ def open_store(config: Config) -> Iterator[Store]:
     """
     with opened(config.database_url) as engine:
         require_current(engine)
-        yield Store(engine)
+        store = Store(engine)
+        if (first := _first.get()) is not None:
+            _first.set(None)
+            first(store)
+        yield store
+
+
+_first: ContextVar[Callable[[Store], None] | None] = ContextVar("first", default=None)
+
+
+@contextmanager
+def at_opening(first: Callable[[Store], None]) -> Iterator[None]:
+    """What is to be done with the store before anything else, at its first opening within: to record who reads it.
+
+    Args:
+      first: is given the store; where it raises, the store is not opened.
+    """
+    token = _first.set(first)
+    try:
+        yield
+    finally:
+        _first.reset(token)
 
 
 def open_catalogue(folder: Path) -> Catalogue:

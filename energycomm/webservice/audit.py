@@ -7,6 +7,7 @@ A read is recorded before its content is answered: what cannot be recorded is no
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 from sqlalchemy import BigInteger, literal, select, tuple_
@@ -18,6 +19,10 @@ from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.webservice.roles import Person
 
 SUBJECT_LENGTH = 400
+
+_NUMBERED = {"message": tables.kernel_message, "request": tables.request}
+_LONGEST_NUMBER = 18
+"""Digits of a number that both databases can look for."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -88,6 +93,23 @@ def record(
 def _storable(text: str, length: int) -> str:
     """What both databases can hold of a text: no NUL, no half of a surrogate pair, not longer than its column."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()[:length]
+
+
+def with_access_point(store: Store, what: Literal["message", "request"], number: str) -> str:
+    """The subject of a line about a message or request: its number, and its access point where it has one.
+
+    Args:
+      store: the EIS.
+      what: which of them.
+      number: as it was asked for; what is none stays as it is.
+    """
+    if not number.isdecimal() or len(number) > _LONGEST_NUMBER:
+        return f"{what} {number}"
+    table, point = _NUMBERED[what], tables.access_point
+    query = select(point.c.identifier).join(table, table.c.access_point_id == point.c.id)
+    with reading(store.engine) as connection:
+        identifier = connection.execute(query.where(table.c.id == int(number))).scalar()
+    return f"{what} {number}" if identifier is None else f"{what} {number} access point {identifier}"
 
 
 def list_audit(

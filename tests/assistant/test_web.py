@@ -93,6 +93,86 @@ def test_what_people_and_documents_write_is_never_markup(client: Any) -> None:
     assert "That did not work" in client.post("/ask", data={"question": "  "}).text
 
 
+def visitor(app: Any) -> Any:
+    """Another browser."""
+    from fastapi.testclient import TestClient
+
+    return TestClient(app)
+
+
+def test_a_conversation_belongs_to_the_browser_that_had_it(app: Any, client: Any) -> None:
+    """Another one sees neither question nor answer, not with the conversation's name either, and goes on with none."""
+    client.get("/")
+    answer = ask(client, QUESTION)
+    name = client.cookies["conversation"]
+    other = visitor(app)
+    for path in ("/", f"/?open={name}"):
+        assert QUESTION not in other.get(path).text
+        assert other.cookies["conversation"] != name
+    other.cookies.set("conversation", name)
+    assert QUESTION not in other.get("/").text
+    assert "An index is not below" not in ask(other, "And why?")
+    number = re.search(r"feedback/(\d+)", answer)
+    assert number
+    refused = other.post(f"/feedback/{number.group(1)}", data={"good": "false", "comment": "mine"})
+    never = other.post("/feedback/999999", data={"good": "false"})
+    assert refused.text.replace(number.group(1), "N") == never.text.replace("999999", "N")
+    page = client.get(f"/?open={name}").text
+    assert QUESTION in page.split('id="history"')[0]
+    assert "And why?" not in page
+    assert client.get("/?new=1").text.count(QUESTION) == 1
+
+
+def test_a_conversation_that_is_not_ones_own_is_as_one_that_is_not_there(app: Any, client: Any) -> None:
+    client.get("/")
+    ask(client, QUESTION)
+    other = visitor(app)
+    pages = [other.get(f"/?open={name}").text for name in (client.cookies["conversation"], "x" * 16)]
+    assert pages[0] == pages[1]
+
+
+def test_an_answer_is_fetched_by_who_asked(app: Any, client: Any) -> None:
+    """Somebody else's ticket gives nothing and takes nothing away."""
+    client.get("/")
+    pending = client.post("/ask", data={"question": QUESTION})
+    ticket = re.search(r"answers/([\w-]+)", pending.text)
+    assert ticket
+    other = visitor(app)
+    other.get("/")
+    assert "index" not in other.get(f"/answers/{ticket.group(1)}").text
+    assert "An index is not below" in client.get(f"/answers/{ticket.group(1)}").text
+
+
+def test_a_browser_without_a_cookie_gets_one_of_its_own(app: Any) -> None:
+    """Not a short one that others could have too."""
+    first = visitor(app)
+    first.cookies.set("visitor", "1")
+    ask(first, QUESTION)
+    second = visitor(app)
+    second.cookies.set("visitor", "1")
+    assert QUESTION not in second.get("/").text
+
+
+def test_questions_of_an_older_log_are_nobodys(tmp_path: Path, assistant: Any) -> None:
+    """Whose they were was not kept; they are still there for who looks after the assistant."""
+    import sqlite3
+
+    from assistant.chat.log import Log
+
+    path = tmp_path / "old.db"
+    Log(path).close()
+    database = sqlite3.connect(path)
+    database.execute("ALTER TABLE exchange DROP COLUMN author")
+    database.close()
+    log = Log(path)
+    log.write(assistant.ask(QUESTION), "c")
+    database = sqlite3.connect(path)
+    assert database.execute("SELECT author FROM exchange").fetchall() == [("",)]
+    database.close()
+    assert log.conversation("c", "person anna") == log.latest(author="person anna") == []
+    assert len(log.latest(author=None)) == 1
+
+
 @pytest.fixture
 def address(app: Any) -> Iterator[str]:
     """The application served on a free port."""

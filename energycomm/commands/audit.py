@@ -56,8 +56,8 @@ def list_(
     if json:
         print_json(page)
         return
-    head = ("line", "at", "person", "via", "action", "what", "subject", "status", "from")
-    rows = [(e.position, e.at, e.person, e.via, e.action, e.what, e.subject, e.status, e.address) for e in page.entries]
+    head = ("at", "person", "via", "action", "what", "subject", "status", "from", "line")
+    rows = [(e.at, e.person, e.via, e.action, e.what, e.subject, e.status, e.address, e.position) for e in page.entries]
     print_rows(head, rows)
     if page.next:
         typer.echo(f"more: --cursor {page.next}", err=True)

@@ -231,3 +231,49 @@ def test_without_a_store_this_machine_is_served_and_none_is_made(tmp_path: Path,
     with door(configured(f"sqlite:///{tmp_path / 'none.db'}"), "127.0.0.1", lambda: chat) as app:
         assert TestClient(app, base_url="http://127.0.0.1").get("/").status_code == 200
     assert not (tmp_path / "none.db").exists()
+
+
+def test_commands_that_show_answers_or_messages_leave_a_line(
+    config: Config,
+    assistant: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without the words of a question; and a list is of one's own questions, unless everybody's are asked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", config.database_url)
+    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda _: assistant)
+    monkeypatch.setattr("assistant.extras.need", lambda *_: None)
+    log = Log(tmp_path / ".assistant" / "log.db")
+    theirs = log.write(assistant.ask("How often is a meter read?"), "c", "person anna")
+    assert cli.main(["assistant", "ask", QUESTION]) == ExitCode.OK
+    assert cli.main(["assistant", "search", "index"]) == ExitCode.OK
+    assert cli.main(["assistant", "explain", "3"]) == ExitCode.OK
+    capsys.readouterr()
+    assert cli.main(["assistant", "feedback", "--json"]) == ExitCode.OK
+    own = capsys.readouterr().out
+    assert (QUESTION in own, "How often" in own) == (True, False)
+    assert cli.main(["assistant", "feedback", "--all", "--json"]) == ExitCode.OK
+    assert "How often" in capsys.readouterr().out
+    assert cli.main(["assistant", "feedback", str(theirs), "--bad"]) == ExitCode.USAGE
+    assert [(what, subject) for _, what, subject in reads(config)] == [
+        ("energycomm assistant ask", "question"),
+        ("energycomm assistant search", "question"),
+        ("energycomm assistant explain", f"message 3 access point {PRM}"),
+        ("energycomm assistant feedback", "own answers"),
+        ("energycomm assistant feedback", "answers of everybody"),
+    ]
+    with open_store(config) as store:
+        assert [one.subject for one in audit.list_audit(store, action="change").entries] == [f"answer {theirs}"]
+
+
+def test_commands_without_a_store_answer_and_make_none(
+    assistant: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", "sqlite:///none.db")
+    monkeypatch.setattr("assistant.chat.assistant.Assistant.open", lambda _: assistant)
+    monkeypatch.setattr("assistant.extras.need", lambda *_: None)
+    assert cli.main(["assistant", "ask", QUESTION]) == ExitCode.OK
+    assert not (tmp_path / "none.db").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, text
@@ -24,7 +25,7 @@ def wrote(store: Store, *subjects: str) -> None:
         append(store, (1_000, "anna", "token 1", "read", "GET /x", subject, 200, "10.0.0.1"))
 
 
-def lines(engine: Engine) -> list[tuple[object, ...]]:
+def lines(engine: Engine) -> list[tuple[Any, ...]]:
     with engine.connect() as connection:
         found = connection.execute(text(f"SELECT {NAMES} FROM audit ORDER BY position")).all()
     return [tuple(row) for row in found]

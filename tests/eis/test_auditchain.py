@@ -341,3 +341,25 @@ def test_lines_of_an_older_store_are_chained_in_the_order_of_their_time(
     with pytest.raises(DBAPIError, match="append-only"), engine.connect() as connection, connection.begin():
         connection.execute(text("DELETE FROM audit WHERE position = 1"))
     engine.dispose()
+
+
+def test_a_check_while_others_write_sees_one_state(store: Store) -> None:
+    """Lines and head are of one moment, however many lines come meanwhile."""
+    wrote(store, "first")
+    end = threading.Event()
+
+    def write() -> None:
+        engine = connect(store.engine.url.render_as_string(hide_password=False))
+        while not end.is_set():
+            wrote(Store(engine), "more")
+        engine.dispose()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        found = [verify(store.engine) for _ in range(20)]
+    finally:
+        end.set()
+        writer.join()
+    assert [one.flaw for one in found] == [None] * 20
+    assert [one.checked for one in found] == sorted(one.checked for one in found)

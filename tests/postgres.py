@@ -85,7 +85,7 @@ class PostgresServer:
         Returns:
           The new database's name, for `url` and `drop_database`.
         """
-        name = f"test_{next(self._numbers)}"
+        name = f"test_{os.getpid()}_{next(self._numbers)}"
         self._execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         return name
 

@@ -290,7 +290,7 @@ def test_an_incident_in_the_store_holds_no_secret(database_url: str) -> None:
     with opened(database_url) as engine:
         migrations.upgrade(engine)
         store = Store(engine)
-        note(store, Tally(), None, None, Refusal(code="ENV_PUT_ASIDE", value=told), "error")
+        note(store, Tally(), None, Refusal(code="ENV_PUT_ASIDE", value=told), "error")
         with store.transaction() as tx:
             rows = tx.driver.rows("SELECT value FROM incident")
     assert rows[0][0] == f"https://{MASK}@erp.example/?token={MASK}"

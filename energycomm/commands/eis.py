@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -14,7 +15,7 @@ from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis import migrations
-from energycomm.eis.comparison import canonical, differences
+from energycomm.eis.comparison import compare as differing
 from energycomm.eis.database import opened, shown
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
@@ -92,19 +93,27 @@ def stats(
 @recorded("eis compare")
 def compare(
     other: Annotated[str, typer.Argument(help="Address of the other database: sqlite:///path or postgresql://...")],
+    limit: Annotated[int, typer.Option(help="How many differences to tell.", min=1)] = 100,
     json: Json = False,
 ) -> None:
     """Tell whether another store knows the same, whatever the order and time it learned it; exit code 1 when not.
 
+    Compared are the access points with all that is known of them, every message with its Kernel XML, state, findings
+    and what it waits for, what the back office was or is to be told, CH messages with their arrivals, refusals and
+    notes, envelopes, requests. Not compared are ids, times of arrival, and how often something was tried.
+
     Example: energycomm eis compare sqlite:///backup.db
     """
     with open_store(load()) as first, _ready(other) as second:
-        found = differences(canonical(first.engine), canonical(second))
+        found = list(islice(differing(first.engine, second), limit + 1))
+    more, found = len(found) > limit, found[:limit]
     if json:
-        print_json({"equal": not found, "differences": found})
+        print_json({"equal": not found, "differences": found, "more": more})
     else:
         for line in found or ["both stores know the same"]:
             typer.echo(line)
+        if more:
+            typer.echo(f"and more: --limit {10 * limit} shows them")
     if found:
         raise typer.Exit(ExitCode.REJECTED)
 

@@ -192,6 +192,15 @@ class StoreTransaction:
         """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
         return [MessageRow._make(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
 
+    def messages(self, message_ids: Sequence[int]) -> list[MessageRow]:
+        """Kernel messages by their ids, in any state."""
+        return [MessageRow._make(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
+
+    def marked_alone(self) -> list[MessageRow]:
+        """The Kernel messages that concern no access point and are to be judged again, by their ids."""
+        sql = f"{_ALL_MESSAGES} AND k.state = 'to_replay' AND k.access_point_id IS NULL ORDER BY k.id"
+        return [MessageRow._make(row) for row in self.driver.rows(sql)]
+
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
         """Quarantined messages whose time is over: (message id, access point id, waits_until), the oldest first."""
         return [(row[0], row[1], row[2]) for row in self.driver.rows(_OVERDUE, (now, limit))]
@@ -241,14 +250,18 @@ class StoreTransaction:
                 found.append(code)
         return codes
 
-    def current_findings(self, message_ids: Sequence[int]) -> dict[int, list[tuple[str, str, str | None]]]:
-        """The findings, warnings too, of the verdicts that hold now: message id -> (code, field, value), sorted."""
-        sql = 'SELECT message_id, error_code, field, value FROM finding WHERE "current"'
-        found: dict[int, list[tuple[str, str, str | None]]] = {}
-        for message_id, code, field, value in self.driver.matching(sql, message_ids, "message_id"):
-            found.setdefault(message_id, []).append((code, field, value))
+    def current_findings(self, message_ids: Sequence[int]) -> dict[int, list[tuple[str, ...]]]:
+        """The findings, warnings too, of the verdicts that hold now, by message id: (code, rule, severity, field,
+        value or nothing, comment in English, in French), sorted."""
+        sql = (
+            "SELECT message_id, error_code, rule, severity, field, coalesce(value, ''), comment, comment_fr "
+            'FROM finding WHERE "current"'
+        )
+        found: dict[int, list[tuple[str, ...]]] = {}
+        for message_id, *row in self.driver.matching(sql, message_ids, "message_id"):
+            found.setdefault(message_id, []).append(tuple(row))
         for rows in found.values():
-            rows.sort(key=lambda row: (row[0], row[1], row[2] or ""))
+            rows.sort()
         return found
 
     def withdraw_notifications(
@@ -290,11 +303,13 @@ _SAVE_CHECKPOINT = (
     "INSERT INTO checkpoint (access_point_id, upto, state) VALUES (?, ?, ?) "
     "ON CONFLICT (access_point_id, upto) DO UPDATE SET state = excluded.state"
 )
-_MESSAGES = (
+_ALL_MESSAGES = (
     "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.waits_for, k.waits_until, k.received_at, "
     "k.xml, k.version, k.corrects, k.ch_message_id, k.injected_by "
-    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id "
-    "WHERE k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
+    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE true"
+)
+_MESSAGES = (
+    f"{_ALL_MESSAGES} AND k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
 )
 _OVERDUE = (
     "SELECT id, access_point_id, waits_until FROM kernel_message "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import structlog
@@ -25,6 +26,7 @@ from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.arrivals import Arrival, Moved, Repeats, chosen, insert_notes
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.effects import Rows
 from energycomm.pipeline.fold import (
@@ -38,7 +40,8 @@ from energycomm.pipeline.fold import (
     judge_alone,
 )
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Change, Reassessment
+from energycomm.pipeline.reassessment import Reassessment
+from energycomm.pipeline.rejudging import Change, Rejudging
 from energycomm.pipeline.rows import (
     finding_row,
     incident_row,
@@ -74,6 +77,19 @@ class Prepared(Struct):
     transactions: Sequence[ChMessage]
     xmls: list[list[str]]
     refusals: list[tuple[Refusal, ...]]
+
+    def identity(self, index: int) -> bytes:
+        """Identity of a CH message as it is stored.
+
+        What a header says may refuse one arrival of a content and not another one. So a refused arrival is none of the
+        one that was digested, in whatever order they come, and each way of being refused is one of its own. One that
+        is put aside is not refused: it is to be judged yet.
+        """
+        identity = self.transactions[index].identity
+        refusals = self.refusals[index]
+        if _outcome(refusals) != "refused":
+            return identity
+        return blake2b(identity + repr(refusals).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def part(self, low: int, high: int) -> Prepared:
         """Some of the CH messages."""
@@ -238,16 +254,21 @@ class BatchWriter:
         Returns:
           What became of each part; messages that were judged again are counted with the first.
         """
-        sorting = _Sorting(tx, now)
         work = _Work(self, tx, now)
         market = parts[0][0].market
         tallies = []
-        known = tx.known_identities([one.identity for _, batch in parts for one in batch.transactions])
-        for origin, batch in parts:
+        arrivals = [
+            (batch.identity(index), (number, index), transaction, batch.xmls[index])
+            for number, (_, batch) in enumerate(parts)
+            for index, transaction in enumerate(batch.transactions)
+        ]
+        known = tx.known_identities([identity for identity, *_ in arrivals])
+        sorting = _Sorting(tx, now, known, chosen(arrivals))
+        for number, (origin, batch) in enumerate(parts):
             tally = Tally()
-            work.add(sorting.sort(origin, batch, known, tally), batch, origin, tally)
+            work.add(sorting.sort(number, origin, batch, tally), batch, origin, tally)
             tallies.append(tally)
-        work.judge(market, tallies[0])
+        work.judge(market, sorting.repeats, tallies[0])
         work.flush(sorting)
         return tallies
 
@@ -274,74 +295,105 @@ def _outcome(refused: tuple[Refusal, ...]) -> str:
     return ASIDE if any(refusal.code == PUT_ASIDE for refusal in refused) else "refused"
 
 
-def _ch_row(number: int, origin: Origin, transaction: ChMessage, outcome: str) -> tuple[Any, ...]:
+def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> tuple[Any, ...]:
     """A row of `ch_message`; values of a refused one that the store does not hold are cut to what it does."""
     kind, version, sender, reference, point = (
         value if value is None or fits(tables.ch_message.c[name], value) else storable(value, _LONGEST[name])
         for name, value in ((name, getattr(transaction, name)) for name in _OWN)
     )
     place = number, origin.envelope_id, origin.member_id, transaction.position, origin.market
-    return (*place, kind, version, sender, reference, point, transaction.identity, outcome)
+    return (*place, kind, version, sender, reference, point, identity, outcome)
 
 
 _LONGEST: dict[str, int] = {name: getattr(tables.ch_message.c[name].type, "length", 0) for name in _OWN}
 
 
 class _Sorting:
-    """Tells first arrivals from duplicates and refused ones, and writes their rows."""
+    """Tells the arrivals that are kept from duplicates and refused ones, and writes their rows.
 
-    def __init__(self, tx: StoreTransaction, now: int) -> None:
-        self.tx, self.now = tx, now
+    Args:
+      tx: the transaction.
+      now: the present, microseconds since the epoch.
+      known: CH messages that arrived before, by identity; gains those that are new.
+      chosen: of CH messages that arrive several times in the batch, which one is kept: (part, index).
+    """
+
+    def __init__(
+        self,
+        tx: StoreTransaction,
+        now: int,
+        known: dict[bytes, KnownMessage],
+        chosen: dict[bytes, tuple[int, int]],
+    ) -> None:
+        self.tx, self.now, self.known, self.chosen = tx, now, known, chosen
+        self.fresh: set[bytes] = set()
+        """Identities that are new in this batch."""
+        self.repeats = Repeats(tx)
+        self.notes: list[tuple[Any, ...]] = []
+        """What was noticed of duplicates."""
         self.ch_rows: list[tuple[Any, ...]] = []
         self.outcomes: list[tuple[int, str]] = []
         """Outcomes of CH messages that had been put aside."""
         self.duplicates: list[tuple[Any, ...]] = []
         self.incidents: list[tuple[Any, ...]] = []
 
-    def sort(
-        self, origin: Origin, batch: Prepared, known: dict[bytes, KnownMessage], tally: Tally
-    ) -> list[tuple[int, int]]:
+    def sort(self, number: int, origin: Origin, batch: Prepared, tally: Tally) -> list[tuple[int, int]]:
         """The (index in the part, CH message id) of the CH messages that are new and were digested.
 
-        One that was put aside when it arrived first is as good as new.
-
         Args:
-          origin: where the part came from.
+          number: number of the part.
+          origin: where it came from.
           batch: its messages.
-          known: CH messages that arrived before, by identity; gains those that are new.
           tally: counts them.
         """
-        transactions = batch.transactions
-        ids = iter(self.tx.reserve(tables.ch_message, len(transactions)))
+        ids = iter(self.tx.reserve(tables.ch_message, len(batch.transactions)))
         fresh: list[tuple[int, int]] = []
-        for index, transaction in enumerate(transactions):
-            first = known.get(transaction.identity)
-            refused = batch.refusals[index]
+        for index, transaction in enumerate(batch.transactions):
+            here, identity, refused = (number, index), batch.identity(index), batch.refusals[index]
             outcome = _outcome(refused)
-            if first is not None and (first.outcome != ASIDE or first.member_id != origin.member_id):
-                self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first.id))
-            if first is not None and first.outcome != ASIDE:
+            first = self.known.get(identity)
+            if first is None:
+                first = self.known[identity] = KnownMessage(next(ids), origin.member_id, outcome)
+                self.fresh.add(identity)
+            new = identity in self.fresh
+            if first.outcome == ASIDE and not new:
+                # It was put aside before: it is judged now, or still cannot be.
+                self._try_again(identity, first, origin, transaction, outcome)
+            elif not new or self.chosen.get(identity, here) != here:
+                self._repeated(first.id, origin, batch, index, stored=not new)
                 tally.transactions[origin.market, transaction.type, "duplicate"] += 1
                 continue
+            else:
+                self.ch_rows.append(_ch_row(first.id, origin, transaction, identity, outcome))
             tally.transactions[origin.market, transaction.type, outcome] += 1
             for refusal in refused:
                 tally.tell(origin.place, refusal)
-            if first is None:
-                number = next(ids)
-                self.ch_rows.append(_ch_row(number, origin, transaction, outcome))
-            elif outcome == ASIDE:
-                continue
-            else:
-                number = first.id
-                self.outcomes.append((number, outcome))
-            known[transaction.identity] = KnownMessage(number, origin.member_id, outcome)
-            told = [(refusal, "error") for refusal in refused] + [(note, "note") for note in transaction.notes]
-            tally.incidents.update(note.code for note in transaction.notes)
-            place = origin.envelope_id, origin.member_id, number
-            self.incidents += [incident_row(what, severity, self.now, *place) for what, severity in told]
+            if new or outcome != ASIDE:
+                told = [(refusal, "error") for refusal in refused] + [(note, "note") for note in transaction.notes]
+                tally.incidents.update(note.code for note in transaction.notes)
+                place = origin.envelope_id, origin.member_id, first.id
+                self.incidents += [incident_row(what, severity, self.now, *place) for what, severity in told]
             if not refused:
-                fresh.append((index, number))
+                fresh.append((index, first.id))
         return fresh
+
+    def _try_again(
+        self, identity: bytes, first: KnownMessage, origin: Origin, transaction: ChMessage, outcome: str
+    ) -> None:
+        if first.member_id != origin.member_id:
+            self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first.id))
+        if outcome != ASIDE:
+            self.outcomes.append((first.id, outcome))
+            self.known[identity] = first._replace(outcome=outcome)
+
+    def _repeated(self, first: int, origin: Origin, batch: Prepared, index: int, *, stored: bool) -> None:
+        transaction = batch.transactions[index]
+        self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first))
+        for note in transaction.notes:
+            self.notes.append(incident_row(note, "note", self.now, origin.envelope_id, origin.member_id, first))
+        if stored and not batch.refusals[index]:
+            arrival = Arrival(origin.envelope_id, origin.member_id, transaction, batch.xmls[index])
+            self.repeats.add(first, arrival)
 
 
 class _Work:
@@ -359,6 +411,8 @@ class _Work:
         self.changes: list[tuple[Any, ...]] = []
         self.findings: list[tuple[Any, ...]] = []
         self.notifications: list[tuple[Any, ...]] = []
+        self.again: list[tuple[int, KernelMessage]] = []
+        """Stored messages that were accepted when they were judged again."""
 
     def add(self, fresh: list[tuple[int, int]], batch: Prepared, origin: Origin, tally: Tally) -> None:
         """Take in the Kernel messages of the CH messages that are new."""
@@ -378,22 +432,22 @@ class _Work:
                 else:
                     group.append(entry)
 
-    def judge(self, market: str, tally: Tally) -> None:
+    def judge(self, market: str, repeats: Repeats, tally: Tally) -> None:
         """Fold every access point of the batch; the tally counts earlier messages that are judged otherwise now."""
         engine = self.writer.engine
-        identifiers = [point for point in self.by_point if point is not None]
+        identifiers = repeats.points().union(point for point in self.by_point if point is not None)
         self.points = self.tx.access_points(market, identifiers) if identifiers else {}
-        for point, entries in self.by_point.items():
-            if point is None:
-                for entry in entries:
-                    judge_alone(engine, entry, self.rows)
-                continue
-            row = self.points[point]
+        since = self._moved(repeats.replace(), tally)
+        for entry in self.by_point.pop(None, ()):
+            judge_alone(engine, entry, self.rows)
+        for point in dict.fromkeys((*self.by_point, *since)):
+            assert point is not None
+            row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
-            if row.state and entries[0].at <= row.last_at:
+            if point in since or (row.state and entries[0].at <= row.last_at):
                 late = Reassessment(self.tx, engine, row, self.now, self.writer.rules_version_id, self.writer.patience)
-                fold = late.run(entries)
-                tally.judged_again(late.changes, self.writer.since)
+                fold = late.run(entries, since.get(point))
+                self._judged_again(late, tally)
             else:
                 fold = around_broken(partial(self._ahead, row, entries))
                 self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
@@ -406,6 +460,26 @@ class _Work:
         for entry in entries:
             fold.judge(entry)
         return fold
+
+    def _moved(self, moved: Sequence[Moved], tally: Tally) -> dict[str, int]:
+        """Access points of stored messages whose XML was taken from another arrival, with the instants from which they
+        are judged again; what concerns no access point is judged again at once."""
+        since: dict[str, int] = {}
+        alone: dict[int, KernelMessage] = {}
+        for number, message, at in moved:
+            if message.access_point is None:
+                alone[number] = message
+            else:
+                since[message.access_point] = min(at, since.get(message.access_point, at))
+        if alone:
+            again = Rejudging(self.tx, self.writer.engine, self.now, self.writer.rules_version_id, self.writer.patience)
+            again.all_alone(alone)
+            self._judged_again(again, tally)
+        return since
+
+    def _judged_again(self, again: Rejudging, tally: Tally) -> None:
+        tally.judged_again(again.changes, self.writer.since)
+        self.again += again.accepted
 
     def flush(self, sorting: _Sorting) -> None:
         """Write all rows of the batch."""
@@ -424,7 +498,9 @@ class _Work:
         for table, rows in self.rows.items():
             insert_numbered(tx, table, rows)
         insert_numbered(tx, tables.incident, sorting.incidents)
-        correlate(tx, self._accepted(), self.now)
+        insert_notes(tx, sorting.notes)
+        sorting.repeats.settle()
+        correlate(tx, [*self._accepted(), *self.again], self.now)
 
     def _accepted(self) -> list[tuple[int, KernelMessage]]:
         return [

@@ -2,7 +2,8 @@
 which they were received.
 
 A request's state is that of the furthest step told of it, whatever the order in which the steps arrive: `done` and
-`refused` end it, and nothing that comes after takes it back to being under way.
+`refused` end it, and nothing that comes after takes it back to being under way. Of two ends the earlier one holds, by
+the instants that the market gave them.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _follow(
         sql = "UPDATE outgoing SET market_reference = ? WHERE id = ? AND market_reference IS NULL"
         if tx.driver.run(sql, (market_reference, request_id)):
             moved = _follow_earlier(tx, request_id, str(market_reference), now)
-    return moved + _move(tx, request_id, step, now)
+    return moved + _move(tx, request_id, now)
 
 
 def _follow_earlier(tx: StoreTransaction, request_id: int, market_reference: str, now: int) -> int:
@@ -129,13 +130,28 @@ def _follow_earlier(tx: StoreTransaction, request_id: int, market_reference: str
     return moved
 
 
-def _move(tx: StoreTransaction, request_id: int, step: Step, now: int) -> int:
-    state, code, *_ = step
-    ((before,),) = tx.driver.rows("SELECT state FROM outgoing WHERE id = ?", (request_id,))
-    if before in ENDED or PROGRESS[state] < PROGRESS[before]:
+def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
+    """Bring a request to the furthest step told of it. Of several such steps the latest counts, by their instants; of
+    several ends the first."""
+    told = sorted(
+        (PROGRESS[state], effective, state, code or "")
+        for state, code, effective in tx.driver.rows(_TOLD, (request_id,))
+    )
+    furthest = [one for one in told if one[0] == told[-1][0]]
+    _, _, state, code = furthest[0] if furthest[0][2] in ENDED else furthest[-1]
+    ((before, known),) = tx.driver.rows("SELECT state, answer_code FROM outgoing WHERE id = ?", (request_id,))
+    if PROGRESS[state] < PROGRESS[before] or (state, code) == (before, known or ""):
         return 0
-    settled = now if state in ENDED else None
-    sql = "UPDATE outgoing SET state = ?, answer_code = ?, settled_at = ?, next_at = NULL WHERE id = ? AND state = ?"
-    if not tx.driver.run(sql, (state, code, settled, request_id, before)):
+    values = (state, code or None, now if state in ENDED and before not in ENDED else None, request_id, before)
+    # A request that ended otherwise than it seemed ended when it was first known.
+    settled = "coalesce(?, settled_at)" if before in ENDED else "?"
+    sql = f"UPDATE outgoing SET state = ?, answer_code = ?, settled_at = {settled}, next_at = NULL "  # noqa: S608
+    if not tx.driver.run(f"{sql} WHERE id = ? AND state = ?", values):
         raise Conflict(f"request {request_id} moved on meanwhile")
     return int(state != before)
+
+
+_TOLD = (
+    "SELECT e.state, e.code, k.effective FROM outgoing_event e JOIN kernel_message k ON k.id = e.message_id "
+    "JOIN outgoing o ON o.id = e.outgoing_id WHERE e.outgoing_id = ? AND k.id <> o.message_id"
+)

@@ -40,7 +40,8 @@ class Notification(NamedTuple):
       attempts: attempts before.
       message_id: the Kernel message it is about.
       perhaps_told: an earlier attempt may have arrived.
-      body: JSON, the same bytes at every attempt.
+      body: JSON, the same bytes at every attempt; unless an arrival of the message that was written earlier came in
+        between (`energycomm.pipeline.arrivals`), and its Kernel XML says so.
     """
 
     id: int

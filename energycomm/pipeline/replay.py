@@ -19,13 +19,13 @@ from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.verdicts import Verdict
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.effects import Rows
-from energycomm.pipeline.fold import Entry, Fold, fault_words, judge_alone
+from energycomm.pipeline.correlation import correlate
+from energycomm.pipeline.fold import Fold, fault_words
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Change, Reassessment, rules_version_of
-from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_change, verdict_why
+from energycomm.pipeline.reassessment import Reassessment
+from energycomm.pipeline.rejudging import Change, Rejudging
+from energycomm.pipeline.rows import insert_numbered
 from energycomm.pipeline.state import dump_state
 
 log = structlog.get_logger()
@@ -147,14 +147,7 @@ def replay(
         if again is None:
             continue
         outcome.changes.extend(again.changes)
-        for change in again.changes:
-            if change.before == "to_replay":
-                if change.after == "treated":
-                    outcome.treated += 1
-                elif change.after == "rejected":
-                    outcome.rejected += 1
-                else:
-                    outcome.other += 1
+        _count(outcome, again.changes)
     return outcome
 
 
@@ -211,7 +204,19 @@ def _judge_point(
     fold = again.run([], since, faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
+    correlate(tx, again.accepted, now)
     return again
+
+
+def _count(outcome: Replayed, changes: Sequence[Change]) -> None:
+    for change in changes:
+        if change.before == "to_replay":
+            if change.after == "treated":
+                outcome.treated += 1
+            elif change.after == "rejected":
+                outcome.rejected += 1
+            else:
+                outcome.other += 1
 
 
 def _save(tx: StoreTransaction, fold: Fold, now: int) -> None:
@@ -241,37 +246,16 @@ def _close_originals(tx: StoreTransaction, changes: Sequence[Change], now: int) 
 def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
     """Judge the marked messages that concern no access point."""
     outcome = Replayed()
-    sql = (
-        "SELECT id, xml, effective FROM kernel_message "
-        "WHERE state = 'to_replay' AND access_point_id IS NULL ORDER BY id"
-    )
     with store.transaction() as tx:
-        for number, xml, effective in tx.driver.rows(sql):
-            message = decode(xml)
-            now = now_micros()
-            rows: Rows = {}
+        now = now_micros()
+        again = Rejudging(tx, writer.engine, now, writer.rules_version_id, writer.patience)
+        for row in tx.marked_alone():
+            message = decode(row.xml)
             if isinstance(message, KernelMessage):
-                verdict = judge_alone(writer.engine, Entry((), message, effective, number, "to_replay"), rows)
-                version = rules_version_of(writer.engine, message, writer.rules_version_id)
+                again.alone(row, message)
             else:
-                verdict = Verdict(label="engine_error", fault=f"its Kernel XML cannot be read: {message}")
-                version = writer.rules_version_id
-            after = "treated" if verdict.label == "accepted" else verdict.label
-            tx.set_states([(number, after, verdict.waits_for, None)])
-            tx.retire_findings([number])
-            (change_id,) = tx.reserve(tables.state_change, 1)
-            tx.insert(
-                tables.state_change,
-                [verdict_change(change_id, number, "to_replay", after, now, version, verdict_why(verdict))],
-            )
-            insert_numbered(tx, tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
-            insert_numbered(tx, tables.outbox, notification_rows(verdict, number, now))
-            for table, written in rows.items():
-                insert_numbered(tx, table, written)
-            if after == "treated":
-                outcome.treated += 1
-            elif after == "rejected":
-                outcome.rejected += 1
-            else:
-                outcome.other += 1
+                again.give_up(row, f"its Kernel XML cannot be read: {message}")
+        _close_originals(tx, again.changes, now)
+        correlate(tx, again.accepted, now)
+    _count(outcome, again.changes)
     return outcome

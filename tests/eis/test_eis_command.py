@@ -83,7 +83,8 @@ def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
         run("upgrade")
     assert "know the same" in run("compare", other)
     fill(address)
-    assert "access_points/FR/1" in run("compare", other, code=ExitCode.REJECTED)
+    assert "access point FR/1: only in the first store" in run("compare", other, code=ExitCode.REJECTED)
+    assert "and more: --limit 10" in run("compare", other, "--limit", "1", code=ExitCode.REJECTED)
     assert json.loads(run("compare", other, "--json", code=ExitCode.REJECTED))["equal"] is False
     fill(other)
-    assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": []}
+    assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": [], "more": False}

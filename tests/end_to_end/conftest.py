@@ -44,10 +44,10 @@ class Place:
         """Run `energycomm process --json`."""
         return self("process", *arguments, "--json")
 
-    def meaning(self) -> dict[str, Any]:
-        """What the EIS means, without ids and clocks."""
+    def meaning(self, *, carriers: bool = True) -> dict[str, Any]:
+        """What the EIS means, without ids and clocks; without the files that brought it too."""
         with opened(self.url) as engine:
-            return canonical(engine)
+            return canonical(engine, carriers=carriers)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""

@@ -129,9 +129,9 @@ def test_the_same_xml_in_another_zip_is_a_duplicate_linked_to_the_first(place: P
             packed.writestr(f"{name}.xml", content)
             packed.comment = name.encode()
     here.process(here.folder / "one.zip")
-    before = here.meaning()
+    before = here.meaning(carriers=False)
     here.process(here.folder / "two.zip")
-    assert here.meaning() == before
+    assert here.meaning(carriers=False) == before
     assert here.rows("SELECT state, duplicate_of FROM member ORDER BY id") == [("done", None), ("duplicate", 1)]
 
 

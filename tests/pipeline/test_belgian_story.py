@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adapters.contract import Transaction
 from energycomm.eis import archive
-from energycomm.eis.comparison import canonical
+from energycomm.eis.comparison import Meaning, canonical
 from energycomm.pipeline.batch import Origin
 from energycomm.pipeline.records import MemberRecord, save_member
 from tests.adapters.belgian import FOLDER, content, digested
@@ -51,12 +51,12 @@ def deliver(desk: Desk, batch: Sequence[Transaction]) -> None:
         desk.writer.store(tx, Origin("BE", archived.envelope_id, member.id), prepared, NOW)
 
 
-def told(url: str, order: Sequence[int]) -> dict[str, object]:
+def told(url: str, order: Sequence[int]) -> Meaning:
     """The EIS after the story was delivered one by one in an order."""
     desk = Desk(url)
     for number in order:
         deliver(desk, [STORY[number]])
-    meaning = canonical(desk.database)
+    meaning = canonical(desk.database, carriers=False)
     desk.database.dispose()
     return meaning
 

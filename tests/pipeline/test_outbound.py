@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from adapters.contract import OutgoingMessage
+from adapters.contract import OutgoingMessage, Transaction
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
 from energycomm.kernel.verdicts import Action, Refusal, Verdict
+from energycomm.kernel.vocabulary import RequestState
 from energycomm.pipeline import delivery
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
@@ -229,6 +230,26 @@ def test_a_request_is_followed_to_its_end_whatever_the_order_of_the_answers(desk
     assert desk.rows("SELECT market_reference FROM outgoing") == [("A1",)]
     steps = {step for (step,) in desk.rows("SELECT state FROM outgoing_event")}
     assert steps == {"built", "sent", "acknowledged", "in-course", "done"}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_contradictory_steps_end_alike_whatever_the_order_of_the_answers(desk: Desk, backwards: bool) -> None:
+    """Of two ends the earlier one holds, of two steps equally far the later one."""
+    outbound, _ = office(desk)
+    reference = outbound.submit(request(), "anna").reference
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None)
+
+    def told(hours: int, state: RequestState, code: str) -> Transaction:
+        fields = _head(reference=f"m{hours}", correlation=reference) | {"effective": NOW + timedelta(hours=hours)}
+        return transaction([RequestStatus(**fields, request="A1", milestone=hours, state=state, state_code=code)])
+
+    known = "SELECT state, answer_code FROM outgoing"
+    for one in (told(2, "in-course", "B"), told(1, "in-course", "A"))[:: -1 if backwards else 1]:
+        desk.deliver([one])
+    assert desk.rows(known) == [("in-course", "B")]
+    for one in (told(3, "refused", "C"), told(4, "done", "D"))[:: -1 if backwards else 1]:
+        desk.deliver([one])
+    assert desk.rows(known) == [("refused", "C")]
 
 
 def test_milestones_find_their_request_by_the_markets_reference(desk: Desk) -> None:

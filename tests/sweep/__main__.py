@@ -24,8 +24,7 @@ def main() -> int:
     begun, number, wrong = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder, running() as server:
         twins = (Twin(f"sqlite:///{folder}/eis.db"), Twin(server.url(server.create_database())))
-        for position, (name, said) in enumerate(verdicts(twins, part - 1, parts * every)):
-            del position
+        for name, said in verdicts(twins, part - 1, parts * every):
             number += 1
             for words in said:
                 wrong += 1
@@ -45,17 +44,16 @@ def verdicts(twins: tuple[Twin, Twin], first: int = 0, step: int = 1) -> Iterato
             if number % step == first:
                 case = make()
                 yield f"{path.name} {case.name}", compared(*(_take(twin, case.content, path) for twin in twins))
-    for case in fields.cases():
+    for field in fields.cases():
         number += 1
         if number % step == first:
-            made = [_inject(twin, case.document) for twin in twins]
+            made = [_inject(twin, field.document) for twin in twins]
             said = compared(*made)
             refused = not isinstance(made[0], str) and any(row[0].startswith("KERNEL_") for row in made[0].incidents)
-            if case.within == refused:
-                said.append(
-                    f"{'refused' if refused else 'taken'} though it is {'within' if case.within else 'past'} its bounds"
-                )
-            yield case.name, said
+            if field.within == refused:
+                told, bounds = "refused" if refused else "taken", "within" if field.within else "past"
+                said.append(f"{told} though it is {bounds} its bounds: {made[0]}")
+            yield field.name, said
 
 
 def compared(one: Made | str, other: Made | str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from energycomm.kernel.family import KINDS
-from energycomm.kernel.shape import Scalar, Shape, camel, shape_of
+from energycomm.kernel.shape import Scalar, Shape, shape_of
 
 
 class FieldCase(NamedTuple):
@@ -125,6 +125,3 @@ def _values(scalar: Scalar) -> Iterator[tuple[str, Any, bool]]:
         if time:
             yield "without offset", "2024-03-05T00:00:00", False
             yield "beyond the calendar", "9999-12-31T23:59:59-14:00", False
-
-
-__all__ = ["FieldCase", "camel", "cases"]

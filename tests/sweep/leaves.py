@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -91,6 +92,10 @@ def cases(content: bytes, form: str) -> Iterator[Callable[[], Case]]:
         yield from _pieces(content, re.compile(rb"[^;,\t\r\n]+"))
 
 
+def _case(name: str, make: Callable[..., bytes], *arguments: Any) -> Case:
+    return Case(name, make(*arguments))
+
+
 def _xml(content: bytes) -> Iterator[Callable[[], Case]]:
     tree = etree.fromstring(content)
     places = [element for element in tree.iter() if isinstance(element.tag, str)]
@@ -99,10 +104,10 @@ def _xml(content: bytes) -> Iterator[Callable[[], Case]]:
         names = [str(name) for name in element.attrib]
         for name in ([None] if len(element) == 0 else []) + names:
             for word, value in NASTY.items():
-                yield lambda n=number, a=name, w=word, v=value, p=path: Case(f"{p} {a or ''} {w}", _set(tree, n, a, v))
+                yield partial(_case, f"{path} {name or ''} {word}", _set, tree, number, name, value)
         if number:
             for word in ("removed", "doubled", "emptied"):
-                yield lambda n=number, w=word, p=path: Case(f"{p} {w}", _cut(tree, n, w))
+                yield partial(_case, f"{path} {word}", _cut, tree, number, word)
 
 
 def _set(tree: Any, number: int, attribute: str | None, value: str) -> bytes:
@@ -135,8 +140,8 @@ def _json(content: bytes) -> Iterator[Callable[[], Case]]:
     for path in _paths(document):
         shown = ".".join(map(str, path))
         for word, value in (NASTY | CONTROLS | OTHER_TYPES).items():
-            yield lambda p=path, v=value, w=word, s=shown: Case(f"{s} {w}", _put(document, p, v))
-        yield lambda p=path, s=shown: Case(f"{s} removed", _put(document, p, _GONE))
+            yield partial(_case, f"{shown} {word}", _put, document, path, value)
+        yield partial(_case, f"{shown} removed", _put, document, path, _GONE)
 
 
 _GONE = object()
@@ -166,7 +171,10 @@ def _pieces(content: bytes, leaf: re.Pattern[bytes]) -> Iterator[Callable[[], Ca
         low, high = found.span()
         shown = f"{low} {found.group()[:20]!r}"
         for word, value in (NASTY | CONTROLS).items():
-            yield lambda low=low, high=high, w=word, v=value, s=shown: Case(
-                f"{s} {w}", content[:low] + v.encode("utf-8", "surrogatepass") + content[high:]
-            )
-        yield lambda low=low, high=high, s=shown: Case(f"{s} bytes", content[:low] + b"\xff\xfe\x80" + content[high:])
+            put = value.encode("utf-8", "surrogatepass")
+            yield partial(_case, f"{shown} {word}", _splice, content, low, high, put)
+        yield partial(_case, f"{shown} bytes", _splice, content, low, high, b"\xff\xfe\x80")
+
+
+def _splice(content: bytes, low: int, high: int, put: bytes) -> bytes:
+    return content[:low] + put + content[high:]

@@ -1,4 +1,4 @@
-"""Two stores, SQLite and PostgreSQL, that are given the same and asked what they made of it; then all of it is undone."""
+"""Two stores, SQLite and PostgreSQL, that are given the same and asked what they made of it; then it is undone."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.loading import Place, program
-from energycomm.errors import ExitCode, UserError
+from energycomm.errors import DamagedRow, ExitCode, UserError
 from energycomm.masking import masked_output
 from energycomm.private_files import private_files
 
@@ -43,6 +43,7 @@ COMMANDS: dict[str, Place] = {
     "channel": Place("channel", "app", "The ways by which envelopes come and messages go."),
     "outbox": Place("outbox", "app", "What the back office is told."),
     "eis": Place("eis", "app", "The Energy Information Store."),
+    "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
@@ -117,6 +118,8 @@ def _run(arguments: list[str] | None) -> int:
         sys.stdout.flush()
     except UserError as error:
         return _complain(error.message, error.advice, error.exit_code)
+    except DamagedRow as error:
+        return _complain(str(error), f"{error.advice[:1].upper()}{error.advice[1:]}.", ExitCode.UNREADABLE)
     except _UsageMistake as error:
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE

@@ -23,6 +23,7 @@ from sqlalchemy.exc import ArgumentError
 from energycomm.errors import UserError
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.tracker_settings import TrackerSetting
+from energycomm.transport.keys import STORAGE
 from energycomm.transport.limits import Limits
 from energycomm.transport.settings import AnyChannel, EndpointSettings, one_place, variables
 from energycomm.web_settings import OidcSettings, WebSettings
@@ -35,12 +36,14 @@ Origin = Literal["default", "file", "environment"]
 
 
 class KeySetting(BaseModel):
-    """One dated decryption key: where it is found, never the key itself (see docs/configuration.md)."""
+    """One key of the key ring: where it is found, never the key itself (see docs/configuration.md)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: str = Field(min_length=1, description="Name that reports use for the key.")
-    scheme: Literal["aes-128-fixed-iv", "aes-256-iv-in-file"] = Field(description="How envelopes are encrypted.")
+    scheme: Literal["aes-128-fixed-iv", "aes-256-iv-in-file", "aes-256-gcm"] = Field(
+        description="How envelopes are encrypted; aes-256-gcm for a key of the store."
+    )
     key_file: str | None = Field(default=None, description="File that holds the key in hexadecimal.")
     key_env: str | None = Field(default=None, description="Environment variable that holds the key in hexadecimal.")
     iv: SecretStr | None = Field(default=None, description="The fixed initialisation vector in hexadecimal.")
@@ -191,7 +194,12 @@ class Config(BaseSettings):
         (), description="Identifiers (EIC, GLN) that are us; in the environment separated by commas."
     )
     keys: tuple[KeySetting, ...] = Field(
-        default=(), description="Decryption keys, in any order; in the environment as JSON."
+        default=(), description="Keys that open envelopes, and keys of the store; in the environment as JSON."
+    )
+    storage_key: str | None = Field(
+        default=None,
+        description="Label of the key, of scheme aes-256-gcm, that raw bytes and Kernel XML are stored under; "
+        "they are stored in plain while none is set.",
     )
     mappings: dict[str, Path] = Field(
         default={},
@@ -271,6 +279,13 @@ class Config(BaseSettings):
             if names.count(name) > 1:
                 raise ValueError(f"{name!r} is the name of two trackers")
         return value
+
+    @model_validator(mode="after")
+    def _known_storage_key(self) -> Config:
+        known = [key.label for key in self.keys if key.scheme == STORAGE]
+        if self.storage_key is not None and self.storage_key not in known:
+            raise ValueError(f"storage_key: expected the label of one of the keys of scheme {STORAGE}: {known}")
+        return self
 
     @field_validator("database")
     @classmethod

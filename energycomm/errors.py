@@ -41,3 +41,21 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.advice}".rstrip()
+
+
+class DamagedRow(Exception):
+    """A row of the store was changed by another hand, or moved: its value is not what was sealed there.
+
+    It concerns that row alone: whoever reads many goes on with the others, or says so and stops.
+
+    Attributes:
+      table, row: which row; the row as its primary key is written.
+      reason: what is wrong with it.
+    """
+
+    code = "STORE_ROW_DAMAGED"
+    advice = "restore that row from a backup; `energycomm eis verify` lists every such row"
+
+    def __init__(self, table: str, row: str, reason: str) -> None:
+        super().__init__(f"{self.code}: row {row} of {table} {reason}")
+        self.table, self.row, self.reason = table, row, reason

@@ -179,7 +179,7 @@ def _alone(store: Store, members: dict[int, Stored]) -> Iterator[Case]:
             driver = driver_of(connection)
             (row,) = driver.rows("SELECT xml FROM kernel_message WHERE id = ?", (number,))
             comments = _comments(driver, stored)
-        message = content_of(row[0])
+        message = content_of(driver.vault.text("kernel_message", number, row[0]))
         name = pseudonym(message.market, f"{message.sender} {message.reference}")
         yield Case(stored, message, NO_HISTORY, (), comments, 0, name)
 
@@ -191,7 +191,7 @@ def _walk(store: Store, engine: RuleEngine, point: int, members: dict[int, Store
         told = {number: _comments(driver, stored) for number, stored in members.items()}
     entries = []
     for number, identity, position, _kind, at, state, xml in rows:
-        message = content_of(xml)
+        message = content_of(driver.vault.text("kernel_message", number, xml))
         key = business_key(message, at, bytes(identity or b""), position)
         entries.append(Entry(key, message, at, number, state))
     entries.sort(key=lambda entry: entry.key)

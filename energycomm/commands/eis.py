@@ -11,6 +11,7 @@ import msgspec
 import typer
 from sqlalchemy import Engine
 
+from energycomm.commands.encryption import decrypt, encrypt, verify_
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
@@ -19,9 +20,12 @@ from energycomm.eis.comparison import compare as differing
 from energycomm.eis.database import opened, shown
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
-from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.gateway import make_ready, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
+app.command()(encrypt)
+app.command()(decrypt)
+app.command(name="verify")(verify_)
 
 STATES = {
     "empty": "has no tables yet: run `energycomm eis upgrade`",
@@ -80,7 +84,7 @@ def stats(
 
     Example: energycomm eis stats --json
     """
-    with _ready(load().database_url) as engine:
+    with _ready() as engine:
         counted = statistics(engine, top=top)
         address = shown(engine)
     if json:
@@ -119,9 +123,12 @@ def compare(
 
 
 @contextmanager
-def _ready(url: str) -> Iterator[Engine]:
-    with opened(url) as engine:
-        migrations.require_current(engine)
+def _ready(url: str | None = None) -> Iterator[Engine]:
+    """The store of the configuration, or another one that its key ring opens."""
+    config = load()
+    with opened(url or config.database_url) as engine:
+        # What the configuration wants of its own store is not wanted of another.
+        make_ready(engine, config if url is None else config.model_copy(update={"storage_key": None}))
         yield engine
 
 

@@ -207,7 +207,9 @@ def _open_items(store: Store, campaign_id: int) -> list[Row]:
         "WHERE i.campaign_id = ? AND i.state IN ('planned', 'acted') ORDER BY k.market, p.identifier, k.effective, i.id"
     )
     with reading(store.engine) as connection:
-        return driver_of(connection).rows(sql, (campaign_id,))
+        driver = driver_of(connection)
+        rows = driver.rows(sql, (campaign_id,))
+    return [(*row[:5], driver.vault.text("campaign_item", row[2], row[5]), row[6]) for row in rows]
 
 
 def _run_point(

@@ -177,7 +177,7 @@ def _cases(driver: Driver, ids: Sequence[int]) -> list[Case]:
                 received_at=received_at,
                 version=version,
                 waits_for=waits_for,
-                message=content_of(xml),
+                message=content_of(driver.vault.text("kernel_message", number, xml)),
                 identifier=identifier,
                 access_point_id=point,
                 findings=tuple(findings.get(number, ())),
@@ -200,9 +200,10 @@ def neighbours(driver: Driver, access_point_ids: Iterable[int]) -> dict[int, lis
     sql = "SELECT o.id FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects WHERE k.state <> 'withdrawn'"
     gone = {row[0] for row in driver.matching(sql, points, "o.access_point_id")}
     found: dict[int, list[Neighbour]] = {}
-    for point, number, *rest in _once(rows):
+    for point, number, kind, state, at, received_at, wait, xml in _once(rows):
         if number not in gone:
-            found.setdefault(point, []).append(Neighbour(number, *rest))
+            clear = driver.vault.text("kernel_message", number, xml)
+            found.setdefault(point, []).append(Neighbour(number, kind, state, at, received_at, wait, clear))
     return found
 
 

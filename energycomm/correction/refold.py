@@ -33,7 +33,8 @@ def entries_of(store: Store, access_point_id: int, but: int | None = None) -> li
       but: a message that is kept although a corrected version took its place; the version is left out instead.
     """
     with reading(store.engine) as connection:
-        rows = [row for row in driver_of(connection).rows(_ENTRIES, (access_point_id,)) if is_incoming(row[3])]
+        driver = driver_of(connection)
+        rows = [row for row in driver.rows(_ENTRIES, (access_point_id,)) if is_incoming(row[3])]
     gone = {row[8] for row in rows if row[8] is not None and row[8] != but}
     if but is not None:
         gone |= {row[0] for row in rows if row[8] == but}
@@ -41,7 +42,7 @@ def entries_of(store: Store, access_point_id: int, but: int | None = None) -> li
     for number, identity, position, _kind, at, state, waits_for, xml, _corrects in rows:
         if number in gone:
             continue
-        message = content_of(xml)
+        message = content_of(driver.vault.text("kernel_message", number, xml))
         key = business_key(message, at, bytes(identity or b""), position)
         entries.append(Entry(key, message, at, number, state, state in GIVEN_UP and waits_for is not None))
     entries.sort(key=lambda entry: entry.key)
@@ -57,11 +58,12 @@ def history_before(store: Store, engine: Judge, message_id: int) -> tuple[Kernel
       message_id: the message.
     """
     with reading(store.engine) as connection:
-        rows = driver_of(connection).rows("SELECT access_point_id, xml FROM kernel_message WHERE id = ?", (message_id,))
+        driver = driver_of(connection)
+        rows = driver.rows("SELECT access_point_id, xml FROM kernel_message WHERE id = ?", (message_id,))
     if not rows:
         return None
     point, xml = rows[0]
-    message = content_of(xml)
+    message = content_of(driver.vault.text("kernel_message", message_id, xml))
     if point is None or not is_incoming(type(message).__name__):
         return message, NO_HISTORY
     fold = Fold(engine, AccessPointState(), point, {})

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from energycomm.engine.catalogue import Catalogue
+from energycomm.errors import DamagedRow
 from energycomm.pipeline.markets import GROUP
 from energycomm.transport import codes as transport
 
@@ -82,12 +83,17 @@ GATEWAY: tuple[Code, ...] = (
     ),
     Code("FAULT_RATE", "`simulate --fault` needs KIND=RATE with a share from 0 to 1.", "Write it so."),
     Code(
+        DamagedRow.code,
+        "A row of the store that is encrypted at rest does not open: it was changed, or moved from another row.",
+        f"{DamagedRow.advice[:1].upper()}{DamagedRow.advice[1:]}.",
+    ),
+    Code(
         "EDIT_OTHER",
         "An edited message became one of another kind or market.",
         "Edit its content only; inject the other message.",
     ),
 )
-"""Codes of the pipeline and of the simulator."""
+"""Codes of the pipeline, of the store and of the simulator."""
 
 
 INTRODUCTION = """\

@@ -64,7 +64,7 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, 
     if new:
         content.seek(0)
         for number, piece in enumerate(_pieces(content)):
-            tx.driver.run('INSERT INTO raw_chunk (sha256, "number", bytes) VALUES (?, ?, ?)', (sha256, number, piece))
+            tx.insert(tables.raw_chunk, [(sha256, number, piece)])
     else:
         rows = tx.driver.rows(_FIRST, (sha256, answers or 0))
         if rows:
@@ -84,12 +84,16 @@ def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
 
     Raises:
       FileNotFoundError: nothing with this SHA-256 is kept.
+      DamagedRow: its first piece was changed; later pieces raise it when they are read.
     """
     with reading(engine) as connection:
-        rows = driver_of(connection).rows(_CONTENT, (sha256,))
+        driver = driver_of(connection)
+        rows = driver.rows(_CONTENT, (sha256,))
     if not rows:
         raise FileNotFoundError(f"no raw bytes with SHA-256 {sha256.hex()}")
-    return io.BufferedReader(RawContent(engine, sha256, *rows[0]), 1 << 16)
+    size, stored = rows[0]
+    first = None if stored is None else driver.vault.content("raw_chunk", (sha256, 0), stored)
+    return io.BufferedReader(RawContent(engine, sha256, size, first), 1 << 16)
 
 
 class RawContent(io.RawIOBase):
@@ -135,7 +139,9 @@ class RawContent(io.RawIOBase):
             return 0
         if number != self._number:
             with reading(self._engine) as connection:
-                self._piece = driver_of(connection).rows(_PIECE, (self._sha256, number))[0][0]
+                driver = driver_of(connection)
+                stored = driver.rows(_PIECE, (self._sha256, number))[0][0]
+                self._piece = driver.vault.content("raw_chunk", (self._sha256, number), stored)
             self._number = number
         found = self._piece[start : start + len(buffer)]
         buffer[: len(found)] = found

@@ -10,6 +10,7 @@ once, with ``?`` for a bound value; values are always bound.
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Protocol, cast
@@ -18,6 +19,7 @@ import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
 from energycomm.eis.fitting import check
+from energycomm.eis.sealing import PLAIN, VAULT, Vault, sealed_column
 
 Row = tuple[Any, ...]
 
@@ -26,7 +28,13 @@ SQLITE_CHUNK = 512
 
 
 class Driver(Protocol):
-    """What the store needs of a database's driver."""
+    """What the store needs of a database's driver.
+
+    Attributes:
+      vault: what opens the columns that are encrypted at rest.
+    """
+
+    vault: Vault
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""
@@ -38,10 +46,18 @@ class Driver(Protocol):
         """Run a statement for each row of values."""
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each in the order of the table's columns; `Misfit` where one of the databases would refuse."""
+        """Store rows, each in the order of the table's columns; what is encrypted at rest is sealed here.
+
+        Raises:
+          Misfit: one of the databases would refuse a value.
+        """
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Change columns of rows by id; each row is (id, value of the first column, ...). `Misfit` as for `insert`."""
+        """Change columns of rows by id, sealed as by `insert`; each row is (id, value of the first column, ...).
+
+        Raises:
+          Misfit: one of the databases would refuse a value.
+        """
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
@@ -55,15 +71,41 @@ class Driver(Protocol):
 def driver_of(connection: Connection) -> Driver:
     """The driver below a SQLAlchemy connection; it shares the connection's transaction."""
     below = connection.connection.driver_connection
+    vault = connection.get_execution_options().get(VAULT, PLAIN)
     if isinstance(below, sqlite3.Connection):
-        return SqliteDriver(below)
-    return PostgresDriver(cast("psycopg.Connection[Any]", below))
+        return SqliteDriver(below, vault)
+    return PostgresDriver(cast("psycopg.Connection[Any]", below), vault)
 
 
-class SqliteDriver:
+class _Sealing(ABC):
+    """What both drivers do alike: they seal what they write. A driver that writes serves one transaction."""
+
+    def __init__(self, vault: Vault) -> None:
+        self.vault = vault
+        self._data_key: tuple[int | None] | None = None
+
+    @abstractmethod
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query."""
+
+    def _sealed(self, table: Table, rows: Sequence[Row], columns: tuple[str, ...] | None = None) -> Sequence[Row]:
+        """Rows with their sealed column as it is stored: all columns of the table, or the id and some of them."""
+        column = sealed_column(table)
+        if column is None or not rows or (columns is not None and column.column not in columns):
+            return rows
+        if self._data_key is None:
+            self._data_key = (self.vault.writes_under(self),)
+        place = column.place if columns is None else 1 + columns.index(column.column)
+        return self.vault.sealed_rows(
+            column, rows, place, column.key_places if columns is None else (0,), *self._data_key
+        )
+
+
+class SqliteDriver(_Sealing):
     """sqlite3."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, vault: Vault = PLAIN) -> None:
+        super().__init__(vault)
         self._connection = connection
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -83,13 +125,14 @@ class SqliteDriver:
         """Store rows, each in the order of the table's columns."""
         if rows:
             check(table, rows)
-            self._connection.executemany(_sqlite_insert(table), rows)
+            self._connection.executemany(_sqlite_insert(table), self._sealed(table, rows))
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
             check(table, rows, ("id", *columns))
-            self._connection.executemany(_sqlite_update(table, columns), [(*row[1:], row[0]) for row in rows])
+            changes = [(*row[1:], row[0]) for row in self._sealed(table, rows, columns)]
+            self._connection.executemany(_sqlite_update(table, columns), changes)
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
@@ -106,10 +149,11 @@ class SqliteDriver:
         self.many(f"DELETE FROM {table.name} WHERE id = ?", [(i,) for i in ids])
 
 
-class PostgresDriver:
+class PostgresDriver(_Sealing):
     """psycopg 3, with results and arrays in binary."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], vault: Vault = PLAIN) -> None:
+        super().__init__(vault)
         self._cursor = connection.cursor(binary=True)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -130,6 +174,7 @@ class PostgresDriver:
         if not rows:
             return
         check(table, rows)
+        rows = self._sealed(table, rows)
         statement, types = _copy(table)
         with self._cursor.copy(statement) as copy:
             copy.set_types(types)
@@ -141,7 +186,8 @@ class PostgresDriver:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
             check(table, rows, ("id", *columns))
-            self._cursor.execute(_postgres_update(table, columns), [list(column) for column in zip(*rows, strict=True)])
+            changes = self._sealed(table, rows, columns)
+            self._cursor.execute(_postgres_update(table, columns), [list(one) for one in zip(*changes, strict=True)])
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()

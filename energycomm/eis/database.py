@@ -14,6 +14,7 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
+from energycomm.eis.sealing import VAULT, Vault
 from energycomm.errors import UserError
 from energycomm.masking import conceal_address, mask
 from energycomm.private_files import BESIDE, private_file
@@ -55,6 +56,8 @@ def connect(url: str, *, check_references: bool = True) -> Engine:
     else:
         # The values of a statement are data of customers: no error repeats them.
         engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)
+    # Without a key ring only what is plain can be read: `energycomm.eis.datakeys.unlock` brings one.
+    engine.update_execution_options(**{VAULT: Vault(engine)})
     try:
         with reporting(engine), engine.connect():
             pass

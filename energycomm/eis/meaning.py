@@ -211,7 +211,7 @@ class _Slice:
                 "waits_for": message.waits_for,
                 "codes": sorted({row[0] for row in of_it}),
                 "findings": [dict(zip(_FINDING, row, strict=True)) for row in of_it],
-                "xml": _content(message.kind, message.xml),
+                "xml": _content(message.kind, self.driver.vault.text("kernel_message", message.id, message.xml)),
                 "corrects": None if message.corrects is None else self.keys[message.corrects],
                 "injected_by": message.injected_by,
             }
@@ -232,7 +232,8 @@ class _Slice:
             "LEFT JOIN access_point a ON a.id = k.access_point_id WHERE true"
         )
         missing = sorted(set(message_ids) - self.keys.keys())
-        rows = self.driver.matching(sql, missing, "k.id")
+        found = self.driver.matching(sql, missing, "k.id")
+        rows = [(*row[:8], self.driver.vault.text("kernel_message", row[0], row[8])) for row in found]
         seen: Counter[str] = Counter()
         for number, identity, position, point, market, effective, kind, version, _ in sorted(rows, key=_by_content):
             if identity is not None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, or_,
 from energycomm.eis import tables
 from energycomm.eis.browsing import MessageFilter as MessageFilter
 from energycomm.eis.browsing import find
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import (
     Effect,
@@ -115,7 +116,7 @@ def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
         return MessageDetail(
             summary=summary,
             position=row["position"],
-            xml=row["xml"],
+            xml=driver_of(connection).vault.text("kernel_message", message_id, row["xml"]),
             waits_until=None if row["waits_until"] is None else instant(row["waits_until"]),
             corrects=row["corrects"],
             injected_by=row["injected_by"],

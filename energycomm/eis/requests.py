@@ -10,6 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Engine, RowMapping, Select, select
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant
 
@@ -100,11 +101,12 @@ def show_request(engine: Engine, request_id: int) -> RequestDetail | None:
         if row is None:
             return None
         found = connection.execute(steps).mappings().all()
+        content = driver_of(connection).vault.content("outgoing", (request_id,), bytes(row["content"]))
     return RequestDetail(
         summary=_summary(row),
         message_id=row["message_id"],
         type=row["type"],
-        content=bytes(row["content"]).decode("utf-8", "replace"),
+        content=content.decode("utf-8", "replace"),
         content_type=row["content_type"],
         submitted_by=row["submitted_by"],
         attempts=row["attempts"],

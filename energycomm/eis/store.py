@@ -190,16 +190,20 @@ class StoreTransaction:
 
     def messages_from(self, access_point_id: int, at: int) -> list[MessageRow]:
         """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
-        return [MessageRow._make(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
+        return [self._message(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
+
+    def _message(self, row: Row) -> MessageRow:
+        message = MessageRow._make(row)
+        return message._replace(xml=self.driver.vault.text("kernel_message", message.id, message.xml))
 
     def messages(self, message_ids: Sequence[int]) -> list[MessageRow]:
         """Kernel messages by their ids, in any state."""
-        return [MessageRow._make(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
+        return [self._message(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
 
     def marked_alone(self) -> list[MessageRow]:
         """The Kernel messages that concern no access point and are to be judged again, by their ids."""
         sql = f"{_ALL_MESSAGES} AND k.state = 'to_replay' AND k.access_point_id IS NULL ORDER BY k.id"
-        return [MessageRow._make(row) for row in self.driver.rows(sql)]
+        return [self._message(row) for row in self.driver.rows(sql)]
 
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
         """Quarantined messages whose time is over: (message id, access point id, waits_until), the oldest first."""

@@ -71,6 +71,30 @@ id_counter = Table(
 )
 
 
+# --- how it is kept ----------------------------------------------------------------------------------------------
+
+SEALED = {"sealed": True}
+"""Marks the columns whose values are encrypted where the store has a data key (`energycomm.eis.sealing`)."""
+
+data_key = Table(
+    "data_key",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("label", String(80), nullable=False, comment="Key of the key ring that it is wrapped with."),
+    Column("wrapped", LargeBinary, nullable=False, comment="The key, encrypted."),
+    Column("made_at", BigInteger, nullable=False),
+    Column("wrapped_at", BigInteger, nullable=False),
+    comment="Keys that columns are encrypted under; none is ever removed, a backup may need it.",
+)
+
+at_rest = Table(
+    "at_rest",
+    metadata,
+    Column("what", String(8), primary_key=True, comment="store"),
+    Column("data_key", Integer, ForeignKey("data_key.number"), comment="What new rows are encrypted under."),
+    comment="One row. Who stores what is to be encrypted locks it, so that no one writes under a key of before.",
+)
+
 # --- what arrived ------------------------------------------------------------------------------------------------
 
 raw = Table(
@@ -86,7 +110,7 @@ raw_chunk = Table(
     metadata,
     Column("sha256", LargeBinary(32), ForeignKey("raw.sha256"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("bytes", LargeBinary, nullable=False),
+    Column("bytes", LargeBinary, nullable=False, info=SEALED),
     comment="The bytes as they arrived, in pieces of at most 1 MiB.",
 )
 
@@ -228,7 +252,7 @@ kernel_message = Table(
     Column("waits_for", String(200)),
     Column("waits_until", BigInteger, comment="When a quarantined message is given up."),
     Column("received_at", BigInteger, nullable=False),
-    Column("xml", Text, nullable=False),
+    Column("xml", Text, nullable=False, info=SEALED),
     Column("version", SmallInteger, nullable=False, default=1, comment="1, and one more for each correction."),
     _to("kernel_message", "corrects", nullable=True),
     Column("injected_by", String(120)),
@@ -341,7 +365,7 @@ before_image = Table(
     _to("access_point", "access_point_id", nullable=True),
     Column("at", BigInteger, nullable=False),
     Column("why", String(400), nullable=False),
-    Column("image", Text, nullable=False, comment="The row as it was, JSON."),
+    Column("image", Text, nullable=False, info=SEALED, comment="The row as it was, JSON."),
     Index(None, "access_point_id"),
     comment="Every domain row before it was changed or withdrawn.",
 )
@@ -384,7 +408,7 @@ outgoing = Table(
     Column("type", String(120), nullable=False, comment="The market's message type or service."),
     Column("reference", String(120), nullable=False, comment="Our reference, which the market repeats."),
     Column("market_reference", String(120), comment="The market's own reference of the request."),
-    Column("content", LargeBinary, nullable=False, comment="Built once: the same bytes on every attempt."),
+    Column("content", LargeBinary, nullable=False, info=SEALED, comment="Built once: the same bytes on every attempt."),
     Column("content_type", String(80), nullable=False),
     Column("state", String(14), nullable=False, comment="built, sent, acknowledged, in-course, done, refused, dead"),
     Column("created_at", BigInteger, nullable=False),
@@ -453,7 +477,13 @@ campaign_item = Table(
     _to("access_point", "access_point_id", nullable=True),
     Column("action", String(12), nullable=False, comment="modify, reorder, create, replay"),
     Column("state", String(12), nullable=False, comment="planned, acted, done, undone, skipped"),
-    Column("content", Text, nullable=False, comment="Kernel XML of the new version or the new message; else empty."),
+    Column(
+        "content",
+        Text,
+        nullable=False,
+        info=SEALED,
+        comment="Kernel XML of the new version or the new message; else empty.",
+    ),
     Column("note", String(400), nullable=False),
     Column("before", String(12), nullable=False, comment="State of the message when the campaign was planned."),
     Column("after", String(12), comment="State of the message when the campaign had replayed it."),
@@ -784,3 +814,4 @@ SEQUENCES: tuple[Sequence, ...] = tuple(
 def _install(_metadata: MetaData, connection: Connection, **_: Any) -> None:
     triggers.install(connection)
     triggers.seal_audit(connection)
+    connection.exec_driver_sql("INSERT INTO at_rest (what) VALUES ('store') ON CONFLICT DO NOTHING")

@@ -149,7 +149,11 @@ class Repeats:
             self.tx.driver.matching(sql, sorted(self.best), "id", "ORDER BY id FOR NO KEY UPDATE")
 
     def _kept(self) -> dict[int, _Kept]:
-        rows = self.tx.driver.matching(_KEPT, sorted(self.best), "c.id", "ORDER BY c.id, k.position")
+        driver = self.tx.driver
+        rows = [
+            (*row[:8], driver.vault.text("kernel_message", row[5], row[8]))
+            for row in driver.matching(_KEPT, sorted(self.best), "c.id", "ORDER BY c.id, k.position")
+        ]
         return {
             first: _Kept(group[0][1:4], group[0][4], [row[5:] for row in group])
             for first, group in ((first, list(found)) for first, found in groupby(rows, key=lambda row: row[0]))

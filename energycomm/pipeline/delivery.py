@@ -17,6 +17,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.masking import mask
 from energycomm.pipeline.rows import insert_numbered
@@ -109,7 +110,24 @@ def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | No
         columns = f"id, type, content, reference, content_type, attempts, {failed}"
         sql = f"SELECT {columns} FROM outgoing {where} ORDER BY id LIMIT ?"  # noqa: S608 - values are parameters
         rows = driver.rows(sql, (*values, limit))
-    return [Parcel(row[0], row[1], bytes(row[2]), row[3], row[4], row[5], row[6]) for row in rows]
+    parcels = []
+    for number, kind, stored, *rest in rows:
+        try:
+            content = driver.vault.content("outgoing", (number,), bytes(stored))
+        except DamagedRow as damaged:
+            _put_aside(store, number, damaged)
+        else:
+            parcels.append(Parcel(number, kind, content, *rest))
+    return parcels
+
+
+def _put_aside(store: Store, request_id: int, damaged: DamagedRow) -> None:
+    """A request whose bytes are not what was built is never sent; `revive` takes it up when its row was restored."""
+    with store.transaction() as tx:
+        sql = "UPDATE outgoing SET state = 'dead', next_at = NULL, last_error = ? WHERE id = ? AND state = 'built'"
+        if tx.driver.run(sql, (str(damaged), request_id)):
+            event = (request_id, now_micros(), "dead", damaged.code, str(damaged), None)
+            insert_numbered(tx, tables.outgoing_event, [event])
 
 
 def deliver(

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from sqlalchemy import Engine
+
 from energycomm.config import Config
 from energycomm.eis.database import opened
+from energycomm.eis.datakeys import unlock
 from energycomm.eis.migrations import require_current
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue, load_catalogue
@@ -23,7 +26,7 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.quarantine import give_up
-from energycomm.transport.keys import KeyRing, read_keys
+from energycomm.transport.keys import STORAGE, KeyRing, read_keys
 
 
 class Gateway:
@@ -66,10 +69,10 @@ def open_store(config: Config) -> Iterator[Store]:
     """The EIS of the configuration, upgraded; its connections are closed at the end.
 
     Raises:
-      UserError: it cannot be reached or is not of this version.
+      UserError: it cannot be reached, is not of this version, or a key that it is encrypted under is missing.
     """
     with opened(config.database_url) as engine:
-        require_current(engine)
+        make_ready(engine, config)
         store = Store(engine)
         if (first := _first.get()) is not None:
             _first.set(None)
@@ -92,6 +95,22 @@ def at_opening(first: Callable[[Store], None]) -> Iterator[None]:
         yield
     finally:
         _first.reset(token)
+
+
+def make_ready(engine: Engine, config: Config) -> None:
+    """Refuse a database that this program cannot work with, and bring the keys that open what is encrypted in it.
+
+    Raises:
+      UserError: it is not of this version, or a key that it needs is missing or is another one.
+    """
+    require_current(engine)
+    entries = [entry for entry in config.key_entries if entry["scheme"] == STORAGE]
+    ring, refusals = read_keys(entries, os.environ, config.folder)
+    try:
+        unlock(engine, {key.label: key for key in ring.storage}, config.storage_key)
+    except UserError as error:
+        # Why a key is not in the ring may be known.
+        raise UserError("\n  ".join((error.message, *map(str, refusals))), error.advice, error.exit_code) from None
 
 
 def open_catalogue(folder: Path) -> Catalogue:

@@ -19,6 +19,7 @@ from msgspec import Struct
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import now_micros
 from energycomm.masking import mask
 
@@ -143,7 +144,14 @@ def _take(store: Store, now: int, limit: int) -> list[Notification]:
         for row in tx.driver.rows(_DUE, (now, limit)):
             sql = "UPDATE outbox SET state = 'sending', next_at = ? WHERE id = ? AND state IN ('pending', 'sending')"
             if tx.driver.run(sql, (now + LEASE, row[0])):
-                taken.append(_notification(row))
+                try:
+                    clear = tx.driver.vault.text("kernel_message", row[5], row[10])
+                except DamagedRow as damaged:
+                    # The others are told; this one when its row was restored and somebody takes it up again.
+                    dead = "UPDATE outbox SET state = 'dead', next_at = NULL, last_error = ? WHERE id = ?"
+                    tx.driver.run(dead, (str(damaged), row[0]))
+                    continue
+                taken.append(_notification((*row[:10], clear, *row[11:])))
     return taken
 
 

@@ -1,4 +1,6 @@
-"""Decryption keys: dated, rotating, every one tried, and right only when what comes out is a zip that opens.
+"""The key ring: keys that open envelopes, and keys that the data keys of the store are wrapped with.
+
+Keys of envelopes are dated and rotate; every one is tried, and right only when what comes out is a zip that opens.
 
 Enedis encrypts each zip with AES-CBC and PKCS7 padding: AES-128 with a fixed initialisation vector delivered with the
 key, and since June 2026 AES-256 with the vector in the first 16 bytes of the file. Valid padding alone proves nothing:
@@ -10,13 +12,16 @@ from __future__ import annotations
 import hmac
 import os
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 from msgspec import Struct
@@ -28,7 +33,10 @@ from energycomm.transport.forms import ZIP_ENTRY
 from energycomm.transport.windows import CHUNK, Window
 
 Scheme = Literal["aes-128-fixed-iv", "aes-256-iv-in-file"]
+STORAGE: Final = "aes-256-gcm"
+"""The scheme of keys for the store: what is stored, never an envelope, is encrypted under them."""
 BLOCK: Final = 16
+_NONCE: Final = 12
 _QUOTED: Final = re.compile(r"'[^']*'|`[0-9A-Fa-f]{16,}`")
 _LIKE_A_KEY: Final = re.compile(r"[0-9A-Fa-f]{16,}")
 _KEY_BYTES: Final[dict[str, int]] = {"aes-128-fixed-iv": 16, "aes-256-iv-in-file": 32}
@@ -39,7 +47,7 @@ class KeyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
       label: name that reports use for the key.
-      scheme: ``aes-128-fixed-iv`` or ``aes-256-iv-in-file``.
+      scheme: ``aes-128-fixed-iv`` or ``aes-256-iv-in-file`` for envelopes, ``aes-256-gcm`` for the store.
       key_file: file that holds the key in hexadecimal; relative to the configuration's folder.
       key_env: environment variable that holds the key in hexadecimal.
       iv: the fixed initialisation vector in hexadecimal, for the first scheme.
@@ -49,7 +57,7 @@ class KeyEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     label: str
-    scheme: Scheme
+    scheme: Scheme | Literal["aes-256-gcm"]
     key_file: str | None = None
     key_env: str | None = None
     iv: str | None = None
@@ -154,11 +162,55 @@ class Key:
         return decryptor.update(block) + decryptor.finalize()
 
 
-class KeyRing:
-    """Every configured key, in the order in which they are tried."""
+class StorageKey:
+    """A key that wraps the data keys of the store; its bytes never appear anywhere, as those of `Key`.
 
-    def __init__(self, keys: Iterable[Key] = ()) -> None:
+    Attributes:
+      label: name that the store keeps to find the key again.
+    """
+
+    __slots__ = ("__cipher", "label")
+
+    def __init__(self, label: str, key: bytes) -> None:
+        """Take a key.
+
+        Raises:
+          ValueError: it has not 32 bytes.
+        """
+        if len(key) != 32:
+            raise ValueError(f"key {label!r}: {len(key)} bytes, expected 32")
+        self.label = label
+        self.__cipher = AESGCM(key)
+
+    def __repr__(self) -> str:
+        return f"StorageKey({self.label!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a key is not serialised")
+
+    def wrap(self, secret: bytes, context: bytes) -> bytes:
+        """A secret encrypted by AES-256-GCM under this key; it opens with the same context only."""
+        nonce = secrets.token_bytes(_NONCE)
+        return nonce + self.__cipher.encrypt(nonce, secret, context)
+
+    def unwrap(self, wrapped: bytes, context: bytes) -> bytes | None:
+        """The secret again; None where another key, another context or another hand was at work."""
+        try:
+            return self.__cipher.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], context)
+        except (InvalidTag, ValueError):
+            return None
+
+
+class KeyRing:
+    """Every configured key: those of envelopes in the order in which they are tried, and those of the store.
+
+    Attributes:
+      storage: the keys of the store, in configured order.
+    """
+
+    def __init__(self, keys: Iterable[Key] = (), storage: Iterable[StorageKey] = ()) -> None:
         self._keys = tuple(keys)
+        self.storage = tuple(storage)
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -168,7 +220,7 @@ class KeyRing:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in configured order."""
+        """The labels of the keys of envelopes, in configured order."""
         return tuple(key.label for key in self._keys)
 
     def in_order(self, day: date | None = None) -> tuple[Key, ...]:
@@ -192,6 +244,7 @@ def read_keys(
     """
     environ = os.environ if environ is None else environ
     keys: list[Key] = []
+    storage: list[StorageKey] = []
     refusals: list[Refusal] = []
     for number, entry in enumerate(entries, 1):
         path = f"key {number}"
@@ -203,18 +256,20 @@ def read_keys(
             refusals.append(refuse("KEY_CONFIG", path, reason, "label, scheme, key_file or key_env"))
             continue
         path = f"key {parsed.label!r}"
-        if parsed.label in {key.label for key in keys}:
+        if parsed.label in {*(key.label for key in keys), *(key.label for key in storage)}:
             refusals.append(refuse("KEY_CONFIG", path, "a label used twice", "one label a key"))
             continue
         key = _read_key(parsed, path, environ, folder or Path())
         if isinstance(key, Refusal):
             refusals.append(key)
+        elif isinstance(key, StorageKey):
+            storage.append(key)
         else:
             keys.append(key)
-    return KeyRing(keys), tuple(refusals)
+    return KeyRing(keys, storage), tuple(refusals)
 
 
-def _read_key(entry: KeyEntry, path: str, environ: Mapping[str, str], folder: Path) -> Key | Refusal:
+def _read_key(entry: KeyEntry, path: str, environ: Mapping[str, str], folder: Path) -> Key | StorageKey | Refusal:
     """The key of one entry."""
     if entry.since and entry.until and entry.until < entry.since:
         return refuse("KEY_CONFIG", path, f"until {entry.until}", f"a day from {entry.since} on")
@@ -228,6 +283,10 @@ def _read_key(entry: KeyEntry, path: str, environ: Mapping[str, str], folder: Pa
             return read
         iv = read
     try:
+        if entry.scheme == STORAGE:
+            if iv is not None:
+                return refuse("KEY_CONFIG", path, "an initialisation vector", f"none: a {STORAGE} key needs no vector")
+            return StorageKey(entry.label, secret)
         return Key(entry.label, entry.scheme, secret, iv, entry.since, entry.until)
     except ValueError as fault:
         return refuse("KEY_CONFIG", path, str(fault), f"a usable {entry.scheme} key")

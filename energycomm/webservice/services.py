@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from fastapi import Request
 
 from energycomm.config import Config
-from energycomm.eis.database import connect, opened
-from energycomm.eis.migrations import require_current
+from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.gateway import Gateway, make_ready, open_store
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.allowances import Guesses, RateLimit
 from energycomm.webservice.provider import Provider
@@ -45,7 +44,7 @@ class Services:
         self.config = config
         engine = connect(config.database_url)
         try:
-            require_current(engine)
+            make_ready(engine, config)
         except BaseException:
             engine.dispose()
             raise
@@ -114,8 +113,8 @@ class Services:
         What is rehearsed is seen by everybody who uses the same store object (`energycomm.eis.database.rehearsal`), so
         no two requests may share one: previews and tries of corrections take theirs from here.
         """
-        with opened(self.config.database_url) as engine:
-            yield Store(engine)
+        with open_store(self.config) as store:
+            yield store
 
     def close(self) -> None:
         """Let what is done in the background stop at its next step, and close the connections."""

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from energycomm.eis import tables
+from energycomm.eis.datakeys import unlock
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import retention
 from energycomm.pipeline.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.pipeline.targets import FolderTarget, Webhook
 from energycomm.transport.credentials import Secret
+from energycomm.transport.keys import StorageKey
 from tests.daemon.conftest import Office
 
 SECRET = "a secret of the test"
@@ -145,6 +147,27 @@ def test_the_reason_that_is_kept_holds_no_secret(office: Office) -> None:
     tell_all(office.store, Failing())
     ((reason,),) = office.rows("SELECT last_error FROM outbox")
     assert reason == "ConnectError: https://***@erp.example/in?token=*** refused"
+
+
+def test_of_a_message_that_was_changed_nobody_is_told_and_the_others_are(
+    office: Office, back_office: BackOffice
+) -> None:
+    """Encrypted at rest; the text of another message was put in its place. It is told when the row was restored."""
+    unlock(office.store.engine, {"k": StorageKey("k", b"k" * 32)}, "k")
+    messages(office, (1, "a"), (2, "b"), (3, "c"))
+    one, two = (row[0] for row in office.rows("SELECT id FROM kernel_message ORDER BY id LIMIT 2"))
+    before = office.rows(f"SELECT xml FROM kernel_message WHERE id = {one}")[0][0]
+    with office.store.transaction() as tx:
+        tx.driver.run(
+            "UPDATE kernel_message SET xml = (SELECT xml FROM kernel_message WHERE id = ?) WHERE id = ?", (two, one)
+        )
+    assert tell_all(office.store, webhook(back_office)).sent == 2
+    assert f"STORE_ROW_DAMAGED: row {one} of kernel_message" in str(list_outbox(office.store, "dead")[0].last_error)
+    with office.store.transaction() as tx:
+        tx.driver.run("UPDATE kernel_message SET xml = ? WHERE id = ?", (before, one))
+    retry(office.store)
+    assert tell_all(office.store, webhook(back_office)).sent == 1
+    assert {json.loads(body)["message"]["kernel"] for _, body in back_office.seen} == {"<SupplyStart/>"}
 
 
 def test_while_nobody_listens_everything_waits_and_nothing_dies(office: Office, back_office: BackOffice) -> None:

@@ -24,7 +24,6 @@ EXCEPTIONS: dict[str, str] = {
     "energycomm/engine/expressions.py": "the grammar of conditions: every kind of node beside the others",
     "energycomm/engine/problems.py": "one value and one exception that all of the engine imports",
     "energycomm/engine/validity.py": "one check",
-    "energycomm/errors.py": "imported by all parts: whatever else stood here, all would import",
     "energycomm/links.py": "one check",
     "energycomm/kernel/family.py": "one table",
     "energycomm/simulation/scenario.py": "one value",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import threading
 from collections.abc import Iterator
@@ -13,9 +14,13 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
 from energycomm.eis import migrations, tables, tallies
+from energycomm.eis.archive import open_raw
 from energycomm.eis.database import connect, is_sqlite, writing
+from energycomm.eis.datakeys import unlock
+from energycomm.eis.resealing import reseal
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.transport.keys import StorageKey
 from energycomm.webservice import sessions, tokens
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.tokens import digest
@@ -192,3 +197,32 @@ def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, mon
     with empty.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM web_session")).scalar() == 3
         assert connection.execute(text("SELECT count(*) FROM api_token WHERE made_with IS NULL")).scalar() == 2
+
+
+def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The upgrade touches no row; afterwards a run encrypts what was stored by the older version, byte for byte."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0012")
+        migrations.upgrade(empty)
+    sha256 = hashlib.sha256(b"plain raw").digest()
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = f"INSERT INTO kernel_message ({columns}) VALUES (:id, 1, 'FR', 'C15', 'MeterData', 0, 'x', 7, :xml, 1)"
+    with writing(empty) as connection:
+        connection.execute(text("INSERT INTO raw (sha256, size) VALUES (:s, 9)"), {"s": sha256})
+        connection.execute(
+            text('INSERT INTO raw_chunk (sha256, "number", bytes) VALUES (:s, 0, :b)'), {"s": sha256, "b": b"plain raw"}
+        )
+        for number in range(1, 6):
+            connection.execute(text(message), {"id": number, "xml": f"<m n='{number}'/>"})
+    assert migrations.upgrade(empty) == ("0012", migrations.HEAD)
+    with empty.connect() as connection:
+        assert connection.execute(text("SELECT what, data_key FROM at_rest")).all() == [("store", None)]
+    vault = unlock(empty, {"k": StorageKey("k", b"k" * 32)}, "k")
+    assert reseal(empty).rows == {"raw_chunk": 1, "kernel_message": 5}
+    with empty.connect() as connection:
+        rows = connection.execute(text("SELECT id, xml FROM kernel_message ORDER BY id")).all()
+    assert [vault.text("kernel_message", *row) for row in rows] == [f"<m n='{n}'/>" for n in range(1, 6)]
+    assert all(row.xml.startswith("ec:1:1:") for row in rows)
+    assert open_raw(empty, sha256).read() == b"plain raw"

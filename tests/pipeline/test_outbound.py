@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from adapters.contract import OutgoingMessage, Transaction
+from energycomm.eis.database import writing
+from energycomm.eis.datakeys import unlock
+from energycomm.eis.requests import show_request
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
@@ -18,6 +21,7 @@ from energycomm.kernel.vocabulary import RequestState
 from energycomm.pipeline import delivery
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
+from energycomm.transport.keys import StorageKey
 from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import transaction
 
@@ -184,6 +188,25 @@ def test_an_error_that_a_person_must_see_to_is_put_aside_and_can_be_taken_up(des
     delivery.deliver(desk.store, {"FR": line}, lambda *_: None)
     assert state(desk) == "sent"
     assert market.built == 1
+
+
+def test_a_request_whose_bytes_were_changed_is_never_sent_and_holds_up_no_other(desk: Desk) -> None:
+    """Encrypted at rest; the bytes of another request were put in its place."""
+    unlock(desk.database, {"k": StorageKey("k", b"k" * 32)}, "k")
+    outbound, _ = office(desk)
+    one, two = (outbound.submit(request(access_point=PRM[:-2] + end), "anna") for end in ("17", "28"))
+    with writing(desk.database) as connection:
+        copied = f"(SELECT content FROM outgoing WHERE id = {two.request_id})"
+        connection.exec_driver_sql(f"UPDATE outgoing SET content = {copied} WHERE id = {one.request_id}")
+    line = Line()
+    delivery.deliver(desk.store, {"FR": line}, lambda *_: None)
+    assert [content[:10] for content in line.sent] == [b"<ask n='2'"]
+    ((state_of_one, reason),) = desk.rows(f"SELECT state, last_error FROM outgoing WHERE id = {one.request_id}")
+    assert state_of_one == "dead"
+    assert f"STORE_ROW_DAMAGED: row {one.request_id} of outgoing" in reason
+    shown = show_request(desk.database, two.request_id or 0)
+    assert shown is not None
+    assert shown.content.startswith("<ask n='2'")
 
 
 def test_an_answer_that_comes_at_once_is_taken_in(desk: Desk) -> None:

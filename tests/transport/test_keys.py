@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from energycomm.kernel.verdicts import Refusal
 from energycomm.transport.envelopes import Member, open_envelope
-from energycomm.transport.keys import Key, KeyRing, read_keys
+from energycomm.transport.keys import Key, KeyRing, StorageKey, read_keys
 from energycomm.transport.windows import Spool, Window
 from tests.zips import Entry, decrypt, encrypt, make_zip
 
@@ -216,3 +216,40 @@ class TestSecrecy:
         for copier in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match="not serialised"):
                 copier(key)
+
+
+class TestKeysOfTheStore:
+    def entry(self, **fields: object) -> dict[str, object]:
+        return {"label": "s", "scheme": "aes-256-gcm", "key_env": "S"} | fields
+
+    def test_they_open_no_envelope(self) -> None:
+        ring, refusals = read_keys([self.entry()], {"S": "5e" * 32})
+        assert refusals == ()
+        assert [key.label for key in ring.storage] == ["s"]
+        assert (len(ring), ring.in_order()) == (0, ())
+
+    @pytest.mark.parametrize(
+        ("fields", "secret"),
+        [({}, "5e" * 16), ({}, "5e" * 33), ({"iv": "5e" * 16}, "5e" * 32), ({}, "5e" * 31 + "x")],
+    )
+    def test_what_is_no_such_key_is_refused_without_showing_it(self, fields: dict[str, object], secret: str) -> None:
+        ring, (refusal,) = read_keys([self.entry(**fields)], {"S": secret})
+        assert ring.storage == ()
+        assert refusal.code == "KEY_CONFIG"
+        assert "5e5e" not in str(refusal)
+
+    def test_one_label_is_one_key_of_either_kind(self) -> None:
+        other: dict[str, object] = {"label": "s", "scheme": "aes-256-iv-in-file", "key_env": "S"}
+        for entries in ([self.entry(), other], [other, self.entry()], [self.entry(), self.entry()]):
+            _, (refusal,) = read_keys(entries, {"S": "5e" * 32})
+            assert "used twice" in str(refusal)
+
+    def test_what_one_wrapped_opens_with_it_and_its_context_only(self) -> None:
+        key, other = StorageKey("s", b"1" * 32), StorageKey("s", b"2" * 32)
+        wrapped = key.wrap(b"secret", b"here")
+        assert key.unwrap(wrapped, b"here") == b"secret"
+        assert key.wrap(b"secret", b"here") != wrapped
+        spoilt = [bytes(byte ^ (n == place) for n, byte in enumerate(wrapped)) for place in range(len(wrapped))]
+        for taken, where, by in [(wrapped, b"there", key), (wrapped, b"here", other), (b"", b"here", key)]:
+            assert by.unwrap(taken, where) is None
+        assert {key.unwrap(one, b"here") for one in spoilt} == {None}

@@ -1,0 +1,249 @@
+"""What is stored, brought under the current data key row by row while others work; and read through to verify it.
+
+Every value says which data key it is under. So nothing has to be remembered of how far a run came: the next one finds
+what is left, whatever became of this one.
+"""
+
+# ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from msgspec import Struct, field
+from sqlalchemy import Engine
+
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import EXIT_DATABASE, Conflict, is_sqlite, reading, reporting, writing
+from energycomm.eis.datakeys import vault_of
+from energycomm.eis.sealing import (
+    SEALED_COLUMNS,
+    Row,
+    Sealed,
+    data_key_of,
+    lock_of,
+    sealed_beginning,
+    shown_key,
+)
+from energycomm.errors import DamagedRow, UserError
+
+TEXTS: Final = 200
+"""Rows of text in one transaction."""
+
+PIECES: Final = 16
+"""Pieces of raw bytes, of 1 MiB each, in one transaction."""
+
+SHOWN: Final = 100
+"""Damaged rows that are named; further ones are only counted."""
+
+WAIT: Final = 0.2
+"""Seconds until rows that another transaction holds are tried again."""
+
+
+class Resealed(Struct):
+    """What a run did.
+
+    Attributes:
+      rows: how many values were written anew, by table.
+      damaged: rows that do not open and were left as they are, the first of them.
+      damaged_rows: how many there are.
+    """
+
+    rows: dict[str, int] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    damaged_rows: int = 0
+
+
+class Verified(Struct):
+    """What was read.
+
+    Attributes:
+      rows: how many values, by table and data key (``plain`` where there is none).
+      damaged: rows that do not open, the first of them.
+      damaged_rows: how many there are.
+    """
+
+    rows: dict[str, dict[str, int]] = field(default_factory=dict)
+    damaged: list[str] = field(default_factory=list)
+    damaged_rows: int = 0
+
+
+def reseal(engine: Engine, watch: Callable[[str, int], object] = lambda _table, _rows: None) -> Resealed:
+    """Bring every sealed column to what is written now: the current data key, or plain where there is none.
+
+    In transactions of a few rows: others write meanwhile, and a run that is killed is gone on with by the next. Rows
+    that another transaction holds are tried again until it ends.
+
+    Args:
+      engine: the store, unlocked.
+      watch: told of the table and how many of its rows were written, after each transaction.
+
+    Raises:
+      UserError: a key is missing, or the database was lost.
+    """
+    done = Resealed()
+    for column in SEALED_COLUMNS:
+        damaged: set[Row] = set()
+        while (written := _pass(engine, column, damaged, watch)) is not None:
+            done.rows[column.table] = done.rows.get(column.table, 0) + written
+            if written == 0:
+                time.sleep(WAIT)
+        done.damaged_rows += len(damaged)
+        done.damaged += [f"row {shown_key(keys)} of {column.table}" for keys in sorted(damaged)[:SHOWN]]
+    return done
+
+
+def verify(engine: Engine, watch: Callable[[str, int], object] = lambda _table, _rows: None) -> Verified:
+    """Open every sealed value of a store, without changing anything.
+
+    Args:
+      engine: the store, unlocked.
+      watch: told of the table and how many of its rows were read, after each piece.
+    """
+    vault = vault_of(engine)
+    found = Verified()
+    for column in SEALED_COLUMNS:
+        counts: dict[str, int] = {}
+        for rows in _all_rows(engine, column):
+            for *keys, stored in rows:
+                number = data_key_of(column, stored)
+                name = "plain" if number is None else str(number)
+                counts[name] = counts.get(name, 0) + 1
+                try:
+                    vault.value(column, tuple(keys), stored)
+                except DamagedRow as damaged:
+                    found.damaged_rows += 1
+                    if found.damaged_rows <= SHOWN:
+                        found.damaged.append(str(damaged))
+            watch(column.table, len(rows))
+        found.rows[column.table] = counts
+    return found
+
+
+def wipe(engine: Engine) -> None:
+    """Rewrite the files of the tables, so that what stood there before is gone from them; others wait meanwhile.
+
+    SQLite: the whole file, and its write-ahead log is emptied. PostgreSQL: the sealed tables; their old files go with
+    the server's next checkpoint. Room for a second copy is needed.
+    """
+    connection = engine.raw_connection()
+    try:
+        below: Any = connection.driver_connection
+        with reporting(engine):
+            if is_sqlite(engine):
+                # The copy that VACUUM makes belongs on the disk, not in memory.
+                below.execute("PRAGMA temp_store = FILE")
+                below.execute("VACUUM")
+                if below.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    raise UserError(
+                        "The write-ahead log could not be emptied: another process reads the database.",
+                        "Run the command again when it has ended.",
+                        EXIT_DATABASE,
+                    )
+            else:
+                below.autocommit = True
+                for column in SEALED_COLUMNS:
+                    below.execute(f"VACUUM (FULL) {column.table}")
+    finally:
+        connection.invalidate()  # it bears settings of its own
+        connection.close()
+
+
+def _pass(engine: Engine, column: Sealed, damaged: set[Row], watch: Callable[[str, int], object]) -> int | None:
+    """Go through a table once; how many values were written, None when all were as they should be, but for damaged."""
+    written, right = 0, True
+    after: Row | None = None
+    while keys := _next_keys(engine, column, after):
+        after = keys[-1]
+        if all(key in damaged for key in keys):
+            continue
+        right = False
+        # Refused because of what another did meanwhile: the next pass finds these rows again.
+        with contextlib.suppress(Conflict):
+            count = _reseal_span(engine, column, keys[0], keys[-1], damaged)
+            written += count
+            watch(column.table, count)
+    return None if right else written
+
+
+def _next_keys(engine: Engine, column: Sealed, after: Row | None) -> list[Row]:
+    """The next rows that are not as they are written now; found without a lock, as it may take long."""
+    with reading(engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.rows("SELECT data_key FROM at_rest")
+        wrong, values = _wrong(column, rows[0][0] if rows else None)
+        keys = _names(column)
+        sql = f"SELECT {keys} FROM {column.table} WHERE {wrong}"
+        if after is not None:
+            sql, values = f"{sql} AND ({keys}) > ({_marks(column)})", (*values, *after)
+        return [_key(row) for row in driver.rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, _at_once(column)))]
+
+
+def _reseal_span(engine: Engine, column: Sealed, first: Row, last: Row, damaged: set[Row]) -> int:
+    """Write rows anew that are not as they should be, from one to another; rows that others hold are left out."""
+    keys = _names(column)
+    with writing(engine) as connection:
+        driver = driver_of(connection)
+        vault = driver.vault
+        number = vault.writes_under(driver)
+        wrong, values = _wrong(column, number)
+        # Nobody is waited for with rows in hand: two who wait for each other are so made impossible.
+        tail = "" if is_sqlite(engine) else " FOR NO KEY UPDATE SKIP LOCKED"
+        rows = driver.rows(
+            f'SELECT {keys}, "{column.column}" FROM {column.table} WHERE {wrong} '
+            f"AND ({keys}) >= ({_marks(column)}) AND ({keys}) <= ({_marks(column)}){tail}",
+            (*values, *first, *last),
+        )
+        changes = []
+        for row in rows:
+            key = _key(row[:-1])
+            try:
+                clear = vault.value(column, key, row[-1])
+            except DamagedRow:
+                damaged.add(key)
+            else:
+                changes.append((vault.sealed(column, key, clear, number), *key))
+        where = " AND ".join(f'"{name}" = ?' for name in column.keys)
+        driver.many(f'UPDATE {column.table} SET "{column.column}" = ? WHERE {where}', changes)
+    return len(changes)
+
+
+def _all_rows(engine: Engine, column: Sealed) -> Iterator[list[Row]]:
+    """Every row of a sealed column, with its primary key, in pieces; each piece is a transaction of its own."""
+    keys, after = _names(column), None
+    while True:
+        sql, values = f'SELECT {keys}, "{column.column}" FROM {column.table}', ()
+        if after is not None:
+            sql, values = f"{sql} WHERE ({keys}) > ({_marks(column)})", after
+        with reading(engine) as connection:
+            rows = driver_of(connection).rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, _at_once(column)))
+        if not rows:
+            return
+        after = _key(rows[-1][:-1])
+        yield [(*_key(row[:-1]), row[-1]) for row in rows]
+
+
+def _wrong(column: Sealed, number: int | None) -> tuple[str, Row]:
+    """The condition of values that are not as they are written now, and its values."""
+    beginning = sealed_beginning(column) if number is None else lock_of(column, number)
+    start = f'substr("{column.column}", 1, {len(beginning)})'
+    return f"{start} {'=' if number is None else '<>'} ?", (beginning,)
+
+
+def _at_once(column: Sealed) -> int:
+    return PIECES if column.binary and len(column.keys) > 1 else TEXTS
+
+
+def _names(column: Sealed) -> str:
+    return ", ".join(f'"{name}"' for name in column.keys)
+
+
+def _marks(column: Sealed) -> str:
+    return ", ".join("?" * len(column.keys))
+
+
+def _key(row: Row) -> Row:
+    return tuple(bytes(part) if isinstance(part, bytes | bytearray | memoryview) else part for part in row)

@@ -1,0 +1,332 @@
+"""Columns that are encrypted at rest: one place seals what is written and opens what is read.
+
+A store that has a data key (`energycomm.eis.datakeys`) keeps the columns marked `SEALED` in the tables encrypted under
+it, by AES-256-GCM. Each value says how it was sealed, so that values in plain, and under several data keys, stand side
+by side. It is bound to its row: moved to another row, or changed, it does not open (`DamagedRow`).
+
+    bytes   89 45 43 01 | data key, 4 bytes | nonce, 12 bytes | encrypted | tag, 16 bytes
+    text    ec:1:DATA KEY:BASE64 of nonce, encrypted, tag
+
+A plain value that begins as a sealed one does (the bytes that a market sends may begin with anything) is written
+behind ``89 45 43 00`` or ``ec:0:``.
+"""
+
+from __future__ import annotations
+
+import binascii
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sqlalchemy import Engine, LargeBinary, Table
+
+from energycomm.eis import tables
+from energycomm.errors import DamagedRow, ExitCode, UserError
+
+Row = tuple[Any, ...]
+
+NONCE: Final = 12
+_BYTES: Final = b"\x89EC"
+_TEXT: Final = "ec:"
+_PLAIN_BYTES: Final = _BYTES + b"\x00"
+_PLAIN_TEXT: Final = "ec:0:"
+_SEALED_BYTES: Final = _BYTES + b"\x01"
+_SEALED_TEXT: Final = "ec:1:"
+
+
+class WrappingKey(Protocol):
+    """A key of the key ring, as the store needs it."""
+
+    label: str
+
+    def wrap(self, secret: bytes, context: bytes) -> bytes:
+        """A secret encrypted under this key."""
+
+    def unwrap(self, wrapped: bytes, context: bytes) -> bytes | None:
+        """The secret again; None where another key was at work."""
+
+
+class Reading(Protocol):
+    """What reads rows: `energycomm.eis.bulk.Driver`."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query."""
+
+
+class Sealed(NamedTuple):
+    """The column of a table that is sealed.
+
+    Attributes:
+      table: name of the table.
+      column: name of the column.
+      keys: names of the columns of its primary key.
+      place: where the column stands in a row.
+      key_places: where the primary key stands in a row.
+      binary: the column holds bytes; else text.
+    """
+
+    table: str
+    column: str
+    keys: tuple[str, ...]
+    place: int
+    key_places: tuple[int, ...]
+    binary: bool
+
+
+@cache
+def sealed_column(table: Table) -> Sealed | None:
+    """The sealed column of a table, None where there is none; a table has at most one."""
+    columns = list(table.columns)
+    for place, column in enumerate(columns):
+        if column.info.get("sealed"):
+            keys = [n for n, one in enumerate(columns) if one.primary_key]
+            names = tuple(columns[n].name for n in keys)
+            return Sealed(table.name, column.name, names, place, tuple(keys), isinstance(column.type, LargeBinary))
+    return None
+
+
+SEALED_COLUMNS: tuple[Sealed, ...] = tuple(
+    found for table in tables.metadata.sorted_tables if (found := sealed_column(table)) is not None
+)
+"""Every column that is encrypted at rest."""
+
+_BY_TABLE: Mapping[str, Sealed] = {found.table: found for found in SEALED_COLUMNS}
+
+
+class Vault:
+    """The data keys of an open store.
+
+    Args:
+      engine: the store; None for a vault that has no key and opens nothing but plain values.
+      ring: the keys of the key ring that data keys may be wrapped with, by label.
+      required: label of the key that the configuration wants: nothing is written in plain then.
+    """
+
+    def __init__(
+        self, engine: Engine | None = None, ring: Mapping[str, WrappingKey] | None = None, required: str | None = None
+    ) -> None:
+        self._engine = engine
+        self._ring = ring or {}
+        self._ciphers: dict[int, AESGCM] = {}
+        self.required = required
+
+    def __repr__(self) -> str:
+        return f"Vault({', '.join(self._ring)})"
+
+    def text(self, table: str, key: Any, stored: str) -> str:
+        """What a text column holds in clear.
+
+        Args:
+          table: name of the table.
+          key: primary key of the row.
+          stored: the column as it was read.
+
+        Raises:
+          DamagedRow: it was changed, or belongs to another row.
+          UserError: its key is not in the key ring.
+        """
+        if not stored.startswith(_TEXT):
+            return stored
+        if stored.startswith(_PLAIN_TEXT):
+            return stored[len(_PLAIN_TEXT) :]
+        number, mark, body = stored[len(_SEALED_TEXT) :].partition(":")
+        if not (stored.startswith(_SEALED_TEXT) and mark and number.isascii() and number.isdigit()):
+            raise DamagedRow(table, str(key), "is sealed in a form that this program does not know")
+        try:
+            content = binascii.a2b_base64(body, strict_mode=True)
+            return self._opened(table, (key,), int(number), content).decode()
+        except ValueError:
+            raise DamagedRow(table, str(key), "was changed: it is not what was sealed there") from None
+
+    def content(self, table: str, keys: Row, stored: bytes) -> bytes:
+        """What a binary column holds in clear; `keys` is the primary key. Raises as `text` does."""
+        if not stored.startswith(_BYTES):
+            return stored
+        if stored.startswith(_PLAIN_BYTES):
+            return stored[len(_PLAIN_BYTES) :]
+        if not stored.startswith(_SEALED_BYTES):
+            raise DamagedRow(table, shown_key(keys), "is sealed in a form that this program does not know")
+        number = int.from_bytes(stored[len(_SEALED_BYTES) : len(_SEALED_BYTES) + 4], "big")
+        return self._opened(table, keys, number, stored[len(_SEALED_BYTES) + 4 :])
+
+    def value(self, column: Sealed, keys: Row, stored: Any) -> Any:
+        """What a sealed column holds in clear, whatever its type. Raises as `text` does."""
+        if column.binary:
+            return self.content(column.table, keys, bytes(stored))
+        return self.text(column.table, keys[0], stored)
+
+    def sealed(self, column: Sealed, keys: Row, value: Any, number: int | None) -> Any:
+        """A value as it is stored.
+
+        Args:
+          column: where it goes.
+          keys: primary key of its row.
+          value: what is to be kept: bytes or text, as the column is.
+          number: data key to seal it under; None to keep it in plain.
+        """
+        if number is None:
+            if column.binary:
+                return _PLAIN_BYTES + value if value.startswith(_BYTES) else value
+            return _PLAIN_TEXT + value if value.startswith(_TEXT) else value
+        nonce = secrets.token_bytes(NONCE)
+        clear = value if column.binary else value.encode()
+        sealed = nonce + self._cipher(number).encrypt(nonce, clear, _context(column.table, keys, number))
+        if column.binary:
+            return _SEALED_BYTES + number.to_bytes(4, "big") + sealed
+        return f"{_SEALED_TEXT}{number}:{binascii.b2a_base64(sealed, newline=False).decode()}"
+
+    def sealed_rows(
+        self, column: Sealed, rows: Sequence[Row], place: int, key_places: tuple[int, ...], number: int | None
+    ) -> Sequence[Row]:
+        """Rows as they are stored; the sealed column and the primary key stand at places that are told."""
+        return [
+            (
+                *row[:place],
+                self.sealed(column, tuple(row[n] for n in key_places), row[place], number),
+                *row[place + 1 :],
+            )
+            for row in rows
+        ]
+
+    def writes_under(self, driver: Reading) -> int | None:
+        """The data key that this transaction writes under, None for plain; nobody changes that until it ends.
+
+        Raises:
+          UserError: the configuration wants a key and the store has none.
+        """
+        # SQLite has one writer at a time. PostgreSQL: who changes the row waits for the transactions that read it.
+        lock = "" if self._engine is None or self._engine.dialect.name == "sqlite" else " FOR SHARE"
+        rows = driver.rows(_WRITES_UNDER + lock)
+        number: int | None = rows[0][0] if rows else None
+        if number is None and self.required is not None:
+            raise UserError(
+                f"The configuration wants the store encrypted under {self.required!r}; encryption was switched off.",
+                "Unset storage_key to store in plain, or start again to switch it on.",
+                ExitCode.DATABASE,
+            )
+        return number
+
+    def check(self) -> None:
+        """Open every data key of a store that is encrypted.
+
+        A store in plain needs none: should a row of before be encrypted still, its reader names the key.
+
+        Raises:
+          UserError: the key that one is wrapped with is not in the key ring, or is another one.
+        """
+        if self._engine is None:
+            return
+        with self._engine.connect() as connection:
+            if connection.exec_driver_sql(_WRITES_UNDER).scalar() is None:
+                return
+        for number, label, wrapped in self._data_keys():
+            self._ciphers[number] = AESGCM(self.unwrapped(number, label, wrapped))
+
+    def check_one(self, number: int) -> None:
+        """Open one data key of the store. Raises as `check` does."""
+        for found, label, wrapped in self._data_keys():
+            if found == number:
+                self._ciphers[number] = AESGCM(self.unwrapped(number, label, wrapped))
+
+    def unwrapped(self, number: int, label: str, wrapped: bytes) -> bytes:
+        """The bytes of a data key.
+
+        Raises:
+          UserError: the key that it is wrapped with is not in the key ring, or is another one.
+        """
+        key = self._ring.get(label)
+        if key is None:
+            raise UserError(
+                f"The store is encrypted under the key {label!r}, which is not in the key ring.",
+                f"Add the key {label!r} to `keys`; without it what is encrypted cannot be read.",
+                ExitCode.DATABASE,
+            )
+        found = key.unwrap(bytes(wrapped), wrapping_context(number))
+        if found is None:
+            raise UserError(
+                f"The key {label!r} of the key ring does not open the store: data key {number} was wrapped with "
+                "another key of that name.",
+                f"Put the right key under {label!r}; `energycomm keys list` tells which labels the store needs.",
+                ExitCode.DATABASE,
+            )
+        return found
+
+    def wrapping(self, label: str) -> WrappingKey | None:
+        """A key of the ring."""
+        return self._ring.get(label)
+
+    def _opened(self, table: str, keys: Row, number: int, content: bytes) -> bytes:
+        cipher = self._known(number)
+        if cipher is None:
+            raise DamagedRow(table, shown_key(keys), f"names data key {number}, which the store does not have")
+        try:
+            return cipher.decrypt(content[:NONCE], content[NONCE:], _context(table, keys, number))
+        except (InvalidTag, ValueError):
+            raise DamagedRow(table, shown_key(keys), "was changed: it is not what was sealed there") from None
+
+    def _cipher(self, number: int) -> AESGCM:
+        cipher = self._known(number)
+        if cipher is None:
+            raise DamagedRow("at_rest", "store", f"names data key {number}, which the store does not have")
+        return cipher
+
+    def _known(self, number: int) -> AESGCM | None:
+        if number not in self._ciphers:
+            # Another process made it meanwhile. It was committed before anything was sealed under it.
+            self.check_one(number)
+        return self._ciphers.get(number)
+
+    def _data_keys(self) -> list[Row]:
+        if self._engine is None:
+            return []
+        with self._engine.connect() as connection:
+            return [tuple(row) for row in connection.exec_driver_sql(_DATA_KEYS)]
+
+
+def lock_of(column: Sealed, number: int) -> str | bytes:
+    """How values begin that are sealed under a data key."""
+    return _SEALED_BYTES + number.to_bytes(4, "big") if column.binary else f"{_SEALED_TEXT}{number}:"
+
+
+def sealed_beginning(column: Sealed) -> str | bytes:
+    """How values begin that are sealed under any data key."""
+    return _SEALED_BYTES if column.binary else _SEALED_TEXT
+
+
+def data_key_of(column: Sealed, stored: Any) -> int | None:
+    """The data key that a value is sealed under; None for a plain one."""
+    if column.binary:
+        start = len(_SEALED_BYTES)
+        return int.from_bytes(stored[start : start + 4], "big") if stored.startswith(_SEALED_BYTES) else None
+    if not stored.startswith(_SEALED_TEXT):
+        return None
+    number = stored[len(_SEALED_TEXT) :].partition(":")[0]
+    return int(number) if number.isascii() and number.isdigit() else None
+
+
+def shown_key(keys: Row) -> str:
+    """A primary key in words: bytes in hexadecimal, parts with slashes between."""
+    return "/".join(part.hex() if isinstance(part, bytes) else str(part) for part in keys)
+
+
+def wrapping_context(number: int) -> bytes:
+    """What a wrapped data key is bound to."""
+    return f"energycomm data key {number}".encode()
+
+
+def _context(table: str, keys: Row, number: int) -> bytes:
+    """What a sealed value is bound to: its form, its data key, its column and its row."""
+    return f"energycomm 1 {number} {table}.{_BY_TABLE[table].column} {shown_key(keys)}".encode()
+
+
+PLAIN = Vault()
+"""For stores that were opened without a key ring."""
+
+VAULT = "energycomm_vault"
+"""The option of an engine that holds its vault."""
+
+_WRITES_UNDER = "SELECT data_key FROM at_rest WHERE what = 'store'"
+_DATA_KEYS = "SELECT number, label, wrapped FROM data_key ORDER BY number"

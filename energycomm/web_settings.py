@@ -9,15 +9,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from energycomm.transport.settings import ListenSettings
+
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 RoleName = Literal["back_office", "consultant", "operator", "administrator"]
 
 
-class WebSettings(BaseModel):
+class WebSettings(ListenSettings):
     """How `energycomm serve` runs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     host: str = Field(default="127.0.0.1", description="Address that the web services listen on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port of the web services; 0 takes a free one.")
@@ -41,7 +41,11 @@ class WebSettings(BaseModel):
         ge=1,
         description="Wrong tokens and sign-ins of one address or account in a minute; then they get 429.",
     )
-    body_bytes: int = Field(default=10_000_000, ge=1000, description="Largest body of a request; above it 413.")
+    body_bytes: int = Field(
+        default=10_000_000,
+        ge=1000,
+        description="Largest body of an injection or a request to a market; other routes take less. Above it: 413.",
+    )
     inject_messages: int = Field(default=1000, ge=1, le=10_000, description="Messages that one injection may hold.")
     token_sign_in: bool = Field(
         default=True, description="Whether an API token may be pasted into the sign-in page instead of a password."

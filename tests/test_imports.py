@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.engine": COMMON,
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
-    "energycomm.web_settings": set(),
+    "energycomm.web_settings": {"energycomm.transport"},
     "energycomm.tracker_settings": set(),
     "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON,

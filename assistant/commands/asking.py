@@ -188,13 +188,12 @@ def serve(
     from assistant.extras import need
 
     need("fastapi", "jinja2", "uvicorn")
-    import uvicorn
-
     from assistant.config import load_config
     from assistant.web.pages import make_app
     from assistant.web.serving import door
-    from energycomm.commands.serve import options
+    from energycomm.commands.serve import options, tls_context
     from energycomm.config import load
+    from energycomm.transport.listening import Bounds, http_server
 
     config = load()
 
@@ -204,7 +203,8 @@ def serve(
     with door(config, host, chat, sign_in=sign_in) as app:
         scheme = "https" if config.web.certificate_file else "http"
         typer.echo(f"{scheme}://{host}:{port}/", err=True)
-        uvicorn.run(app, **options(config, host, port))
+        bounds = Bounds.of(config.web, config.web.proxies)
+        http_server(app, bounds, tls_context(config), log_level="warning", **options(config, host, port)).run()
 
 
 def author() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import ssl
+import sys
 from typing import Annotated, Any
 
 import structlog
@@ -14,6 +15,9 @@ from energycomm.config import Config, load
 from energycomm.errors import ExitCode, UserError
 
 log = structlog.get_logger()
+
+SWITCH_SECONDS = 0.001
+"""How long a thread computes before another one has its turn: the one that answers everybody does not wait for long."""
 
 
 def serve(
@@ -27,15 +31,16 @@ def serve(
 
     Example: energycomm serve --port 8080
     """
-    import uvicorn  # everything else would pay for the import
-
+    from energycomm.transport.listening import Bounds, http_server  # everything else would pay for the import
     from energycomm.webservice.app import make_app
 
     config = load()
     logs.configure(config.log_format, config.log_level)
+    context = tls_context(config)
+    sys.setswitchinterval(SWITCH_SECONDS)
     app = make_app(config)
     app.state.services.gateway  # noqa: B018 - broken rules are told now, not to the first caller
-    server = uvicorn.Server(uvicorn.Config(app, **options(config, host, port)))
+    server = http_server(app, Bounds.of(config.web, config.web.proxies), context, **options(config, host, port))
     typer.echo(f"serving on {_address(config, host, port)}; stop with Ctrl-C", err=True)
     # uvicorn stops by itself and then sends the signal on: what was asked for is done by then.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -56,36 +61,36 @@ def options(config: Config, host: str | None, port: int | None) -> dict[str, Any
     Args:
       config: the configuration.
       host, port: of the command line, instead of those of [web].
+    """
+    web = config.web
+    return {
+        "host": host or web.host,
+        "port": web.port if port is None else port,
+        "proxy_headers": bool(web.proxies),
+        "forwarded_allow_ips": ",".join(web.proxies) or None,
+        "timeout_graceful_shutdown": 30,
+    }
+
+
+def tls_context(config: Config) -> ssl.SSLContext | None:
+    """How connections are secured; None without a certificate.
 
     Raises:
       UserError: the certificate cannot be read.
     """
     web = config.web
-    found: dict[str, Any] = {
-        "host": host or web.host,
-        "port": web.port if port is None else port,
-        # Ours says who asked for what (the audit); theirs would write personal data of addresses into the log.
-        "access_log": False,
-        "log_config": None,
-        "server_header": False,
-        "date_header": True,
-        "proxy_headers": bool(web.proxies),
-        "forwarded_allow_ips": ",".join(web.proxies) or None,
-        "timeout_keep_alive": 30,
-        "timeout_graceful_shutdown": 30,
-        "limit_concurrency": 200,
-    }
-    if web.certificate_file is not None and web.key_file is not None:
-        certificate, key = config.folder / web.certificate_file, config.folder / web.key_file
-        try:
-            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
-        except (OSError, ssl.SSLError) as error:
-            raise UserError(
-                f"The certificate {certificate} with the key {key} cannot be used: {error.strerror or error}.",
-                "Correct `certificate_file` and `key_file` of [web].",
-            ) from None
-        found |= {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
-    return found
+    if web.certificate_file is None or web.key_file is None:
+        return None
+    certificate, key = config.folder / web.certificate_file, config.folder / web.key_file
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate, key, lambda: "")  # without an answer OpenSSL would ask at the terminal
+    except (OSError, ssl.SSLError) as error:
+        raise UserError(
+            f"The certificate {certificate} with the key {key} cannot be used: {error.strerror or error}.",
+            "Correct `certificate_file` and `key_file` of [web].",
+        ) from None
+    return context
 
 
 def _address(config: Config, host: str | None, port: int | None) -> str:

@@ -12,6 +12,7 @@ from energycomm.console.view import Consultant, Shared, page
 from energycomm.correction.editing import edit, editable, examine
 from energycomm.eis.messages import show_message
 from energycomm.errors import UserError
+from energycomm.webservice.bodies import EDITED
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 
@@ -41,7 +42,7 @@ def form(request: Request, number: int, person: Consultant, shared: Shared) -> H
     )
 
 
-@router.post("/check")
+@router.post("/check", openapi_extra=EDITED)
 def check(
     request: Request,
     number: int,
@@ -55,7 +56,7 @@ def check(
     return page(request, "examined.html", seen=seen)
 
 
-@router.post("")
+@router.post("", openapi_extra=EDITED)
 def save(
     request: Request,
     number: int,

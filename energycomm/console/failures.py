@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from msgspec import Struct
 from sqlalchemy import Connection, func, select
+from starlette.datastructures import FormData
 
 from energycomm.console import trials
 from energycomm.console.front import STUCK, stuck_by_state
@@ -161,10 +162,16 @@ def ticket(
     return RedirectResponse(f"/trials/{job.id}", 303)
 
 
+async def form_of(request: Request) -> FormData:
+    """The form of a request; a dependency, since routes that use the store are plain functions."""
+    return await request.form()
+
+
 @router.post("/scripts/{name}")
-async def try_out(request: Request, name: str, person: Consultant, shared: Shared) -> Response:
+def try_out(
+    request: Request, name: str, person: Consultant, shared: Shared, form: Annotated[FormData, Depends(form_of)]
+) -> Response:
     """Try a script out with the parameters of the form, in the background."""
-    form = await request.form()
     parameters = {
         key.removeprefix("p-"): str(value) for key, value in form.items() if key.startswith("p-") and str(value)
     }

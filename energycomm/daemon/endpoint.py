@@ -21,6 +21,7 @@ from energycomm.config import Config
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.errors import UserError
 from energycomm.masking import mask_output
+from energycomm.transport.listening import Bounds, http_server
 from energycomm.transport.opening import Places, push_channel
 from energycomm.transport.push import PushIn, create_app
 from energycomm.transport.settings import EndpointSettings, PushSetting
@@ -114,7 +115,7 @@ def serve(_: int, config: Config, connection: Connection, listening: socket.sock
     report = Reporter(connection, stop.set)
     app, channels = make_app(config)
     context = tls_context(config)
-    server = make_server(app, context)
+    server = make_server(app, context, config.push)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="push", daemon=True)
     thread.start()
     log.info("push.serves", port=listening.getsockname()[1], channels=[channel.name for channel in channels])
@@ -132,21 +133,19 @@ def serve(_: int, config: Config, connection: Connection, listening: socket.sock
     log.info("push.stopped")
 
 
-def make_server(app: object, context: ssl.SSLContext | None) -> uvicorn.Server:
-    """The server of the application; `run` it with the listening socket."""
-    settings = uvicorn.Config(
-        app,  # type: ignore[arg-type]
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+def make_server(app: object, context: ssl.SSLContext | None, settings: EndpointSettings) -> uvicorn.Server:
+    """The server of the application; `run` it with the listening socket.
+
+    Args:
+      app: the application.
+      context: the certificate; None behind a proxy.
+      settings: [push].
+    """
+    # Behind a proxy everybody comes from its address.
+    bounds = Bounds.of(settings, per_address=not settings.behind_proxy)
+    return http_server(
+        app, bounds, context, lifespan="off", proxy_headers=False, timeout_graceful_shutdown=GRACE_SECONDS
     )
-    settings.load()
-    settings.ssl = context
-    return uvicorn.Server(settings)
 
 
 class Renewed:

@@ -7,16 +7,20 @@ of the settings; where none is set, for programs on this machine.
 from __future__ import annotations
 
 import ipaddress
+import socket
 import threading
 from collections.abc import Callable, Mapping
-from email.message import Message
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import structlog
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from energycomm.errors import UserError
 from energycomm.transport.credentials import Secret, SecretUnreadableError
+from energycomm.transport.listening import Bounds, http_server
 
 log = structlog.get_logger()
 
@@ -26,6 +30,10 @@ Page = Callable[[], tuple[int, str, bytes]]
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """Headers of a proxy: who asks through one is not on this machine, whatever address the proxy has."""
+CONNECTIONS = 128
+REQUESTS = 32
+"""Open connections, and questions at once; live and ready are answered beyond them."""
+CLOSE_SECONDS = 3.0
 
 
 def word(healthy: bool, said: str) -> tuple[int, str, bytes]:
@@ -44,7 +52,7 @@ class Doorkeeper:
     def __init__(self, token: Secret | None = None) -> None:
         self._token = token
 
-    def admits(self, peer: str, headers: Mapping[str, str] | Message[str, str]) -> bool:
+    def admits(self, peer: str, headers: Mapping[str, str]) -> bool:
         """Whether a request may see everything.
 
         Args:
@@ -73,12 +81,12 @@ def _is_here(address: str) -> bool:
 
 
 class HealthServer:
-    """Serves pages in a thread.
+    """Serves pages in a thread, within the bounds of every server of ours.
 
     Args:
       host: address to listen on.
       port: port; 0 takes a free one.
-      pages: path -> what makes the answer, for anybody.
+      pages: path -> what makes the answer, in a thread, for anybody.
       guarded: the same, for those whom the doorkeeper admits.
       door: the doorkeeper.
 
@@ -89,46 +97,20 @@ class HealthServer:
     def __init__(
         self, host: str, port: int, pages: dict[str, Page], guarded: dict[str, Page], door: Doorkeeper
     ) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            timeout = 10
-
-            def do_GET(self) -> None:
-                """Answer, or 401 or 404."""
-                path = self.path.partition("?")[0]
-                page = pages.get(path) or guarded.get(path)
-                status, media, content = 404, TEXT, b"not found\n"
-                if path in guarded and not door.admits(self.client_address[0], self.headers):
-                    status, content = 401, b"unauthorized\n"
-                elif page is not None:
-                    status, media, content = page()
-                self.send_response(status)
-                if status == HTTPStatus.UNAUTHORIZED:
-                    self.send_header("WWW-Authenticate", "Bearer")
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("Content-Type", media)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            do_HEAD = None  # noqa: N815
-
-            def version_string(self) -> str:
-                """Who answers; no version of anything."""
-                return "EnergyComm"
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing: a monitor asks every few seconds."""
-
+        self._pages, self._guarded, self._door = pages, guarded, door
         try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family)
         except OSError as error:
             raise UserError(
                 f"Metrics and health cannot be served on {host}:{port}: {error.strerror}.",
                 "Is a daemon running already? Else change `port` of [daemon].",
             ) from None
-        self._server.daemon_threads = True
-        self.port = int(self._server.server_address[1])
-        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self.port = int(self._socket.getsockname()[1])
+        bounds = Bounds(connections=CONNECTIONS, per_address=CONNECTIONS // 2, requests=REQUESTS)
+        self._server = http_server(self._answer, bounds, lifespan="off", timeout_graceful_shutdown=1)
+        run = {"sockets": [self._socket]}
+        self._thread = threading.Thread(target=self._server.run, kwargs=run, name="health", daemon=True)
 
     def start(self) -> None:
         """Begin to answer."""
@@ -136,6 +118,23 @@ class HealthServer:
 
     def close(self) -> None:
         """Answer no more."""
+        self._server.should_exit = True
         if self._thread.is_alive():
-            self._server.shutdown()
-        self._server.server_close()
+            self._thread.join(CLOSE_SECONDS)
+        self._socket.close()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, path = Request(scope), scope["path"]
+        peer = request.client.host if request.client else ""
+        page = self._pages.get(path) or self._guarded.get(path)
+        if scope["method"] != "GET":
+            response = Response("only GET\n", 405, {"Allow": "GET"}, TEXT)
+        elif path in self._guarded and not self._door.admits(peer, request.headers):
+            response = Response("unauthorized\n", HTTPStatus.UNAUTHORIZED, {"WWW-Authenticate": "Bearer"}, TEXT)
+        elif page is None:
+            response = Response("not found\n", HTTPStatus.NOT_FOUND, media_type=TEXT)
+        else:
+            status, media, content = await run_in_threadpool(page)
+            response = Response(content, status, {"Content-Type": media})
+        response.headers["Cache-Control"] = "no-store"
+        await response(scope, receive, send)

@@ -45,11 +45,12 @@ class Handed(NamedTuple):
     xml: bytes = b""
 
 
-def read_handed(content: bytes) -> list[Handed] | Refusal:
+def read_handed(content: bytes, most: int | None = None) -> list[Handed] | Refusal:
     """The messages of a document, each readable or not.
 
     Args:
       content: JSON or XML, told by its first character.
+      most: how many messages it may hold; more are counted and not looked at.
 
     Returns:
       The messages in their order, or why the document as a whole cannot be read.
@@ -59,6 +60,8 @@ def read_handed(content: bytes) -> list[Handed] | Refusal:
         if isinstance(root, Refusal):
             return root
         if etree.QName(root) == etree.QName(NAMESPACE, BATCH):
+            if most is not None and len(root) > most:
+                return too_many(len(root), most)
             return _thorough([_from_xml(etree.tostring(child, with_tail=False)) for child in root])
         return _thorough([_from_xml(content)])
     try:
@@ -67,7 +70,16 @@ def read_handed(content: bytes) -> list[Handed] | Refusal:
         return Refusal(code="KERNEL_JSON_SYNTAX", expected=f"a Kernel message or a list of them: {error}"[:300])
     if isinstance(parsed, dict) and set(parsed) == {"messages"}:
         parsed = parsed["messages"]
-    return _thorough([_from_json(item) for item in (parsed if isinstance(parsed, list) else [parsed])])
+    items = parsed if isinstance(parsed, list) else [parsed]
+    if most is not None and len(items) > most:
+        return too_many(len(items), most)
+    return _thorough([_from_json(item) for item in items])
+
+
+def too_many(number: int, most: int) -> Refusal:
+    """The refusal of a document with no message, or with more than it may hold."""
+    advice = "send them in several injections"
+    return Refusal(code="INJECT_NUMBER", value=str(number), expected=f"1 to {most} messages", advice=advice)
 
 
 def _thorough(found: list[Handed]) -> list[Handed]:

@@ -30,7 +30,7 @@ from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
-from energycomm.pipeline.handed import Handed
+from energycomm.pipeline.handed import Handed, too_many
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
 
 log = structlog.get_logger()
@@ -80,17 +80,7 @@ def unfit(handed: Sequence[Handed], markets: Collection[str], most: int) -> list
     """
     found = [(number, refusal) for number, one in enumerate(handed) for refusal in one.refusals]
     if not 1 <= len(handed) <= most:
-        found.append(
-            (
-                0,
-                Refusal(
-                    code="INJECT_NUMBER",
-                    value=str(len(handed)),
-                    expected=f"1 to {most} messages",
-                    advice="send them in several injections",
-                ),
-            )
-        )
+        found.append((0, too_many(len(handed), most)))
     first = next((one.message.market for one in handed if one.message is not None), None)
     for number, one in enumerate(handed):
         if one.message is not None:

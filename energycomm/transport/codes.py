@@ -163,6 +163,12 @@ CODES: tuple[Code, ...] = (
         "The other side says that it is out of order.",
         "it is tried again; if it stays, look at the market's announcements",
     ),
+    Code(
+        "CHANNEL_SIGNATURE",
+        "The signature of the answer is not believed: by whom, when, for which request, or how it was made.",
+        "nothing of it was taken in; compare `signers_file`, `answers` and the clocks with what the market says, and "
+        "ask it by another way: somebody may stand in between",
+    ),
     Code("CHANNEL_TIMEOUT", "The other side did not answer in time.", "it is tried again; if it stays, raise the time"),
     Code(
         "CHANNEL_TLS",

@@ -28,7 +28,7 @@ from energycomm.transport.settings import (
 )
 from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.sftp_session import SftpServer
-from energycomm.transport.signing import Signer, Verifier
+from energycomm.transport.signing import Signer, Trust, Verifier
 from energycomm.transport.soap import Signatures, SoapOut
 
 
@@ -139,10 +139,16 @@ def _signatures(setting: SoapSetting, places: Places) -> Signatures | None:
     assert certificate is not None  # the setting was checked
     passphrase = places.secret("pass phrase", setting.passphrase_file, setting.passphrase_env)
     signers = places.file(setting.signers_file)
+    trust = Trust(
+        answers=setting.answers,
+        seconds=setting.answer_seconds,
+        skew=setting.clock_skew,
+        algorithm=setting.signature,
+    )
     return Signatures(
         setting.signs,
         Signer(certificate, key, passphrase, setting.signature),
-        None if signers is None else Verifier(signers, setting.signature),
+        None if signers is None else Verifier(signers, trust),
     )
 
 

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 import structlog
 from fastapi import FastAPI, Request
@@ -130,8 +130,8 @@ def create_app(endpoints: Sequence[PushEndpoint], guesses_per_minute: int = GUES
       guesses_per_minute: wrong tokens from one address, or for one channel; right ones are never held up.
 
     Answers: 202 taken (``duplicate`` says whether it was known), 400 a wrong header or name, 401 no such channel or
-    no token of it, 408 too slow, 413 too large, 422 other content under a known key, 429 one more wrong token of many,
-    503 it cannot be made safe now.
+    no token of it, 408 too slow, 413 too large, 415 packed, 422 other content under a known key, 429 one more wrong
+    token of many, 503 it cannot be made safe now.
     """
     app = FastAPI(title="EnergyComm push endpoint", docs_url=None, redoc_url=None, openapi_url=None)
     by_name = {endpoint.channel: endpoint for endpoint in endpoints}
@@ -161,6 +161,8 @@ async def _answer(endpoint: PushEndpoint, keys: Keys, request: Request) -> JSONR
             f"name: found {name[:LONGEST_SHOWN]!r}, expected 1 to 200 letters, digits, spaces and . _ + -, "
             "with a letter, a digit or _ first and no dot or space last; send it under such a name",
         )
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise _Refused(415, "the message is sent as it is, without Content-Encoding", {"Connection": "close"})
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as content:
         size, digest = await _take(endpoint, request, content)
         key = key or digest
@@ -219,8 +221,10 @@ async def _take(endpoint: PushEndpoint, request: Request, content: IO[bytes]) ->
                 size += len(chunk)
                 if size > endpoint.max_bytes:
                     raise _Refused(413, f"at most {endpoint.max_bytes} bytes", {"Connection": "close"})
-                digest.update(chunk)
-                content.write(chunk)
+                if size <= IN_MEMORY:
+                    _add(content, digest, chunk)
+                else:
+                    await run_in_threadpool(_add, content, digest, chunk)
     except TimeoutError:
         raise _Refused(408, f"the message took longer than {endpoint.timeout:g} seconds") from None
     except ClientDisconnect:
@@ -228,6 +232,11 @@ async def _take(endpoint: PushEndpoint, request: Request, content: IO[bytes]) ->
     if size == 0:
         raise _Refused(400, "the message is empty")
     return size, digest.hexdigest()
+
+
+def _add(content: IO[bytes], digest: Any, chunk: bytes) -> None:
+    digest.update(chunk)
+    content.write(chunk)
 
 
 async def _hand_over(endpoint: PushEndpoint, pushed: Push) -> bool:

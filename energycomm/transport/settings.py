@@ -155,6 +155,15 @@ class SoapSetting(TlsSetting):
     signers_file: str | None = Field(
         default=None, description="Certificates, in PEM: answers to signed messages must be signed by one of them."
     )
+    answers: Literal["bound", "timed", "signed"] = Field(
+        default="bound",
+        description="What signed answers have to say under their signature: which request they answer and when they "
+        "were made (bound), when (timed), neither (signed: then an old answer may be played again).",
+    )
+    answer_seconds: float = Field(default=300, gt=0, le=86_400, description="How old a signed answer may be, seconds.")
+    clock_skew: float = Field(
+        default=60, ge=0, le=3600, description="Seconds by which the market's clock may differ from ours."
+    )
     polls: tuple[str, ...] = Field(
         default=(), description="Message types that the daemon sends again and again to fetch what waits."
     )
@@ -216,10 +225,28 @@ class PushSetting(ChannelSetting):
         return self
 
 
-class EndpointSettings(BaseModel):
-    """Where the daemon takes what is pushed; used as soon as a channel is of kind push."""
+class ListenSettings(BaseModel):
+    """How many connections and how slow ones are taken."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    connections: int = Field(
+        default=512,
+        ge=16,
+        le=10_000,
+        description="Open connections; beyond it the oldest that asks nothing makes room. Two fifths of them may be "
+        "worked on at once; then 503.",
+    )
+    connections_per_address: int = Field(
+        default=100, ge=1, le=10_000, description="Connections of one address; proxies that are named have no limit."
+    )
+    header_seconds: float = Field(
+        default=10, gt=0, le=300, description="Seconds that the head of a request may take to arrive."
+    )
+
+
+class EndpointSettings(ListenSettings):
+    """Where the daemon takes what is pushed; used as soon as a channel is of kind push."""
 
     serve: bool = Field(default=True, description="Whether the daemon serves it; false where another process does.")
     host: str = Field(default="127.0.0.1", min_length=1, description="Address that it listens on.")

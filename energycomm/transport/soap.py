@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
+from energycomm.transport.binding import message_id_of
 from energycomm.transport.channel import Direction, Outgoing, Sent, TechnicalError
 from energycomm.transport.credentials import SecretUnreadableError
 from energycomm.transport.https import Answer, HttpsClient, HttpsServer
@@ -187,10 +188,13 @@ class SoapOut:
     def send(self, message: Outgoing) -> Sent | TechnicalError:
         """Send a request; its answer, a fault with reasons too, is in `Sent.answer`."""
         content = wrapped(message.content, self._version)
+        message_id = None
         signatures = self._signatures if self._signatures and self._signatures.signs(message.type) else None
         if signatures is not None:
             try:
-                content = signatures.signer.sign(content)
+                if signatures.verifier is not None and signatures.verifier.trust.answers == "bound":
+                    message_id = message_id_of(message.reference, content)
+                content = signatures.signer.sign(content, message_id, self._actions.get(message.type, ""))
             except (SecretUnreadableError, ValueError) as fault:
                 return self._untrusted("CHANNEL_LOCAL", str(fault), message, maybe_sent=False)
         headers = headers_of(self._version, self._actions.get(message.type, ""))
@@ -202,12 +206,12 @@ class SoapOut:
             return body
         if signatures is not None and signatures.verifier is not None:
             try:
-                doubt = signatures.verifier.fault(answer.content)
+                doubt = signatures.verifier.fault(answer.content, message_id)
             except SecretUnreadableError as fault:
                 return self._untrusted("CHANNEL_LOCAL", str(fault), message, maybe_sent=True)
             if doubt is not None:
                 words = f"the answer is not believed: {doubt}"
-                return self._untrusted("CHANNEL_ANSWER", words, message, maybe_sent=True)
+                return self._untrusted("CHANNEL_SIGNATURE", words, message, maybe_sent=True)
         return Sent(reference=message.reference, receipt=f"HTTP {answer.status}", answer=answer.content)
 
     def _untrusted(self, code: str, detail: str, message: Outgoing, *, maybe_sent: bool) -> TechnicalError:

@@ -17,7 +17,11 @@ LARGEST = (1 << 63) - 1
 
 def _printable(value: str) -> str:
     """Text that both databases can compare with: neither NUL nor half a character."""
-    if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds a character that no text may hold") from None
+    if "\0" in value:
         raise ValueError("holds a character that no text may hold")
     return value
 

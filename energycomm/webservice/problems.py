@@ -25,6 +25,11 @@ log = structlog.get_logger()
 
 MEDIA = "application/problem+json"
 LONGEST_VALUE = 200
+LONGEST_WORDS = 500
+MOST_ERRORS = 500
+MOST_BYTES = 48_000
+"""Characters of a value and of a sentence, mistakes of an answer and bytes of all of them: it stays small whatever
+came."""
 
 PROBLEMS: dict[str, tuple[int, str]] = {
     "API_UNREADABLE": (400, "The request cannot be read."),
@@ -36,6 +41,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "API_CONFLICT": (409, "This was done before, or stands against what is there."),
     "API_CHANGED": (412, "It was changed since it was seen."),
     "API_TOO_LARGE": (413, "The body is too large."),
+    "API_ENCODED": (415, "Packed bodies are not read."),
     "API_INVALID": (422, "Something in the request is wrong; every mistake is listed."),
     "API_REFUSED": (422, "A rule or the schema refuses it; every reason is listed."),
     "API_RATE": (429, "Too many requests."),
@@ -77,7 +83,7 @@ class Details(Struct, frozen=True, kw_only=True, omit_defaults=True):
       instance: path that was asked.
       target, value: where, and what was found there, when it is one thing.
       advice: what to do.
-      errors: every mistake, when there may be several.
+      errors: every mistake, when there may be several; the first of them where they are very many.
     """
 
     type: str
@@ -118,9 +124,10 @@ class Problem(Exception):
     ) -> None:
         detail, advice = mask(detail), mask(advice)
         super().__init__(detail or code)
-        self.code, self.detail, self.target, self.advice = code, detail, target, advice
-        self.value = None if value is None else mask(str(value))[:LONGEST_VALUE]
-        self.errors, self.headers = tuple(errors), headers or {}
+        self.code, self.detail, self.advice = code, _short(detail), _short(advice)
+        self.target = None if target is None else _short(target)
+        self.value = None if value is None else _short(mask(str(value)), LONGEST_VALUE)
+        self.errors, self.headers = _fitting(errors), headers or {}
 
     @property
     def status(self) -> int:
@@ -136,7 +143,7 @@ class Problem(Exception):
             status=status,
             code=self.code,
             detail=self.detail or title,
-            instance=path,
+            instance=_short(path),
             target=self.target,
             value=self.value,
             advice=self.advice,
@@ -155,7 +162,7 @@ def mistake_of(refusal: Refusal, prefix: str = "") -> Mistake:
         code=refusal.code,
         target=prefix + refusal.path,
         detail=str(refusal),
-        value=None if refusal.value is None else str(refusal.value)[:LONGEST_VALUE],
+        value=None if refusal.value is None else str(refusal.value),
         expected=refusal.expected,
         advice=refusal.advice,
     )
@@ -177,7 +184,8 @@ def install(app: FastAPI) -> None:
         code = {400: "API_UNREADABLE", 404: "API_NOT_FOUND", 405: "API_METHOD", 413: "API_TOO_LARGE"}
         headers = dict(error.headers or {})
         known = code.get(error.status_code, "API_FAULT" if error.status_code >= 500 else "API_UNREADABLE")
-        return answer(request, Problem(known, str(error.detail), headers=headers))
+        advice = "Send it in pieces." if known == "API_TOO_LARGE" else ""
+        return answer(request, Problem(known, str(error.detail), advice=advice, headers=headers))
 
     @app.exception_handler(Conflict)
     async def _conflict(request: Request, _: Conflict) -> Response:
@@ -210,17 +218,46 @@ def answer(request: Request, problem: Problem) -> Response:
     return Response(msgspec.json.encode(details), problem.status, problem.headers, MEDIA)
 
 
+def _short(text: str, most: int = LONGEST_WORDS) -> str:
+    """A text that is not longer than `most` characters and can be written as UTF-8."""
+    return text[:most].encode("utf-8", "replace").decode()
+
+
+def _fitting(errors: Sequence[Mistake]) -> tuple[Mistake, ...]:
+    shown: list[Mistake] = []
+    size = 0
+    for one in errors[:MOST_ERRORS]:
+        short = _shown(one)
+        size += len(msgspec.json.encode(short))
+        if size > MOST_BYTES:
+            break
+        shown.append(short)
+    return tuple(shown)
+
+
+def _shown(mistake: Mistake) -> Mistake:
+    return Mistake(
+        code=_short(mistake.code, LONGEST_VALUE),
+        target=_short(mistake.target, LONGEST_VALUE),
+        detail=_short(mistake.detail),
+        value=None if mistake.value is None else _short(mistake.value, LONGEST_VALUE),
+        expected=_short(mistake.expected, LONGEST_VALUE),
+        advice=_short(mistake.advice),
+    )
+
+
 def _all_mistakes(error: RequestValidationError) -> Problem:
     mistakes = []
-    for one in error.errors():
+    found = error.errors()
+    for one in found[:MOST_ERRORS]:
         place = [str(step) for step in one["loc"]]
         in_body = place[:1] == ["body"]
         target = "/" + "/".join(place[1:]) if in_body else ".".join(place[1:])
         if one["type"] == "json_invalid":
             return Problem("API_UNREADABLE", f"The body is no JSON: {one.get('ctx', {}).get('error', '')}.")
         value = one.get("input")
-        shown = str(value)[:LONGEST_VALUE] if isinstance(value, str | int | float | bool) else None
+        shown = str(value) if isinstance(value, str | int | float | bool) else None
         mistakes.append(Mistake(code=str(one["type"]), target=target, detail=str(one["msg"]), value=shown))
     first = mistakes[0]
-    detail = f"{first.target}: {first.detail}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes."
+    detail = f"{first.target}: {first.detail}" if len(found) == 1 else f"{len(found)} mistakes."
     return Problem("API_INVALID", detail, target=first.target, value=first.value, errors=mistakes)

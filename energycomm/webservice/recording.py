@@ -1,5 +1,7 @@
 """Routes that are recorded in the audit: reads of personal data before they are answered, changes after they are done.
 
+They also bound their body, see `energycomm.webservice.bodies`.
+
     router = APIRouter(prefix="/messages", route_class=RecordedRoute)
 
 Every route of such a router is recorded, with who, the route, the subject and the status; so is everybody who was
@@ -20,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from energycomm.webservice import audit
+from energycomm.webservice.bodies import JsonRequest, is_json, read_json, set_bound
 from energycomm.webservice.identity import SAFE, address_of, guard_of
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.roles import Person
@@ -44,9 +47,13 @@ class RecordedRoute(APIRoute):
         guard = guard_of(self.dependant)
 
         async def recorded(request: Request) -> Response:
+            request = JsonRequest(request.scope, request.receive)
+            set_bound(request, self.openapi_extra)
             try:
                 if guard is not None:
                     await guard.admit(request)
+                if self.body_field is not None and is_json(request):
+                    request.parsed = await run_in_threadpool(read_json, await request.body())
                 response = await handle(request)
             except Problem as problem:
                 if problem.status == 403 or request.method not in SAFE:

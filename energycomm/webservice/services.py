@@ -124,7 +124,7 @@ class Services:
         self.store.engine.dispose()
 
 
-def services(request: Request) -> Services:
+async def services(request: Request) -> Services:
     """The services of the application that a request came to: `Annotated[Services, Depends(services)]`."""
     found: Services = request.app.state.services
     return found

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from energycomm.webservice.bodies import bound_of, most_of
 from energycomm.webservice.problems import MEDIA, Problem, fault
 
 POLICY = (
@@ -33,11 +34,10 @@ class Shield:
 
     Args:
       app: what it stands around.
-      body_bytes: largest body.
     """
 
-    def __init__(self, app: ASGIApp, body_bytes: int) -> None:
-        self.app, self.body_bytes = app, body_bytes
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -54,21 +54,23 @@ class Shield:
                 _harden(scope, MutableHeaders(scope=message))
             await send(message)
 
-        declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdigit() and int(declared) > self.body_bytes:
-            await self._refuse(scope, sending)
-            return
-        taken = 0
+        headers, taken = Headers(scope=scope), 0
 
         async def receiving() -> Message:
             nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self.body_bytes:
-                # Handled like every refusal of a route: what reads the body is inside of one.
-                raise HTTPException(413, self._words())
-            return message
+            declared, most = headers.get("content-length", ""), bound_of(scope)
+            if not (declared.isdigit() and int(declared) > most):
+                message = await receive()
+                taken += len(message.get("body", b""))
+                if taken <= most:
+                    return message
+            # Handled like every refusal of a route: what reads the body is inside of one.
+            raise HTTPException(413, f"More than {most} bytes.")
 
+        problem = _beforehand(scope, headers)
+        if problem is not None:
+            await _refuse(scope, problem, sending)
+            return
         try:
             await self.app(scope, receiving, sending)
         except Exception as error:
@@ -77,15 +79,24 @@ class Shield:
             if not began:
                 await response(scope, receive, sending)
 
-    def _words(self) -> str:
-        return f"More than {self.body_bytes} bytes."
 
-    async def _refuse(self, scope: Scope, send: Send) -> None:
-        problem = Problem("API_TOO_LARGE", self._words(), advice="Send it in pieces.")
-        body = msgspec.json.encode(problem.details(scope["path"]))
-        headers = [(b"content-type", MEDIA.encode()), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": problem.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+def _beforehand(scope: Scope, headers: Headers) -> Problem | None:
+    """The refusal of what no route takes, told by the head of the request."""
+    encoding = headers.get("content-encoding", "identity")
+    if encoding.strip().lower() not in ("", "identity"):
+        # A small packed body may unpack to any size.
+        return Problem("API_ENCODED", target="Content-Encoding", value=encoding, advice="Send it as it is.")
+    declared, most = headers.get("content-length", ""), most_of(scope)
+    if declared.isdigit() and int(declared) > most:
+        return Problem("API_TOO_LARGE", f"More than {most} bytes.", advice="Send it in pieces.")
+    return None
+
+
+async def _refuse(scope: Scope, problem: Problem, send: Send) -> None:
+    body = msgspec.json.encode(problem.details(scope["path"]))
+    headers = [(b"content-type", MEDIA.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _harden(scope: Scope, headers: MutableHeaders) -> None:

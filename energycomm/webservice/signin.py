@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from msgspec import Struct, structs
+from starlette.concurrency import run_in_threadpool
 
 from energycomm.webservice import audit, sessions, tokens, underway
 from energycomm.webservice.identity import (
@@ -180,7 +181,7 @@ async def logout(
     cookie = request.cookies.get(cookie_name(request))
     if person is not None and person.csrf and cookie:
         await check_form(request, person.csrf)
-        sessions.end(shared.store, cookie)
+        await run_in_threadpool(sessions.end, shared.store, cookie)
     set_cookie(request, response, "", 0)
     return response
 

@@ -132,7 +132,7 @@ def endpoint(config: Config) -> Iterator[tuple[int, ssl.SSLContext]]:
     listening, context = listen(config), tls_context(config)
     assert listening is not None
     assert context is not None
-    server = make_server(make_app(config)[0], context)
+    server = make_server(make_app(config)[0], context, config.push)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

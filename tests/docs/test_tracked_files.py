@@ -28,7 +28,6 @@ EXCEPTIONS: dict[str, str] = {
     "energycomm/kernel/family.py": "one table",
     "energycomm/simulation/scenario.py": "one value",
     "energycomm/webservice/api.py": "one list of subjects",
-    "energycomm/webservice/health.py": "one question, asked in two ways",
     "rules/predicates.py": "analysts find every predicate in one file",
 }
 """File -> why it may be shorter or longer."""

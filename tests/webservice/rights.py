@@ -20,7 +20,6 @@ ROLES = {
 
 PUBLIC = {
     ("GET", "/api/v1/openapi.json"),
-    ("HEAD", "/api/v1/openapi.json"),
     ("GET", "/health"),
     ("GET", "/health/live"),
     ("GET", "/health/ready"),
@@ -98,6 +97,7 @@ GET    /messages                                          readers        read
 GET    /messages/{number}                                 readers        read
 GET    /messages/{number}/raw                             readers        read
 GET    /messages/{number}/why                             readers        read
+GET    /api/v1/health                                     operators      operate
 GET    /access-points                                     readers        read
 GET    /access-points/{market}/{identifier}               readers        read
 GET    /failures                                          readers        read

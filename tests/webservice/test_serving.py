@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import socket
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +15,12 @@ import pytest
 
 from energycomm import cli
 from energycomm.client import Client, Refused
-from energycomm.commands.serve import options
+from energycomm.commands.serve import options, tls_context
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.codec import encode_json
 from energycomm.web_settings import WebSettings
 from tests.pipeline.story import day, start
+from tests.servers.gateway import gateway_server
 from tests.webservice.conftest import PRM, configured, copied, told
 
 
@@ -43,35 +40,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, captured.out, captured.err
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @pytest.fixture
 def served(place: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The address of a running server, and its process."""
-    port = free_port()
-    start_it = "import sys; from energycomm.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", start_it, "serve", "--port", str(port)]
-    environment = os.environ | {"PYTHONPATH": str(Path(cli.__file__).parents[1])}
-    process = subprocess.Popen(command, cwd=place, env=environment, stderr=subprocess.PIPE)
-    address = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            if httpx.get(f"{address}/health/ready", timeout=5).status_code == 200:
-                break
-        except httpx.HTTPError:
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                pytest.fail(f"the server does not come up: {process.communicate()[1].decode()}")
-            time.sleep(0.1)
-    yield address, process
-    if process.poll() is None:
-        process.kill()
-    process.communicate()
+    with gateway_server(place) as running:
+        yield running
 
 
 def test_a_served_gateway_answers_the_client_and_stops_when_told(
@@ -146,7 +119,7 @@ def test_a_certificate_that_cannot_be_used_is_told_before_anything_is_served(tmp
     (tmp_path / "key.pem").write_text("no key")
     web = WebSettings(certificate_file=tmp_path / "key.pem", key_file=tmp_path / "key.pem")
     with pytest.raises(UserError, match="cannot be used"):
-        options(configured("sqlite:///x.db", web=web), None, None)
+        tls_context(configured("sqlite:///x.db", web=web))
 
 
 def test_only_the_proxies_that_are_named_are_believed() -> None:

@@ -14,6 +14,7 @@ from energycomm.correction import campaign
 from energycomm.correction.campaign import CampaignRecord, ItemRecord
 from energycomm.errors import UserError
 from energycomm.webservice.answers import answer, described, tagged
+from energycomm.webservice.bodies import LIST
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.parameters import Consultant, Corrector, Key, Number, Shared
 from energycomm.webservice.problems import Problem, not_found
@@ -74,6 +75,7 @@ def show(
     summary="Run a script over messages",
     status_code=202,
     responses=described(CampaignRecord, "It is on its way: look at it until it is done.", 202),
+    openapi_extra=LIST,
 )
 def create(request: Request, shared: Shared, person: Corrector, body: Campaign, key: Key = None) -> Response:
     """The script is tried out first; what frees something and takes nothing away is done, in the background.

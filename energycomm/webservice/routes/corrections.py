@@ -25,6 +25,7 @@ from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.replay import mark
 from energycomm.webservice.answers import answer, described, tagged
+from energycomm.webservice.bodies import EDITED, LIST
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.pages import Counted
 from energycomm.webservice.parameters import LARGEST, Body, Consultant, Corrector, Key, Number, Shared, Words
@@ -185,7 +186,9 @@ def script(
     return tagged(request, _description(find_script(shared, name)))
 
 
-@router.post("/scripts/{name}/preview", summary="Try a script out", responses=described(PreviewResult))
+@router.post(
+    "/scripts/{name}/preview", summary="Try a script out", responses=described(PreviewResult), openapi_extra=LIST
+)
 def try_out(shared: Shared, _: Consultant, name: Name, body: Trial) -> Response:
     """Everything it would do, judged by the Kernel and undone: the store is as before."""
     with shared.rehearsing() as store:
@@ -245,6 +248,7 @@ def to_edit(request: Request, shared: Shared, _: Corrector, number: Number) -> R
     summary="Edit one message by hand",
     responses=described(CampaignRecord, "Stored as a campaign of one.", 201)
     | described(Examined, "What it would come to: a dry run."),
+    openapi_extra=EDITED,
 )
 def edit_one(
     request: Request, shared: Shared, person: Corrector, number: Number, body: Edit, key: Key = None
@@ -275,7 +279,7 @@ def _reasons(seen: Examined) -> list[Mistake]:
     return found or [Mistake(code="edit", target="/xml", detail=seen.words)]
 
 
-@router.post("/replays", summary="Judge messages again", responses=described(list[MessageSummary]))
+@router.post("/replays", summary="Judge messages again", responses=described(list[MessageSummary]), openapi_extra=LIST)
 def replay(request: Request, shared: Shared, person: Corrector, body: Replay, key: Key = None) -> Response:
     """With the rules of today, in business order per access point; answers what became of them."""
     about(request, " ".join(f"message {number}" for number in body.messages))
@@ -295,7 +299,7 @@ def replay(request: Request, shared: Shared, person: Corrector, body: Replay, ke
     return once(request, shared.store, person, key, body.model_dump_json().encode(), do)
 
 
-@router.post("/delegations", summary="Give messages to a colleague", responses=described(Counted))
+@router.post("/delegations", summary="Give messages to a colleague", responses=described(Counted), openapi_extra=LIST)
 def give(request: Request, shared: Shared, person: Corrector, body: Delegation) -> Response:
     """With a note; only rejected ones are given."""
     about(request, " ".join(f"message {number}" for number in body.messages))

@@ -12,6 +12,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.handed import Handed, read_handed
 from energycomm.pipeline.injection import Injection, inject, unfit
 from energycomm.webservice.answers import answer, described, one_of
+from energycomm.webservice.bodies import LARGE, check_density
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.parameters import Injector, Key, Shared
 from energycomm.webservice.problems import Mistake, Problem, mistake_of
@@ -25,8 +26,14 @@ XML = "application/xml"
 
 
 async def body_of(request: Request) -> bytes:
-    """The bytes of the request; a dependency, since routes that use the store are plain functions."""
-    return await request.body()
+    """The bytes of the request; a dependency, since routes that use the store are plain functions.
+
+    Raises:
+      Problem: it holds more values than any injection.
+    """
+    content = await request.body()
+    check_density(content)
+    return content
 
 
 Sent = Annotated[bytes, Depends(body_of)]
@@ -35,7 +42,7 @@ Sent = Annotated[bytes, Depends(body_of)]
 def sent_as(schema: dict[str, Any], about_it: str) -> dict[str, Any]:
     """How a body that the route reads by itself is described in the document."""
     content = {"application/json": {"schema": schema}, XML: {"schema": {"type": "string"}}}
-    return {"requestBody": {"required": True, "description": about_it, "content": content}}
+    return LARGE | {"requestBody": {"required": True, "description": about_it, "content": content}}
 
 
 _SCHEMA = {"anyOf": [one_of(*INCOMING), {"type": "array", "items": one_of(*INCOMING), "minItems": 1}]}
@@ -53,7 +60,7 @@ def create(request: Request, shared: Shared, person: Injector, sent: Sent, key: 
 
     422 lists everything that cannot be read; 409 says that all of it was injected before.
     """
-    handed = readable(sent)
+    handed = readable(sent, shared.config.web.inject_messages)
     wrong = unfit(handed, shared.gateway.inbound.adapters.keys(), shared.config.web.inject_messages)
     if wrong:
         mistakes = [mistake_of(refusal, f"/{number}/") for number, refusal in wrong]
@@ -84,13 +91,19 @@ def _inject(shared: Services, person: Person, handed: list[Handed], sent: bytes)
     return answer(done, 201, {"Location": f"/api/v1/envelopes/{done.envelope_id}"})
 
 
-def readable(sent: bytes) -> list[Handed]:
+def readable(sent: bytes, most: int) -> list[Handed]:
     """The messages of a body.
 
+    Args:
+      sent: the body.
+      most: how many messages it may hold.
+
     Raises:
-      Problem: it is neither JSON nor XML.
+      Problem: it is neither JSON nor XML, or holds more.
     """
-    found = read_handed(sent)
+    found = read_handed(sent, most)
+    if isinstance(found, Refusal) and found.code == "INJECT_NUMBER":
+        raise Problem("API_INVALID", "Too many messages; nothing is stored.", errors=[mistake_of(found, "/")])
     if isinstance(found, Refusal):
         raise Problem("API_UNREADABLE", str(found), errors=[mistake_of(found)])
     return found

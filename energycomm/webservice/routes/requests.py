@@ -84,7 +84,7 @@ def create(request: Request, shared: Shared, person: Requester, sent: Sent, key:
 
     422 lists everything that cannot be read, and every rule that it violates.
     """
-    handed = readable(sent)
+    handed = readable(sent, shared.config.web.inject_messages)
     if len(handed) != 1:
         raise Problem("API_INVALID", "A request is one message.", value=len(handed), advice="Send them one by one.")
     mistakes = [mistake_of(refusal, "/") for refusal in handed[0].refusals]

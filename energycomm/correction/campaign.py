@@ -33,7 +33,7 @@ from energycomm.eis.fitting import Misfit
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
-from energycomm.kernel.instants import instant, now_micros
+from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.rows import insert_numbered
@@ -202,7 +202,7 @@ def run(
 
 def _open_items(store: Store, campaign_id: int) -> list[Row]:
     sql = (
-        "SELECT k.market, p.identifier, i.id, i.message_id, i.action, i.content, i.note FROM campaign_item i "
+        "SELECT k.market, p.identifier, i.id, i.message_id, i.action, i.content, i.note, i.state FROM campaign_item i "
         "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
         "WHERE i.campaign_id = ? AND i.state IN ('planned', 'acted') ORDER BY k.market, p.identifier, k.effective, i.id"
     )
@@ -221,10 +221,12 @@ def _run_point(
     items: list[Row],
 ) -> int:
     """The items of one access point; how many messages they freed."""
-    actions = [_action(word, content, note) for _, _, _, _, word, content, note in items]
+    actions = [_action(word, content, note) for _, _, _, _, word, content, note, _ in items]
     places = sorted_places([place, *(place_of(action) or place for action in actions)])
     before = states_at(store, places, [row[3] for row in items])
-    for (_, _, item_id, message_id, _, _, note), action in zip(items, actions, strict=True):
+    if any(row[7] == "acted" for row in items):
+        before = _as_they_were(store, before, micros(record.created_at))
+    for (_, _, item_id, message_id, _, _, note, _), action in zip(items, actions, strict=True):
         _act_once(store, item_id, message_id, action, f"campaign {campaign_id}: {note}", record.by)
     for market, identifier in places:
         judge_again(store, writer, market, identifier)
@@ -237,6 +239,16 @@ def _run_point(
         )
         tx.driver.run("UPDATE campaign SET freed = freed + ? WHERE id = ?", (freed, campaign_id))
     return freed
+
+
+def _as_they_were(store: Store, states: Mapping[int, str], since: int) -> dict[int, str]:
+    """States before a campaign that was cut off began: each message's before its first change since then."""
+    sql = 'SELECT message_id, "before" FROM state_change WHERE at >= ?'
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        rows = driver.matching(sql, list(states), "message_id", "ORDER BY at DESC, id DESC", (since,))
+    found: dict[int, str] = {**states, **dict(rows)}  # the first change comes last
+    return {number: state for number, state in found.items() if state != "received"}
 
 
 def _action(word: str, content: str, note: str) -> Action:

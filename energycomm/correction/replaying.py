@@ -26,6 +26,7 @@ from energycomm.pipeline.fold import Judge
 from energycomm.pipeline.replay import mark
 
 TODAY, THEN = "today", "then"
+_MARKED = "SELECT id FROM kernel_message WHERE state = 'to_replay'"
 
 
 class Version(Struct, frozen=True):
@@ -40,7 +41,8 @@ class Replaying(Struct, frozen=True, kw_only=True):
     """What a replay came to.
 
     Attributes:
-      marked: ids of the messages that were sent back; the others of those asked for cannot be.
+      marked: ids of the messages that were sent back, now or by a replay that was cut off; the others of those asked
+        for cannot be.
       states: id -> state afterwards.
       rules: id -> hash of the rules that judged it; only where they are not today's.
     """
@@ -114,7 +116,10 @@ def replay_messages(
     if message_ids is not None:
         words = why if rules == TODAY else f"{why} (rules of {rules})"
         with store.transaction() as tx:
-            ids = mark(tx, ids, by, words)
+            mark(tx, ids, by, words)
+            # Those that an earlier replay marked and was cut off before it judged them, too.
+            marked = {row[0] for row in tx.driver.matching(_MARKED, ids, "id")}
+        ids = [number for number in ids if number in marked]
     cases = list(read_cases(store.engine, ids))
     chosen = {case.message: versions[case.id] for case in cases if case.id in versions}
     if chosen:

@@ -31,6 +31,7 @@ ALARMS: tuple[AlarmCode, ...] = (
     AlarmCode("BACKLOG_FULL", "More envelopes wait than may; polling pauses."),
     AlarmCode("ENVELOPE_PUT_ASIDE", "An envelope was put aside because workers died of it again and again."),
     AlarmCode("DUTY_FAULT", "A duty of the daemon broke: a mistake of the program."),
+    AlarmCode("CLOCK_JUMPED", "The clock jumped; nothing is given up or removed by its word until it can be believed."),
     AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule broke."),
     AlarmCode("REQUEST_OVERDUE", "The market did not answer requests in time."),
     AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),

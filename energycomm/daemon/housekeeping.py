@@ -6,10 +6,12 @@ import time
 
 import structlog
 
+from energycomm.daemon.clock import ClockWatch
 from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.store import Store
 from energycomm.eis.tallies import settle
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import Tally
@@ -38,21 +40,29 @@ class Housekeeping(Duty):
         super().__init__(desk, "tidy", desk.config.daemon.tidy_seconds)
         self.rules_version_id = rules_version_id
         self._series_since = 0
+        self._clock = ClockWatch()
         self._retention_due = 0.0
 
     def turn(self) -> float | None:
         """Do all of it."""
+        settle(self.desk.store.engine)
+        trouble = self._clock.trouble(_latest(self.desk.store))
+        self.desk.report.alarm("CLOCK_JUMPED", "clock", trouble is not None, trouble or "")
+        if trouble is None:
+            self._by_the_calendar()
+        return None
+
+    def _by_the_calendar(self) -> None:
+        """What the clock decides, and nobody can take back."""
         given_up = give_up(self.desk.store, now_micros(), self.rules_version_id)
         if given_up:
             log.info("quarantine.given_up", messages=given_up)
             self.desk.report.count("energycomm_given_up", value=given_up)
         self._overdue()
         self._gaps()
-        settle(self.desk.store.engine)
         if time.monotonic() >= self._retention_due:
             self._retention()
             self._retention_due = time.monotonic() + RETENTION_EVERY
-        return None
 
     def _overdue(self) -> None:
         """Write once into the life of a request that its answer is late."""
@@ -74,6 +84,8 @@ class Housekeeping(Duty):
             "SELECT series_key FROM envelope WHERE series_key IS NOT NULL AND received_at >= ? "
             "GROUP BY series_key HAVING max(received_at) < ?"
         )
+        if self._series_since > until:
+            self._series_since = 0  # the clock was put back
         with reading(self.desk.store.engine) as connection:
             keys = {row[0] for row in driver_of(connection).rows(sql, (self._series_since, until))}
         if keys and self.going():
@@ -90,3 +102,11 @@ class Housekeeping(Duty):
             rows, size = purge(self.desk.store, what, days, now_micros(), "retention policy")
             if rows:
                 log.info("retention.purged", what=what, days=days, rows=rows, bytes=size)
+
+
+def _latest(store: Store) -> int:
+    """When the latest envelope arrived, microseconds since the epoch; 0 where none did."""
+    with reading(store.engine) as connection:
+        sql = "SELECT received_at FROM envelope ORDER BY id DESC LIMIT 1"
+        rows = driver_of(connection).rows(sql)
+    return rows[0][0] if rows else 0

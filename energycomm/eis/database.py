@@ -181,7 +181,7 @@ def _translated(engine: Engine, error: sqlite3.Error | psycopg.Error) -> Excepti
     if isinstance(error, psycopg.errors.UndefinedTable) or text.startswith("no such table"):
         return not_upgraded(engine)
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction | psycopg.errors.InsufficientPrivilege):
-        advice = "Use the server that is written to, with a user who may write to the tables."
+        advice = "Name the server that is written to, with a user who may write to the tables; or wait for it."
         return UserError(f"The database {shown(engine)} cannot be written to: {text}.", advice, EXIT_DATABASE)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         advice = "Check that the server runs and that the address, user and password of `database` are right."

@@ -32,6 +32,8 @@ FAILURES_IN_A_ROW = 3
 """After so many the channel is left alone until the next time."""
 FIRST_PAUSE = 30
 LONGEST_PAUSE = 3600
+SLACK = 300
+"""Seconds by which the clocks of two hosts may differ."""
 SECOND = 1_000_000
 
 
@@ -93,8 +95,9 @@ def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | No
       limit: at most so many.
       takes: which of them are asked for; all of them by default.
     """
-    where = "WHERE state = 'built' AND market = ? AND (next_at IS NULL OR next_at <= ?)"
-    values: tuple[object, ...] = (market, now)
+    # A time that lies further off than the longest pause was set by a clock that was put back since.
+    where = "WHERE state = 'built' AND market = ? AND (next_at IS NULL OR next_at <= ? OR next_at > ?)"
+    values: tuple[object, ...] = (market, now, now + (LONGEST_PAUSE + SLACK) * SECOND)
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         if takes is not None:
@@ -196,6 +199,7 @@ def settle(
         dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
         whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
         pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
+        pause = min(pause, LONGEST_PAUSE)
         state = "dead" if dead else "built"
         next_at = None if dead else now + int(pause * SECOND)
         words = mask(str(outcome))

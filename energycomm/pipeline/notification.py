@@ -27,6 +27,7 @@ SECOND = 1_000_000
 LEASE = 300 * SECOND
 """A notification that was taken so long ago and is not settled is sent again: its sender died."""
 FIRST_PAUSE = 5.0
+LONGEST_PAUSE = 3600.0
 
 Trouble = Literal["item", "perhaps", "target"]
 """What a failure is about: this notification as it is, this one or the target, or the target whatever is sent."""
@@ -95,7 +96,7 @@ def tell_all(
     *,
     limit: int = 100,
     attempts: int = 40,
-    longest_pause: float = 3600,
+    longest_pause: float = LONGEST_PAUSE,
     watch: Callable[[Notification, Failure | None], bool] | None = None,
 ) -> Told:
     """Tell what is due.
@@ -105,14 +106,14 @@ def tell_all(
       target: where to.
       limit: notifications at most.
       attempts: after so many a notification is dead.
-      longest_pause: longest pause between two attempts, in seconds.
+      longest_pause: longest pause between two attempts, in seconds, whatever the target asks for.
       watch: told of each attempt; answers False to stop.
 
     Raises:
       UserError: the database was lost; what was taken and not settled is sent again later.
     """
     told = Told()
-    taken = _take(store, now_micros(), limit)
+    taken = _take(store, now_micros(), limit, longest_pause)
     for number, notification in enumerate(taken):
         failure = target.tell(notification)
         outcome = _settle(store, notification, failure, attempts, longest_pause)
@@ -130,18 +131,22 @@ _DUE = (
     "SELECT o.id, o.attempts, o.state, o.event, o.at, k.id, k.market, k.market_type, k.kind, k.effective, k.xml, "
     "a.identifier, c.envelope_id FROM outbox o JOIN kernel_message k ON k.id = o.message_id "
     "LEFT JOIN access_point a ON a.id = k.access_point_id LEFT JOIN ch_message c ON c.id = k.ch_message_id "
-    "WHERE o.state IN ('pending', 'sending') AND (o.next_at IS NULL OR o.next_at <= ?) "
+    "WHERE o.state IN ('pending', 'sending') AND (o.next_at IS NULL OR o.next_at <= ? OR o.next_at > ?) "
     # What is told of a message is told in order: nobody overtakes an earlier one that waits.
     "AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.message_id = o.message_id AND e.state IN ('pending', 'sending') "
     "AND (e.at < o.at OR (e.at = o.at AND e.id < o.id))) ORDER BY o.at, o.id LIMIT ?"
 )
 
 
-def _take(store: Store, now: int, limit: int) -> list[Notification]:
-    """Mark what is due as being sent; whoever withdraws a message from now on knows that it was told."""
+def _take(store: Store, now: int, limit: int, longest: float) -> list[Notification]:
+    """Mark what is due as being sent; whoever withdraws a message from now on knows that it was told.
+
+    A time that lies further off than the longest pause was set by a clock that was put back since: it is due, too.
+    """
+    furthest = now + int(longest * SECOND) + LEASE
     with store.transaction() as tx:
         taken = []
-        for row in tx.driver.rows(_DUE, (now, limit)):
+        for row in tx.driver.rows(_DUE, (now, furthest, limit)):
             sql = "UPDATE outbox SET state = 'sending', next_at = ? WHERE id = ? AND state IN ('pending', 'sending')"
             if tx.driver.run(sql, (now + LEASE, row[0])):
                 try:
@@ -193,6 +198,7 @@ def _settle(
         dead = failure.trouble == "item" or (failure.trouble == "perhaps" and attempts >= most)
         whole = min(longest, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
         pause = max(whole * random.uniform(0.5, 1), failure.retry_after or 0)  # noqa: S311 - spreads the attempts
+        pause = min(pause, longest)
         next_at = None if dead else now + int(pause * SECOND)
         sql = "UPDATE outbox SET state = ?, attempts = ?, next_at = ?, last_error = ? WHERE id = ?"
         perhaps_told = notification.perhaps_told or failure.trouble == "perhaps"
@@ -221,7 +227,7 @@ def pull(store: Store, limit: int) -> list[Notification]:
       store: the EIS.
       limit: notifications at most.
     """
-    return _take(store, now_micros(), limit)
+    return _take(store, now_micros(), limit, LONGEST_PAUSE)
 
 
 def acknowledge(store: Store, ids: Sequence[int]) -> list[int]:

@@ -19,6 +19,7 @@ from energycomm.pipeline.rows import (
     error_codes,
     finding_row,
     insert_numbered,
+    moment,
     notification_rows,
     verdict_change,
     verdict_why,
@@ -163,7 +164,7 @@ class Rejudging:
 
     def _tell_otherwise(self, number: int, verdict: Verdict) -> None:
         """The verdict is what it was; what is to be told of it may not be (a change that is none beside its past)."""
-        tx, now = self.tx, self.now
+        tx, now = self.tx, moment(self.tx, number, self.now)
         told = tx.driver.rows("SELECT id, event, state FROM outbox WHERE message_id = ? ORDER BY at, id", (number,))
         # What was told before the acceptance was taken back was told of another acceptance.
         withdrawn = [place for place, (_, event, _) in enumerate(told) if event == WITHDRAWN_EVENT]
@@ -179,7 +180,8 @@ class Rejudging:
             insert_numbered(tx, tables.outbox, wanted)
 
     def _change(self, entry: Entry, verdict: Verdict, before: str, after: str) -> None:
-        tx, now, number = self.tx, self.now, entry.message_id
+        tx, number = self.tx, entry.message_id
+        now = moment(tx, number, self.now)
         waiting = verdict.label == "quarantined"
         received_at = self.stored[number].received_at
         tx.set_states(

@@ -73,6 +73,16 @@ def notification_rows(verdict: Verdict, message_id: int, now: int) -> list[tuple
     ]
 
 
+def moment(tx: StoreTransaction, message_id: int, now: int) -> int:
+    """The present, but after all that is recorded of a message: a clock that was put back does not change its story."""
+    sql = (
+        "SELECT max(at) FROM state_change WHERE message_id = ? "
+        "UNION ALL SELECT max(at) FROM outbox WHERE message_id = ?"
+    )
+    known = [at for (at,) in tx.driver.rows(sql, (message_id, message_id)) if at is not None and at >= now]
+    return max(known) + 1 if known else now
+
+
 def incident_row(
     refusal: Refusal,
     severity: str,

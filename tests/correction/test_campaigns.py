@@ -153,6 +153,25 @@ def test_a_second_click_finds_the_first_campaign_and_a_second_run_does_nothing(
     assert (again.freed, late.freed, late.items) == (1, 0, {"skipped": 1})
 
 
+def test_a_campaign_that_was_cut_off_after_it_judged_counts_what_it_freed(
+    database_url: str, script: LoadedScript, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The messages are accepted already when it goes on; they are its own all the same."""
+    desk = spoilt(database_url, 2)
+    useful = tried(desk, script, {"value": "1300"}).useful
+    number = campaign.start(desk.store, script, useful, by="anna", why="x")
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(campaign, "compared", dies)
+        with pytest.raises(KeyboardInterrupt):
+            campaign.run(desk.store, desk.writer, number)
+    ended = campaign.run(desk.store, desk.writer, number)
+    assert (ended.state, ended.items, ended.freed) == ("done", {"done": 2}, 2)
+
+
 def test_a_cancelled_campaign_stops_between_access_points_and_goes_on_when_resumed(
     tmp_path: Path, script: LoadedScript
 ) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from energycomm import cli
+from energycomm.correction import replaying
 from energycomm.correction.replaying import Replaying, replay_messages
 from energycomm.engine.catalogue import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
@@ -105,3 +106,23 @@ def test_the_command_takes_the_rules_by_name(
     assert set(found["rules"]) == {str(first)}
     assert cli.main(["correct", "replay", str(first), "--rules", "yesterday"]) == ExitCode.USAGE
     assert second
+
+
+def test_a_replay_that_was_cut_off_goes_on_when_it_is_asked_for_again(
+    database_url: str, strict: Strict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The messages were marked and not judged: the same words again judge them."""
+    desk = Desk(database_url)
+    ids = judged_then(desk, strict)
+
+    def again() -> Replaying:
+        return replay_messages(desk.store, desk.writer, ids, by="anna", why="x", engine_of=ParallelEngine)
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replaying, "judge_again", dies)
+        with pytest.raises(KeyboardInterrupt):
+            again()
+    assert again().states == dict.fromkeys(ids, "treated")

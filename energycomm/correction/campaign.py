@@ -184,20 +184,30 @@ def run(
         if show(store, campaign_id).state != "running":
             break
         items = list(group)
-        try:
-            freed = _run_point(store, writer, campaign_id, record, (market, identifier), items)
-        except Exception as error:
-            if isinstance(error, Conflict | UserError):
-                raise
-            # A fault of the program at one access point must not hold up the others.
-            log.error("campaign.broke", campaign=campaign_id, access_point=identifier, exc_info=error)
-            freed = 0
-            _skip(store, [row[2] for row in items], fault_words(error))
+        freed = _run_around(store, writer, campaign_id, record, (market, identifier), items)
         done += len(items)
         watch(done, freed)
     if show(store, campaign_id).state == "running":
         _set_state(store, campaign_id, "done")
     return show(store, campaign_id)
+
+
+def _run_around(
+    store: Store, writer: BatchWriter, campaign_id: int, record: CampaignRecord, place: Place, items: list[Row]
+) -> int:
+    """The items of one access point; where the program breaks on them twice they are skipped, and the campaign goes on
+    with the next."""
+    for last in (False, True):
+        try:
+            return _run_point(store, writer, campaign_id, record, place, items) if items else 0
+        except Exception as error:
+            if isinstance(error, Conflict | UserError):
+                raise
+            log.error("campaign.broke", campaign=campaign_id, access_point=place[1], exc_info=error)
+            if last:
+                _skip(store, [row[2] for row in items], fault_words(error))
+            items = [row for row in _open_items(store, campaign_id) if row[:2] == place]
+    return 0
 
 
 def _open_items(store: Store, campaign_id: int) -> list[Row]:
@@ -209,7 +219,7 @@ def _open_items(store: Store, campaign_id: int) -> list[Row]:
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         rows = driver.rows(sql, (campaign_id,))
-    return [(*row[:5], driver.vault.text("campaign_item", row[2], row[5]), row[6]) for row in rows]
+    return [(*row[:5], driver.vault.text("campaign_item", row[2], row[5]), *row[6:]) for row in rows]
 
 
 def _run_point(

@@ -52,6 +52,10 @@ class Series(NamedTuple):
     stamp: str | None = None
 
 
+DIGEST_FAILED = "DIGEST_FAILED"
+"""Code of a CH message that a digester itself broke on: the market is not to blame, and it can be tried again."""
+
+
 class Transaction(Struct, frozen=True, kw_only=True):
     """One CH message: the smallest thing a market can accept or refuse, digested or refused.
 

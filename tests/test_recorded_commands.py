@@ -44,6 +44,8 @@ RECORDED: dict[str, str] = {
     "eis compare": "{database}",
     "envelope acknowledge": "1",
     "envelope extract": "1",
+    "envelope put-aside": "1",
+    "envelope retry": "1",
     "envelope show": "1",
     "inject": "messages.json",
     "message explain": "1",

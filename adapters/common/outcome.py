@@ -18,7 +18,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 
 Notes: TypeAlias = list[Refusal]
-FAULTS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+FAULTS = (Exception,)
 """What a digester's own mistake may raise on content that nobody foresaw: it must not harm the neighbours."""
 _encode = msgspec.msgpack.Encoder().encode
 LONGEST_REFERENCE = 400

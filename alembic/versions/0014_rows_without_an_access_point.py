@@ -1,5 +1,5 @@
 """A message that names no access point writes domain rows without one, in place of the access point 0 that is none;
-reasons of a supply period are as long as the message's."""
+columns are as long as the fields that they hold."""
 
 from __future__ import annotations
 
@@ -25,6 +25,17 @@ TABLES = (
     "request",
 )
 
+LONGER = (
+    ("supply_period", "reason"),
+    ("supply_period", "end_reason"),
+    ("kernel_message", "market_type"),
+    ("message_tally", "market_type"),
+    ("reading", "source"),
+    ("volume", "source"),
+    ("series", "source"),
+)
+"""Columns that are as long now as the field of the message that they hold."""
+
 
 def upgrade() -> None:
     """Let the column be empty; rows of the access point 0, which only SQLite has, lose it."""
@@ -32,8 +43,8 @@ def upgrade() -> None:
     if connection.dialect.name != "sqlite":
         for table in TABLES:
             op.alter_column(table, "access_point_id", existing_type=sa.BigInteger(), nullable=True)
-        for column in ("reason", "end_reason"):
-            op.alter_column("supply_period", column, existing_type=sa.String(length=40), type_=sa.String(length=64))
+        for table, column in LONGER:
+            op.alter_column(table, column, existing_type=sa.String(length=40), type_=sa.String(length=64))
         outcomes = "digested, refused, put-aside"
         op.alter_column("ch_message", "outcome", existing_type=sa.String(length=10), comment=outcomes)
         return
@@ -43,8 +54,8 @@ def upgrade() -> None:
     connection.exec_driver_sql("PRAGMA writable_schema = ON")
     for table in TABLES:
         _rewrite(connection, table, "access_point_id INTEGER NOT NULL", "access_point_id INTEGER")
-    _rewrite(connection, "supply_period", "\treason VARCHAR(40)", "\treason VARCHAR(64)")
-    _rewrite(connection, "supply_period", "\tend_reason VARCHAR(40)", "\tend_reason VARCHAR(64)")
+    for table, column in LONGER:
+        _rewrite(connection, table, f"\t{column} VARCHAR(40)", f"\t{column} VARCHAR(64)")
     connection.exec_driver_sql(f"PRAGMA schema_version = {int(version) + 1}")
     connection.exec_driver_sql("PRAGMA writable_schema = RESET")
     for table in TABLES:

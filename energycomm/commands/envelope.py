@@ -135,6 +135,7 @@ def extract(
 
 
 @app.command("put-aside")
+@recorded("envelope put-aside", changing=True, subject=of_envelope)
 def put_aside_(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     why: Annotated[str, typer.Option(help="Why, for the record.")] = "put aside by hand",
@@ -156,6 +157,7 @@ def put_aside_(
 
 
 @app.command()
+@recorded("envelope retry", changing=True, subject=of_envelope)
 def retry(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     later: Annotated[bool, typer.Option("--later", help="Leave it to the daemon or the next `process`.")] = False,

@@ -63,14 +63,24 @@ GATEWAY: tuple[Code, ...] = (
         "Check the file, and which adapters are installed.",
     ),
     Code(
+        "CH_PUT_ASIDE",
+        "The program broke on a CH message, which was put aside by itself: no verdict was reached.",
+        "Report it with the envelope; then `energycomm envelope retry`.",
+    ),
+    Code(
+        "CH_VALUE",
+        "A CH message's type, version, sender, reference or access point is longer than the store holds.",
+        "Ask the sender for a correct file.",
+    ),
+    Code(
         "ADAPTER_FAULT",
         "A digester broke on a member: a mistake of the program, not of the market.",
-        "Report it with the envelope. The bytes are kept; process them again after an upgrade.",
+        "Report it with the envelope. The bytes are kept: `energycomm envelope retry` processes them after an upgrade.",
     ),
     Code(
         "ENV_PUT_ASIDE",
         "An envelope broke the program again and again and was put aside.",
-        "Report it with the envelope. The bytes are kept; process them again after an upgrade.",
+        "Report it with the envelope. The bytes are kept: `energycomm envelope retry` processes them after an upgrade.",
     ),
     Code("OUT_KIND", "The message is of a kind that the market sends, not we.", "Inject it, or send another kind."),
     Code("OUT_MARKET", "No adapter of the message's market is installed.", "Install it, or correct the market."),

@@ -110,7 +110,7 @@ def _checker(table: Table, names: tuple[str, ...] | None) -> Callable[[Sequence[
 
     scope: dict[str, Any] = {"fail": fail}
     # The source is made of nothing but numbers of our own table definitions: no input reaches it.
-    exec(compile("\n".join(lines), f"<check of {table.name}>", "exec"), scope)  # noqa: S102
+    exec(compile("\n".join(lines), f"<check of {table.name}>", "exec"), scope)  # noqa: S102 - as above
     checker: Callable[[Sequence[tuple[Any, ...]]], None] = scope["check"]
     return checker
 

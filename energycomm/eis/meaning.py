@@ -248,7 +248,7 @@ class _Slice:
     def _rows(self, table: Table, values: Sequence[int], column: str) -> list[dict[str, Any]]:
         names = column_names(table)
         # Names of our own table and columns, never values.
-        sql = f"SELECT {quoted(names)} FROM {table.name} WHERE true"  # noqa: S608
+        sql = f"SELECT {quoted(names)} FROM {table.name} WHERE true"  # noqa: S608 - our own names
         return [dict(zip(names, row, strict=True)) for row in self.driver.matching(sql, values, column)]
 
     def _plain(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -328,7 +328,7 @@ class _Slice:
 
     def _incidents(self, ids: Sequence[int], column: str, condition: str = "") -> dict[int, list[dict[str, Any]]]:
         # The column and the condition are those above.
-        sql = f"SELECT {column}, severity, code, path, value, expected FROM incident WHERE true {condition}"  # noqa: S608
+        sql = f"SELECT {column}, severity, code, path, value, expected FROM incident WHERE true {condition}"  # noqa: S608 - our own names
         grouped = _grouped(self.driver.matching(sql, ids, column))
         return {
             number: [dict(zip(_INCIDENT, row, strict=True)) for row in sorted(rows, key=repr)]

@@ -48,7 +48,7 @@ class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
     market: Annotated[str, Meta(pattern=r"^[A-Z]{2}$", description="Market the message belongs to: FR, NL, BE.")]
     energy: Annotated[Energy, Meta(description="Energy carrier.")] = "electricity"
-    market_type: Annotated[MarketType, Meta(description="The market's own message type: C15, R151, Loss, ...")]
+    market_type: Annotated[Code, Meta(description="The market's own message type: C15, R151, Loss, ...")]
     market_reason: Annotated[Code | None, Meta(description="The market's own reason or event code, untranslated.")] = (
         None
     )

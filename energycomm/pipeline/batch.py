@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 from msgspec import Struct, field
 
+from adapters.contract import DIGEST_FAILED
 from adapters.contract import Transaction as ChMessage
 from energycomm.eis import tables
 from energycomm.eis.database import Conflict
@@ -292,7 +293,7 @@ def _unfit(transaction: ChMessage) -> list[Refusal]:
 def _outcome(refused: tuple[Refusal, ...]) -> str:
     if not refused:
         return "digested"
-    return ASIDE if any(refusal.code == PUT_ASIDE for refusal in refused) else "refused"
+    return ASIDE if any(refusal.code in (PUT_ASIDE, DIGEST_FAILED) for refusal in refused) else "refused"
 
 
 def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> tuple[Any, ...]:

@@ -149,7 +149,7 @@ def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
     values = (state, code or None, now if state in ENDED and before not in ENDED else None, request_id, before)
     # A request that ended otherwise than it seemed ended when it was first known.
     settled = "coalesce(?, settled_at)" if before in ENDED else "?"
-    sql = f"UPDATE outgoing SET state = ?, answer_code = ?, settled_at = {settled}, next_at = NULL "  # noqa: S608
+    sql = f"UPDATE outgoing SET state = ?, answer_code = ?, settled_at = {settled}, next_at = NULL "  # noqa: S608 - our own names
     if not tx.driver.run(f"{sql} WHERE id = ? AND state = ?", values):
         raise Conflict(f"request {request_id} moved on meanwhile")
     return int(state != before)

@@ -141,7 +141,7 @@ class Reassessment(Rejudging):
             wanted = Counter(fold.rows.get(table, ()))
             names = quoted(column_names(table))
             # Names of our own table and columns, never values.
-            sql = f"SELECT {names} FROM {table.name} WHERE access_point_id = ? AND at >= ?"  # noqa: S608
+            sql = f"SELECT {names} FROM {table.name} WHERE access_point_id = ? AND at >= ?"  # noqa: S608 - our own names
             surplus = []
             for row in self.tx.driver.rows(sql, (self.point.id, start)):
                 content = tuple(row)[1:]

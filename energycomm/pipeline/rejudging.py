@@ -106,7 +106,7 @@ class Rejudging:
         for table in (tables.grid_invoice, tables.calorific_value):
             names = quoted(column_names(table))
             # Names of our own table and columns, never values.
-            sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608
+            sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608 - our own names
             found = self.tx.driver.rows(sql, (row.id,))
             wanted = rows.get(table, [])
             if [tuple(one)[1:] for one in found] != wanted:

@@ -272,7 +272,8 @@ def test_well_formed_nonsense_is_refused_and_never_a_fault_of_the_adapter(
     assert "DIGEST_FAILED" not in found.codes()
     for transaction in found.transactions:
         for message in transaction.messages:
-            assert explain(encode(message)) == []
+            # A value past the bounds of its field is refused by the Kernel; all else is the digester's work.
+            assert {refusal.code for refusal in explain(encode(message))} <= {"KERNEL_XML_VALUE"}
 
 
 @each_adapter

@@ -95,7 +95,7 @@ def test_strangers_hear_one_word(guarded: str) -> None:
         "/x": (404, "not found\n"),
     }
     assert httpx.get(guarded + "/health/details?a=1").status_code == 401
-    assert "Python" not in answers["/health/live"].headers["server"]
+    assert "server" not in answers["/health/live"].headers
 
 
 def test_whoever_shows_the_token_sees_the_rest(guarded: str) -> None:

@@ -55,7 +55,7 @@ def test_a_folder_is_polled_into_the_store_and_each_file_goes_where_it_belongs(
     drop(inbox, "fourth.xml.part", b"half")
     answer = here("channel", "poll", "inbox", "--once", "--json")
     assert answer.code == ExitCode.UNREADABLE
-    assert answer.json["envelopes"] == {"taken_in": 3, "resumed": 0, "duplicate": 1, "unreadable": 1}
+    assert answer.json["envelopes"] == {"taken_in": 3, "resumed": 0, "duplicate": 1, "unreadable": 1, "left": 0}
     assert answer.json["channel_errors"] == []
     assert [name for name in names_below(inbox) if not name.endswith(".lock")] == [
         "done/first.xml",

@@ -103,7 +103,7 @@ def test_no_route_asks_the_store_on_the_thread_of_the_event_loop(patient_site: S
 
 def test_what_reads_bodies_and_computes_is_no_coroutine(patient_site: Site) -> None:
     """Routes are plain functions, which run in threads; these do nothing but wait for them."""
-    waiting = {"/health", "/health/live", "/logout"}
+    waiting = {"/health", "/health/live", "/health/ready", "/logout"}
     stack: list[tuple[str, Any]] = [("", route) for route in patient_site.app.routes]
     coroutines, seen = set(), 0
     while stack:

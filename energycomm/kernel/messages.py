@@ -122,7 +122,7 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
 class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Technical and administrative data of the access point."""
 
-    segment: Annotated[Code | None, Meta(description="Market segment of the point: C1 to C5, KVB, GVB.")] = None
+    segment: Annotated[Identifier | None, Meta(description="Market segment of the point: C1 to C5, KVB, GVB.")] = None
     contract_status: Annotated[ContractStatus | None, Meta(description="Contract status that came along.")] = None
     connection_status: Annotated[ConnectionStatus | None, Meta(description="Whether the point is fed.")] = None
     connection_since: Annotated[CivilDay | None, Meta(description="First day of that connection status.")] = None
@@ -153,7 +153,7 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     annual_off_peak: Annotated[Number | None, Meta(description="Standard annual consumption off peak, kWh or m3.")] = (
         None
     )
-    supplier: Annotated[Code | None, Meta(description="Supplier of the point as the market states it.")] = None
+    supplier: Annotated[Identifier | None, Meta(description="Supplier of the point as the market states it.")] = None
     balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party.")] = None
     metering_responsible: Annotated[Code | None, Meta(description="Metering responsible party.")] = None
     address: Annotated[Address | None, Meta(description="Address of the installation.")] = None

@@ -93,7 +93,7 @@ class Walk:
             "market": MARKET,
             "energy": values["energy"],
             "market_type": document.label,
-            "market_reason": raw["reason"][:64],
+            "market_reason": raw["reason"],
             "reason": values.get("reason"),
             "created": values["created"],
             "sender": values["sender"],

@@ -25,8 +25,10 @@ _OVERDUE = (
     "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? GROUP BY market"
 )
 _PUT_ASIDE = (
-    "SELECT count(*) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
-    "WHERE i.code = 'ENV_PUT_ASIDE' AND i.at > ? AND e.state = 'failed'"
+    "SELECT count(DISTINCT i.envelope_id) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
+    "LEFT JOIN ch_message c ON c.id = i.ch_message_id "
+    "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'DIGEST_FAILED') AND i.at > ? "
+    "AND (c.outcome = 'put-aside' OR (c.id IS NULL AND e.state = 'failed'))"
 )
 
 
@@ -40,7 +42,7 @@ class Survey(Struct):
       oldest_notification: age in seconds of the oldest that is to be sent.
       requests: (market, state) -> requests that are not settled.
       overdue: market -> requests without an answer in time.
-      put_aside: envelopes that were put aside within the last day.
+      put_aside: envelopes that were put aside, or a message of them, within the last day.
     """
 
     waiting: int = 0
@@ -60,7 +62,12 @@ class Survey(Struct):
         yield "OUTBOX_DEAD", "notifications", dead, f"{dead} notifications were put aside"
         yield "REQUEST_DEAD", "requests", requests, f"{requests} requests were put aside"
         yield "REQUEST_OVERDUE", "requests", overdue, f"{overdue} requests have no answer in time"
-        yield "ENVELOPE_PUT_ASIDE", "envelopes", self.put_aside, f"{self.put_aside} envelopes were put aside"
+        yield (
+            "ENVELOPE_PUT_ASIDE",
+            "envelopes",
+            self.put_aside,
+            f"{self.put_aside} envelopes, or messages of them, were put aside",
+        )
 
 
 def survey(engine: Engine, now: int) -> Survey:

@@ -114,7 +114,7 @@ def _pieces(table: Table, message: Message, interchange: Interchange) -> Iterato
 def _transaction(
     position: int, piece: Piece | Refusal, message: Message, interchange: Interchange, table: Table
 ) -> Transaction:
-    kind = message.type[:64] or LABEL
+    kind = message.type or LABEL
     version = ":".join(part for part in (message.version, message.release, message.association) if part) or None
     sender = interchange.sender
     state = blake2b(repr((MARKET, kind, sender)).encode("utf-8", "surrogatepass"), digest_size=16)
@@ -162,7 +162,7 @@ def _head_of(table: Table, message: Message, interchange: Interchange, kind: str
         "sender": interchange.sender,
         "receiver": interchange.receiver,
         "receiver_role": "supplier",
-        "schema_version": message.association[:64] or None,
+        "schema_version": message.association or None,
     }
 
 

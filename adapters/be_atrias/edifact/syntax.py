@@ -220,7 +220,7 @@ def _interchange(unb: Segment) -> Interchange:
     if not unb.get(1) or not unb.get(2) or not unb.get(4):
         raise Unreadable(refusal("EDI_SYNTAX", "UNB", expected="sender, receiver and reference"))
     prepared = f"{unb.get(3)}{unb.get(3, 1)}"
-    return Interchange(unb.get(0), unb.get(1)[:40], unb.get(2)[:40], prepared, unb.get(4), unb.get(10) == "1")
+    return Interchange(unb.get(0), unb.get(1), unb.get(2), prepared, unb.get(4), unb.get(10) == "1")
 
 
 def _closed(message: Message, unt: Segment) -> Message:

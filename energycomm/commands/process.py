@@ -175,9 +175,8 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
             print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
     for told in summary["refusals"][:TOP_REFUSALS]:
         console.print(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}", markup=False, soft_wrap=True)
-    more = len(summary["refusals"]) - TOP_REFUSALS
-    if more > 0:
-        console.print(f"and {more} more: `energycomm envelope list --state failed`, `energycomm envelope show NUMBER`")
+    if len(summary["refusals"]) > TOP_REFUSALS:
+        console.print("and more: `energycomm envelope show NUMBER` tells those of one envelope", soft_wrap=True)
     for gap in summary["gaps"]:
         console.print(f"gap: {gap}", markup=False, soft_wrap=True)
     if summary["judged_again"]:

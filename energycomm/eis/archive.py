@@ -16,9 +16,12 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.effects import Writing
+from energycomm.eis.fitting import storable
 
 CHUNK = 1 << 20
 """Bytes in one piece."""
+LONGEST_NAME = 400
+"""Characters of an envelope's name that are kept."""
 
 
 class Archived(NamedTuple):
@@ -51,13 +54,13 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, 
 
     Args:
       tx: the transaction.
-      name: file name of the envelope, at most 400 characters are kept.
+      name: file name of the envelope; its last `LONGEST_NAME` characters are kept, with escapes for what is no text.
       content: its bytes, seekable; read twice, from the start.
       channel: how it came: directory, sftp, web.
       now: when it came, microseconds since the epoch.
       answers: the request on whose call it was received.
     """
-    name = name[-400:]
+    name = storable(name[-LONGEST_NAME:], LONGEST_NAME)
     sha256, size = _digest(content)
     new = tx.driver.run("INSERT INTO raw (sha256, size) VALUES (?, ?) ON CONFLICT DO NOTHING", (sha256, size)) == 1
     first: tuple[int, str] | None = None

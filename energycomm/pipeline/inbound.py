@@ -214,8 +214,25 @@ class Inbound:
                     sources.append((source, path.name))
                 except OSError as error:
                     self._unreadable_file(path, error)
+            self._take_sources(sources, channel)
+
+    def _take_sources(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> None:
+        try:
             kept = self._archive(sources, channel)
-            self._process_together(kept, sources)
+        except Exception as error:
+            if isinstance(error, Conflict) or is_lost(error):
+                raise
+            log.error("archive.broke", files=len(sources), exc_info=error)
+            if len(sources) == 1:
+                name = storable(sources[0][1], archive.LONGEST_NAME)
+                refusal = refuse("ENV_UNREADABLE", name, fault_words(error), "a file that can be archived")
+                self._unreadable(name, refusal)
+                return
+            # One of them must not keep the others from being taken in.
+            for source in sources:
+                self._take_sources([source], channel)
+            return
+        self._process_together(kept, sources)
 
     def _process_together(self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]]) -> None:
         for archived, (source, name) in zip(kept, sources, strict=True):
@@ -307,10 +324,13 @@ class Inbound:
 
     def _unreadable_file(self, path: Path, error: OSError) -> None:
         code = "ENV_MISSING" if isinstance(error, FileNotFoundError) else "ENV_UNREADABLE"
-        refusal = refuse(code, str(path), error.strerror, "a file that may be read")
+        name = storable(str(path), records.LONGEST_PATH)
+        self._unreadable(name, refuse(code, name, error.strerror, "a file that may be read"))
+
+    def _unreadable(self, name: str, refusal: Refusal) -> None:
         self.progress.files += 1
         self.progress.unreadable += 1
-        records.note(self.store, self.progress.tally, None, refusal, "error", str(path))
+        records.note(self.store, self.progress.tally, None, refusal, "error", name)
 
     def _process(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
         """Open an archived envelope and process its members.
@@ -453,7 +473,8 @@ class Inbound:
 
 
 def _opened(archived: Archived, name: str) -> OpenEnvelope:
-    return OpenEnvelope(archived.envelope_id, name, archived.sha256, fresh=not archived.resumes)
+    shown = storable(name, archive.LONGEST_NAME)
+    return OpenEnvelope(archived.envelope_id, shown, archived.sha256, fresh=not archived.resumes)
 
 
 def _unfit(head: MemberHead, path: str) -> Refusal | None:

@@ -84,7 +84,7 @@ def signed_in(shared: Services, chat: ASGIApp) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.state.services = shared
     problems.install(app)
-    app.add_middleware(Shield, body_bytes=shared.config.web.body_bytes)
+    app.add_middleware(Shield)
     app.include_router(signin.router)
     app.get("/")(_front)
     addition = guarded(shared.config, chat)

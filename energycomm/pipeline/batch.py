@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 import structlog
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from adapters.contract import DIGEST_FAILED
 from adapters.contract import Transaction as ChMessage
@@ -123,7 +123,7 @@ class Tally(Struct):
         """Count a refusal, and keep it to be told with the file it is about."""
         self.incidents[refusal.code] += 1
         if len(self.told) < TOLD:
-            self.told.append((place, refusal))
+            self.told.append((storable(place, 200), structs.replace(refusal, path=storable(refusal.path, 200))))
 
     def judged_again(self, changes: Sequence[Change], since: int) -> None:
         """Count verdicts that changed. Messages of this run are counted as what they became.

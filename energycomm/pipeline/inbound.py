@@ -133,19 +133,31 @@ class Inbound:
         return len(left)
 
     def _guarded(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
-        """Process an envelope; where the program breaks on it, it is put aside and its neighbours go on."""
+        """Process an envelope; where the program breaks on it twice, it is put aside and its neighbours go on."""
         try:
             self._process(envelope, kept)
+            return
         except Exception as error:
-            if is_lost(error):
-                raise
-            if isinstance(error, Conflict | TakenOver):
-                # Another process has it, or what it brings: it is there to be taken up by whoever comes next.
-                log.warning("envelope.left", envelope=envelope.id, name=envelope.name, why=str(error)[:200])
-                self.progress.left += 1
+            if self._must_stop(envelope, error):
                 return
-            log.error("envelope.broke", envelope=envelope.id, name=envelope.name, exc_info=error)
-            self._put_aside(envelope, fault_words(error))
+        self.gathering.write()
+        try:
+            self._process(envelope._replace(fresh=False))
+        except Exception as error:
+            if not self._must_stop(envelope, error):
+                self._put_aside(envelope, fault_words(error))
+
+    def _must_stop(self, envelope: OpenEnvelope, error: Exception) -> bool:
+        """Whether an envelope is left as it is; raises where the run has to end."""
+        if is_lost(error):
+            raise error
+        if isinstance(error, Conflict | TakenOver):
+            # Another process has it, or what it brings: it is there to be taken up by whoever comes next.
+            log.warning("envelope.left", envelope=envelope.id, name=envelope.name, why=str(error)[:200])
+            self.progress.left += 1
+            return True
+        log.error("envelope.broke", envelope=envelope.id, name=envelope.name, exc_info=error)
+        return False
 
     def _put_aside(self, envelope: OpenEnvelope, why: str) -> None:
         self.gathering.write()

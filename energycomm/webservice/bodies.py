@@ -37,6 +37,7 @@ EDITED: dict[str, Any] = {"x-body": "edited"}
 """Mark routes that take more: for `openapi_extra`."""
 
 _BOUND = "energycomm.body"
+_MOST = "energycomm.largest_body"
 
 
 def bound_of(scope: Scope) -> int:
@@ -47,8 +48,12 @@ def bound_of(scope: Scope) -> int:
 
 def most_of(scope: Scope) -> int:
     """Largest body that any route takes, in bytes."""
-    config: Config = scope["app"].state.services.config
-    return config.web.body_bytes
+    if _MOST not in scope:
+        # Kept from the outermost application, which asks first: those that are mounted in it have no settings.
+        config: Config = scope["app"].state.services.config
+        scope[_MOST] = config.web.body_bytes
+    most: int = scope[_MOST]
+    return most
 
 
 def set_bound(request: Request, marked: dict[str, Any] | None) -> None:

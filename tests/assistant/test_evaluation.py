@@ -121,7 +121,8 @@ def test_a_review_is_taken_over_as_people_wrote_it(tmp_path: Path):
     write_review(drafts, path)
     lines = path.read_text().splitlines()
     assert "'=A" in lines[1]
-    path.write_text("\n".join([lines[0], "yes" + lines[1], "no" + lines[2], "Better?" + lines[3], lines[4]]) + "\n")
+    said = [line.replace('""', f'"{word}"', 1) for word, line in zip(("yes", "no", "Better?"), lines[1:], strict=False)]
+    path.write_text("\n".join([lines[0], *said, lines[4]]) + "\n")
     assert read_review(path, tmp_path / "q.jsonl") == (2, 1)
     kept = forms.read(tmp_path / "q.jsonl", forms.TestQuestion)
     assert [q.question for q in kept] == ["Q0?", "Better?"]

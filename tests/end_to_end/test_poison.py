@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -104,3 +105,24 @@ def test_an_envelope_is_taken_out_of_the_way_and_tried_again_by_hand(place: Plac
     again = here("envelope", "retry", "1")
     assert again.code == 0
     assert again.out.endswith("it is done\n")
+
+
+NAMES = (b"\xff\xfe-odd.xml", b"a\nb.xml", b"a\x1b[31mred.xml", "é".encode() * 120 + b".xml", b"=1+1.xml", b"%s{0}.xml")
+
+
+def test_no_name_of_a_file_stops_the_intake(place: Places, database_url: str, tmp_path: Path) -> None:
+    """Names that are no text, hold control characters or look like something else are kept with escapes."""
+    here = place(database_url)
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    for number, name in enumerate(NAMES):
+        (inbox / os.fsdecode(name)).write_bytes(GOOD.read_bytes() + b" " * number)
+    answer = here.process(inbox)
+    assert answer.json["envelopes"]["taken_in"] == len(NAMES)
+    assert answer.json["envelopes"]["unreadable"] == 0
+    kept = {name for (name,) in here.rows("SELECT name FROM envelope")}
+    assert len(kept) == len(NAMES)
+    assert all(name.isprintable() or "\n" in name for name in kept)
+    listed = here("envelope", "list")
+    assert listed.code == 0
+    assert "\x1b" not in listed.out

@@ -109,6 +109,8 @@ class Gathering:
         self.store, self.writer, self.batch_size, self.stored = store, writer, batch_size, stored
         self._items: list[Item] = []
         self._messages = 0
+        self.lost: set[int] = set()
+        """Envelopes of which something could not be written: they are not done, whatever was read of them."""
 
     def holds(self, sha256: bytes) -> bool:
         """A member with these bytes waits."""
@@ -131,6 +133,11 @@ class Gathering:
         if max(self._messages, len(self._items)) >= self.batch_size:
             self.write()
 
+    def forget(self) -> None:
+        """Let go of what waits: it is read again by whoever takes its envelope up."""
+        self._items, self._messages = [], 0
+        self.lost.clear()
+
     def write(self) -> None:
         """Judge and store what waits in one transaction, again where another worker was in the way.
 
@@ -142,7 +149,12 @@ class Gathering:
         items, self._items, self._messages = self._items, [], 0
         if not items:
             return
-        for item, tally in zip(items, self._stored(items), strict=True):
+        try:
+            tallies = self._stored(items)
+        except BaseException:
+            self.lost.update(item.envelope.id for item in items)
+            raise
+        for item, tally in zip(items, tallies, strict=True):
             if isinstance(item, Part):
                 _log(item, tally)
             self.stored(tally)

@@ -125,7 +125,7 @@ class Inbound:
             log.info("envelope.resumed", envelope=envelope.id, name=envelope.name)
             try:
                 self._guarded(envelope)
-                self._close()
+                self._close_around()
             except KeyboardInterrupt:
                 records.forgive(self.store, [envelope.id])
                 raise
@@ -138,29 +138,50 @@ class Inbound:
             self._process(envelope, kept)
             return
         except Exception as error:
-            if self._must_stop(envelope, error):
+            if self._left(error, envelope):
                 return
-        self.gathering.write()
         try:
+            self.gathering.write()
             self._process(envelope._replace(fresh=False))
         except Exception as error:
-            if not self._must_stop(envelope, error):
+            if not self._left(error, envelope):
                 self._put_aside(envelope, fault_words(error))
 
-    def _must_stop(self, envelope: OpenEnvelope, error: Exception) -> bool:
-        """Whether an envelope is left as it is; raises where the run has to end."""
+    def _left(self, error: Exception, envelope: OpenEnvelope | None = None) -> bool:
+        """Whether another process is in the way, so that what could not be written is left to whoever comes next.
+
+        Envelopes that wait to be told done, and of which something was not written, are not done: the next run takes
+        them up.
+
+        Raises:
+          Exception: the error, where the run has to end.
+        """
+        lost, self.gathering.lost = self.gathering.lost, set()
+        self._ended = [ended for ended in self._ended if ended[0].id not in lost]
         if is_lost(error):
             raise error
-        if isinstance(error, Conflict | TakenOver):
-            # Another process has it, or what it brings: it is there to be taken up by whoever comes next.
-            log.warning("envelope.left", envelope=envelope.id, name=envelope.name, why=str(error)[:200])
-            self.progress.left += 1
-            return True
-        log.error("envelope.broke", envelope=envelope.id, name=envelope.name, exc_info=error)
-        return False
+        name = None if envelope is None else envelope.name
+        if not isinstance(error, Conflict | TakenOver):
+            self.progress.left += len(lost - {0 if envelope is None else envelope.id})
+            log.error("envelope.broke", name=name, others=sorted(lost), exc_info=error)
+            return False
+        log.warning("envelope.left", name=name, others=sorted(lost), why=str(error)[:200])
+        self.progress.left += len(lost | (set() if envelope is None else {envelope.id}))
+        return True
+
+    def _write_around(self) -> None:
+        """Write the messages that wait; what cannot be written is left to the next run."""
+        try:
+            self.gathering.write()
+        except Exception as error:
+            self._left(error)
+
+    def _close_around(self) -> None:
+        """Write what waits to be written; what cannot be is left to the next run."""
+        self._write_around()
+        self._close()
 
     def _put_aside(self, envelope: OpenEnvelope, why: str) -> None:
-        self.gathering.write()
         refusal = records.put_aside(self.store, envelope, why)
         if refusal is not None:
             self.progress.unreadable += 1
@@ -212,7 +233,7 @@ class Inbound:
                 self._take_group([path], channel)
         if group:
             self._take_group(list(group.values()), channel)
-        self._close()
+        self._close_around()
         return self.progress
 
     def _take_group(self, paths: Sequence[Path], channel: str) -> None:
@@ -229,6 +250,7 @@ class Inbound:
             self._take_sources(sources, channel)
 
     def _take_sources(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> None:
+        self._write_around()
         try:
             kept = self._archive(sources, channel)
         except Exception as error:
@@ -263,8 +285,7 @@ class Inbound:
         """
         archived = self.archive_one(source, name, channel)
         if archived.duplicate_of is None:
-            self._process(_opened(archived, name))
-        self._close()
+            self.process_one(_opened(archived, name))
         return archived.envelope_id
 
     def archive_one(self, source: IO[bytes], name: str, channel: str) -> Archived:
@@ -290,9 +311,15 @@ class Inbound:
         Returns:
           Its state: done or failed.
         """
-        self._process(envelope)
-        state = self._ended[-1][1]
-        self._close()
+        try:
+            self._process(envelope)
+            state = self._ended[-1][1]
+            self._close()
+        except BaseException:
+            # Nothing of it is told done by a later call: it is taken up where it was left.
+            self.gathering.forget()
+            self._ended.clear()
+            raise
         return state
 
     def _archive(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> list[Archived]:

@@ -12,6 +12,7 @@ import pytest
 from lxml import etree
 
 from adapters.common import outcome
+from energycomm.eis.database import Conflict
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import Judgement
@@ -318,3 +319,53 @@ def test_an_injected_message_that_cannot_be_stored_is_put_aside_alone(database_u
     assert isinstance(handed, list)
     inject(desk.store, writer, handed, document, "hand.json", "anna")
     assert outcomes(desk) == {"digested": 1, "put-aside": 1}
+
+
+class Busy(BatchWriter):
+    """Another worker is in the way of some CH messages, for as long as it is told to."""
+
+    on: Callable[[Any], bool] = staticmethod(lambda _: False)
+
+    def store_parts(self, tx: StoreTransaction, parts: Sequence[tuple[Origin, Prepared]], now: int) -> list[Tally]:
+        """Meet the other one."""
+        if any(self.on(one) for _, batch in parts for one in batch.transactions):
+            raise Conflict("another worker stores the same")
+        return super().store_parts(tx, parts, now)
+
+
+def test_what_another_process_is_in_the_way_of_is_left_and_not_told_done(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Envelopes that shared its transaction are not done either: the next run takes all of them up."""
+    monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
+    desk = Desk(database_url)
+    writer = Busy(desk.engine, desk.version, 30)
+    writer.on = is_of(POINT)
+    files = [FRENCH / "r15_periodic.xml", FRENCH / "c15_entries.xml", FRENCH / "r151_daily.xml"]
+    way = gate(desk, writer)
+    way.take(files, "test")
+    assert way.progress.left == 3
+    assert dict(desk.rows("SELECT state, count(*) FROM envelope GROUP BY state")) == {"archived": 3}
+    assert gate(desk).resume() == 3
+    assert dict(desk.rows("SELECT state, count(*) FROM envelope GROUP BY state")) == {"done": 3}
+    whole = outcomes(desk)
+    assert whole["digested"] > 3
+    assert gate(desk).take(files, "test").duplicates == 3
+    assert outcomes(desk) == whole
+
+
+def test_an_envelope_that_a_worker_could_not_end_is_not_told_done_with_the_next(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
+    desk = Desk(database_url)
+    writer = Busy(desk.engine, desk.version, 30)
+    writer.on = is_of(POINT)
+    way = gate(desk, writer)
+    with pytest.raises(Conflict):
+        way.take_one(io.BytesIO((FRENCH / "c15_entries.xml").read_bytes()), "c15_entries.xml", "test")
+    way.take_one(io.BytesIO((FRENCH / "r15_periodic.xml").read_bytes()), "r15_periodic.xml", "test")
+    assert dict(desk.rows("SELECT name, state FROM envelope")) == {
+        "c15_entries.xml": "archived",
+        "r15_periodic.xml": "done",
+    }

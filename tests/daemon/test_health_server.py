@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 
 import pytest
@@ -48,6 +48,14 @@ def ask(server: HealthServer, path: str, method: str = "GET") -> tuple[int, byte
             return error.code, error.read()
 
 
+def status(asked: Future[tuple[int, bytes]]) -> int | None:
+    """What an answer was; None where the connection made room before its question was read: the machine is slow."""
+    try:
+        return asked.result()[0]
+    except ConnectionError:
+        return None
+
+
 def test_pages_are_answered_and_nothing_else(server: HealthServer, slow: threading.Event) -> None:
     slow.set()
     assert ask(server, "/health/live?a=b") == (200, b"live\n")
@@ -72,7 +80,7 @@ def test_silent_connections_and_slow_pages_do_not_keep_health_waiting(
         assert ask(server, "/health/live")[0] == 200
         assert time.monotonic() - began < 5
         slow.set()
-        assert {one.result()[0] for one in asking} == {200, 503}
+        assert {200, 503} <= {status(one) for one in asking} <= {200, 503, None}
 
 
 def test_an_address_that_is_taken_is_told(server: HealthServer) -> None:

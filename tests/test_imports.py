@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMON = {"energycomm.kernel", "energycomm.errors", "energycomm.masking", "energycomm.private_files"}
 LOWER = COMMON | {
     "adapters",
-    "adapters.contract",
+    "energycomm.market",
     "rules",
     "energycomm.engine",
     "energycomm.eis",
@@ -28,7 +28,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.errors": {"energycomm.masking"},
     "energycomm.logs": {"energycomm.masking"},
     "rules": {"energycomm.kernel"},
-    "adapters": COMMON,
+    "energycomm.market": COMMON,
+    "adapters": COMMON | {"energycomm.market"},
     "energycomm.engine": COMMON,
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
@@ -40,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
 }
 """Part -> the parts that it may import besides itself."""
 
-SHARED = {"adapters.contract", "adapters.common"}
+SHARED = {"energycomm.market", "adapters.common"}
 """What every adapter may import of the others' folder: the contract, and what several markets share."""
 
 TOP = {
@@ -133,7 +134,7 @@ def test_every_part_has_its_place() -> None:
         ("energycomm/kernel/x.py", "from energycomm import errors", False),
         ("energycomm/pipeline/x.py", "def f():\n    import energycomm.commands.process", False),
         ("adapters/fr_enedis/x.py", "from adapters.nl_edsn import y", False),
-        ("adapters/fr_enedis/x.py", "from adapters.contract import Sniff", True),
+        ("adapters/fr_enedis/x.py", "from energycomm.market.contract import Sniff", True),
         ("adapters/fr_enedis/x.py", "from adapters.common.reading import read", True),
         ("adapters/common/x.py", "from adapters.fr_enedis import codes", False),
         ("energycomm/commands/x.py", "import assistant.chat", False),

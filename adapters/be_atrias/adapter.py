@@ -17,10 +17,10 @@ from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
 from adapters.common.codes import Unreadable
-from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 
 ANSWER_WITHIN = timedelta(days=5)
 """How long an answer of the clearing house may take before the request is overdue; an assumption."""
@@ -38,7 +38,7 @@ def _types(mapping: Table) -> dict[str, DocumentType]:
 
 
 class BeAtrias:
-    """Reads and writes the documents of the mapping table. Satisfies `adapters.contract.Adapter`.
+    """Reads and writes the documents of the mapping table. Satisfies `energycomm.market.contract.Adapter`.
 
     `service` holds the names of the message service, as the channel that polls it wants them; `answer_within` the time
     that an answer to each kind of request may take.
@@ -62,13 +62,13 @@ class BeAtrias:
         self._roots = {document.root: document for document in mapping.documents.values()}
 
     def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
-        """The CONTRL that answers an interchange of EDIFACT; documents want none. See `adapters.contract`."""
+        """The CONTRL that answers an interchange of EDIFACT; documents want none. See `energycomm.market.contract`."""
         if label != edifact.LABEL:
             return None
         return control_answer(content, reference, created, self.mapping)
 
     def mapped(self, path: Path) -> BeAtrias:
-        """The adapter with a licensee's table. See `adapters.contract.Mappable`.
+        """The adapter with a licensee's table. See `energycomm.market.contract.Mappable`.
 
         Raises:
           ValueError: the table has a mistake; the text says where and what.
@@ -100,7 +100,7 @@ class BeAtrias:
         return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, expected)
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
 
         A refusal may also come after transactions, where the stream turns out to be damaged in the middle or the
         counters at the end of an interchange do not agree.
@@ -120,7 +120,7 @@ class BeAtrias:
             yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
 
     def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`."""
+        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`."""
         for part in self.digest(label, content, name):
             if isinstance(part, Refusal):
                 return [part]

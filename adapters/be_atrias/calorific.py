@@ -24,9 +24,9 @@ from adapters.be_atrias.documents import MARKET
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.times import midnight
 from adapters.common.codes import Unreadable
-from adapters.contract import MemberHead, Transaction
 from energycomm.kernel.messages import CalorificValue
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead, Transaction
 
 LABEL = "CalorificValues"
 ABOUT = "monthly gross calorific values of gas per receiving station; one CH message per line"

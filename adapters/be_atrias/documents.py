@@ -14,9 +14,9 @@ from adapters.be_atrias.mapping import Document, Table
 from adapters.be_atrias.reading import Reading, Values, fingerprint
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, business_order
-from adapters.contract import MemberHead, Transaction
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import MemberHead, Transaction
 
 MARKET = "BE"
 DIGESTERS: dict[str, Callable[[Values, dict[str, Any]], list[KernelMessage]]] = {

@@ -15,12 +15,12 @@ from adapters.be_atrias.reading import Reading, Values
 from adapters.be_atrias.times import midnight
 from adapters.be_atrias.writing import write
 from adapters.common.codes import Unreadable
-from adapters.contract import OutgoingMessage
 from energycomm.kernel import safexml
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 CONTENT_TYPE = "application/xml; charset=utf-8"
 _CANCELLED = {

@@ -51,7 +51,7 @@ class Digested(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One CH message, digested or refused; the adapter numbers it. See `adapters.contract.Transaction`."""
+    """One CH message, digested or refused; the adapter numbers it. See `energycomm.market.contract.Transaction`."""
 
     reference: str
     access_point: str | None

@@ -11,7 +11,6 @@ from msgspec import structs
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Outcome
 from adapters.common.reading import Fields, read
-from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 from adapters.fr_enedis import jsonstream, names, ondemand, r64, r67
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
@@ -23,13 +22,14 @@ from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 
 READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
 """On-demand fluxes in JSON that are read, by code."""
 
 
 class FrEnedis:
-    """Reads the fluxes of `adapters.fr_enedis.types`. Satisfies `adapters.contract.Adapter`.
+    """Reads the fluxes of `adapters.fr_enedis.types`. Satisfies `energycomm.market.contract.Adapter`.
 
     An object may be used by several threads at once.
     """
@@ -82,7 +82,7 @@ class FrEnedis:
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=answers.ROOT, expected=expected)
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
 
         A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the
         middle.
@@ -108,7 +108,7 @@ class FrEnedis:
             yield structs.replace(refused, path=path)
 
     def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`.
+        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`.
 
         Schema errors are looked for anew and thoroughly; what the digester refused beyond them follows. A milestone of
         an affaire is explained with its whole affaire.

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields
-from adapters.contract import MemberHead
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead
 
 MARKET = "FR"
 _LONGEST = {"sender": 40, "receiver": 40, "declared": 64, "instance": 64}

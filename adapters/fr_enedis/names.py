@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from adapters.contract import Series
 from adapters.fr_enedis.codes import refusal
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Series
 
 
 class NamePattern(NamedTuple):

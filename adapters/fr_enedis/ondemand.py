@@ -23,13 +23,13 @@ from msgspec import Struct
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, Notes
-from adapters.contract import DocumentType, MemberHead, Transaction
 from adapters.fr_enedis import jsonstream
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
 SENDER = "ENEDIS"
 LABEL = "R64-R67"

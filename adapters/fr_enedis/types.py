@@ -10,9 +10,9 @@ from lxml import etree
 
 from adapters.common.outcome import Digester, Outcome
 from adapters.common.schemas import Schema
-from adapters.contract import DocumentType
 from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r151, r171
 from adapters.fr_enedis.header import EN_TETE_FLUX, ENTETE, ENTETE_FLUX, ENTETE_R171, Context, HeaderNames
+from energycomm.market.contract import DocumentType
 
 FOLDER = Path(__file__).parent / "schemas"
 

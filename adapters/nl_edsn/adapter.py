@@ -13,7 +13,6 @@ from adapters.common.codes import Unreadable
 from adapters.common.outcome import Outcome
 from adapters.common.reading import local, namespace_of, read
 from adapters.common.schemas import bare
-from adapters.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.envelope import Opened, opened
@@ -24,11 +23,12 @@ from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMES
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
 
 
 class NlEdsn:
     """Reads the messages of `adapters.nl_edsn.types` and writes those of `adapters.nl_edsn.requests`. Satisfies
-    `adapters.contract.Adapter`.
+    `energycomm.market.contract.Adapter`.
 
     An object may be used by several threads at once.
     """
@@ -65,7 +65,7 @@ class NlEdsn:
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `adapters.contract.Adapter.digest`.
+        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
 
         A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the middle.
 
@@ -84,7 +84,7 @@ class NlEdsn:
             yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
 
     def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `adapters.contract.Adapter.explain`.
+        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`.
 
         Args:
           label: a label of `types`.

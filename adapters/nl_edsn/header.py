@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields, leaf, node
-from adapters.contract import MemberHead
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.times import moment
 from energycomm.kernel.verdicts import Refusal
 from energycomm.kernel.vocabulary import Role
+from energycomm.market.contract import MemberHead
 
 MARKET = "NL"
 EDSN = "8712423010208"

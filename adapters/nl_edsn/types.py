@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from adapters.common.outcome import Digester
 from adapters.common.schemas import Schema
-from adapters.contract import DocumentType
 from adapters.nl_edsn import answers, collected, exchange, perimeter, points
 from adapters.nl_edsn.header import Context
+from energycomm.market.contract import DocumentType
 
 SOAP_NAMESPACES = ("http://schemas.xmlsoap.org/soap/envelope/", "http://www.w3.org/2003/05/soap-envelope")
 SOAP = "SOAP"

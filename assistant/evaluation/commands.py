@@ -62,8 +62,8 @@ def retrieval(
     Example: energycomm assistant evaluate retrieval --data sets --set scifact
     """
     from assistant.evaluation import public
-    from assistant.evaluation.keeping import Keeping
     from assistant.evaluation.retrieval import evaluate, grid
+    from assistant.evaluation.vector_cache import Keeping
     from assistant.knowledge.embedding import Concatenated, SentenceTransformerEmbedder, token_embedder
     from assistant.retrieval.reranker import open_reranker
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
-from assistant.evaluation.keeping import Keeping
+from assistant.evaluation.vector_cache import Keeping
 from assistant.knowledge.chunking import ChunkSize, chunk
 from assistant.knowledge.documents import Block, Document, Metadata, Passage
 from assistant.knowledge.embedding import Embedder, token_embedder

@@ -26,7 +26,7 @@ def configured(cache: Path = CACHE) -> tuple[Any, Any]:
     """Configuration, and an embedder that keeps its vectors between runs."""
     need("numpy", "scipy", "sklearn", "faiss", "bm25s")
     from assistant.config import load_config
-    from assistant.evaluation.keeping import Keeping
+    from assistant.evaluation.vector_cache import Keeping
     from assistant.knowledge.models import open_embedder
 
     config = load_config()

@@ -95,7 +95,7 @@ def train_rationale(
 
     Example: energycomm assistant evaluate train-rationale --data sets --out light.npz
     """
-    from assistant.evaluation.lessons import train
+    from assistant.evaluation.training_sets import train
 
     _, embedder = configured(cache)
     train(data, embedder).save(out)

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from assistant.evaluation.forms import RationaleItem
 from assistant.evaluation.intervals import mean_of
-from assistant.evaluation.lessons import lesson
 from assistant.evaluation.report import Cell, Report, Table
+from assistant.evaluation.training_sets import lesson
 from assistant.knowledge.embedding import Embedder
 from assistant.rationale.attention import AttentionRationale, Head
 from assistant.rationale.choosing import Choice

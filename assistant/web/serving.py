@@ -23,9 +23,9 @@ from energycomm.errors import UserError
 from energycomm.pipeline.gateway import open_store
 from energycomm.webservice import audit, problems, signin
 from energycomm.webservice.identity import SAFE
+from energycomm.webservice.middleware import Shield
 from energycomm.webservice.roles import Person
 from energycomm.webservice.services import Services
-from energycomm.webservice.shield import Shield
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 

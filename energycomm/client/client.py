@@ -23,7 +23,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.injection import Injection
 from energycomm.pipeline.outbound import Submission
 from energycomm.webservice.domain import AccessPointView
-from energycomm.webservice.kinship import Kinship
+from energycomm.webservice.lineage import Kinship
 from energycomm.webservice.pages import Counted, Page
 from energycomm.webservice.routes.administration import Identity
 from energycomm.webservice.routes.campaigns import CampaignDetail

@@ -14,9 +14,9 @@ from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.handed import read_handed
 from energycomm.pipeline.injection import inject as hand_over
 from energycomm.pipeline.injection import unfit
+from energycomm.pipeline.submissions import read_handed
 
 
 @recorded("inject", changing=True)

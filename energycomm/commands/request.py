@@ -15,8 +15,8 @@ from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.handed import Handed, read_handed
 from energycomm.pipeline.outbound import Outbound, Submission
+from energycomm.pipeline.submissions import Handed, read_handed
 
 app = typer.Typer(no_args_is_help=True, help="Requests to the market.")
 

@@ -10,13 +10,13 @@ from io import BytesIO
 
 import structlog
 
-from adapters.contract import Adapter, OutgoingMessage, Pollable
 from energycomm.config import Config
 from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import archive
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Adapter, OutgoingMessage, Pollable
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 from energycomm.transport.opening import Places, open_channel
 from energycomm.transport.settings import SoapSetting

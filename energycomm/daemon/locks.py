@@ -17,7 +17,7 @@ import psycopg
 from sqlalchemy import Engine
 
 from energycomm.eis.database import is_sqlite, reporting
-from energycomm.transport.holding import FolderLock
+from energycomm.transport.folder_lock import FolderLock
 
 FRESH = 1.0
 """Seconds for which a connection that answered is believed to be alive."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from adapters.contract import Acknowledging
 from energycomm.config import Config
 from energycomm.eis.archive import open_raw
 from energycomm.eis.store import Store
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Acknowledging
 from energycomm.pipeline.gateway import open_keys
 from energycomm.pipeline.markets import dispatch, installed_adapters
 from energycomm.pipeline.records import look

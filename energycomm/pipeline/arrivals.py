@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from adapters.contract import Transaction
 from energycomm.eis import tables
 from energycomm.eis.bulk import PostgresDriver
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.codec import decode
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.rows import insert_numbered
 
 Rank = tuple[int, Sequence[str], str]

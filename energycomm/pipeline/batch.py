@@ -16,8 +16,6 @@ from typing import Any
 import structlog
 from msgspec import Struct, field, structs
 
-from adapters.contract import DIGEST_FAILED
-from adapters.contract import Transaction as ChMessage
 from energycomm.eis import tables
 from energycomm.eis.database import Conflict
 from energycomm.eis.fitting import expected, fits, storable
@@ -27,6 +25,8 @@ from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DIGEST_FAILED
+from energycomm.market.contract import Transaction as ChMessage
 from energycomm.pipeline.arrivals import Arrival, Moved, Repeats, chosen, insert_notes
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.effects import Rows

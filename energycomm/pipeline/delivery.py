@@ -12,13 +12,13 @@ import random
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from adapters.contract import Adapter, OutgoingMessage, Repeating
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
+from energycomm.market.contract import Adapter, OutgoingMessage, Repeating
 from energycomm.masking import mask
 from energycomm.pipeline.rows import insert_numbered
 from energycomm.transport.breaker import ABOUT_ONE_ITEM

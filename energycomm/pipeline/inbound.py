@@ -16,7 +16,6 @@ from typing import IO
 import structlog
 from msgspec import Struct, field
 
-from adapters.contract import Adapter, MemberHead, Transaction
 from energycomm.eis import archive, tables
 from energycomm.eis.archive import Archived
 from energycomm.eis.database import Conflict, is_lost
@@ -24,6 +23,7 @@ from energycomm.eis.fitting import expected, fits, storable
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Adapter, MemberHead, Transaction
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Tally
 from energycomm.pipeline.fold import fault_words

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Sequence
 import structlog
 from msgspec import Struct
 
-from adapters.contract import MemberHead, Transaction
 from energycomm.eis import archive
 from energycomm.eis.archive import Archived
 from energycomm.eis.bulk import driver_of
@@ -29,9 +28,10 @@ from energycomm.kernel.family import is_incoming
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead, Transaction
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
-from energycomm.pipeline.handed import Handed, too_many
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
+from energycomm.pipeline.submissions import Handed, too_many
 
 log = structlog.get_logger()
 

@@ -7,10 +7,10 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from adapters.contract import Adapter, Mappable, Series, Sniff
 from energycomm.errors import UserError
 from energycomm.kernel.instants import set_zone
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Adapter, Mappable, Series, Sniff
 
 GROUP = "energycomm.adapters"
 

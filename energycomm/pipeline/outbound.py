@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapters.contract import Adapter, OutgoingMessage
 from energycomm.eis import tables
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
@@ -23,6 +22,7 @@ from energycomm.kernel.history import History
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
+from energycomm.market.contract import Adapter, OutgoingMessage
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Judge
 from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_change, verdict_why

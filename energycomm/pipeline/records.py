@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from adapters.contract import MemberHead, Series, Sniff
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
@@ -16,6 +15,7 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.safexml import prescan
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead, Series, Sniff
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.rows import incident_row, insert_numbered
 from energycomm.transport.codes import refuse

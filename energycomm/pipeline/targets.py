@@ -20,7 +20,7 @@ from energycomm.config import Config
 from energycomm.masking import conceal_address
 from energycomm.pipeline.notification import Failure, Notification, Target
 from energycomm.transport.credentials import Secret, SecretUnreadableError
-from energycomm.transport.holding import write_whole
+from energycomm.transport.folder_lock import write_whole
 
 SIGNATURE = "EnergyComm-Signature"
 KEY = "Idempotency-Key"

@@ -83,7 +83,7 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 
 class Outgoing(Protocol):
-    """What is sent; `adapters.contract.OutgoingMessage` is one.
+    """What is sent; `energycomm.market.contract.OutgoingMessage` is one.
 
     Attributes:
       type: the market's name of the message type; channels choose the address or action by it.

@@ -15,8 +15,8 @@ from typing import Final
 
 from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Direction, Outcome, Outgoing, Sent, TechnicalError
-from energycomm.transport.holding import FolderLock, free_name, safe_name, sync_folder, write_whole
-from energycomm.transport.quiet import Look, QuietFiles, wanted
+from energycomm.transport.finished_files import Look, QuietFiles, wanted
+from energycomm.transport.folder_lock import FolderLock, free_name, safe_name, sync_folder, write_whole
 
 PROCESSING: Final = "processing"
 REASON: Final = ".reason.txt"

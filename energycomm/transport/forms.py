@@ -116,7 +116,7 @@ TEXT_ROOT = 400
 
 
 def text_root(head: bytes) -> str:
-    """The first characters of a text that is neither XML nor JSON, as `adapters.contract.Sniff.root` wants them.
+    """The first characters of a text that is neither XML nor JSON, as `Sniff.root` of a market's contract wants them.
 
     Args:
       head: the first bytes of the text.
@@ -131,7 +131,7 @@ _JSON_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
 
 
 def json_root(head: bytes, path: str = "") -> str | Refusal:
-    """The first keys of a JSON document, as `adapters.contract.Sniff.root` wants them.
+    """The first keys of a JSON document, as `Sniff.root` of a market's contract wants them.
 
     Args:
       head: the first bytes of the document; keys beyond them are not seen.

@@ -20,8 +20,8 @@ from lxml import etree
 from msgspec import Struct
 
 from energycomm.transport.channel import Arrival, Direction, Outgoing, Sent, TechnicalError
+from energycomm.transport.folder_lock import safe_name
 from energycomm.transport.folders import local_error
-from energycomm.transport.holding import safe_name
 from energycomm.transport.https import Answer, HttpsClient, HttpsServer
 from energycomm.transport.soap import Body, SoapVersion, headers_of, understood, wrapped
 from energycomm.transport.spool import Entry, Spool

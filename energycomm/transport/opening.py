@@ -28,8 +28,8 @@ from energycomm.transport.settings import (
 )
 from energycomm.transport.sftp import SftpIn, SftpOut
 from energycomm.transport.sftp_session import SftpServer
-from energycomm.transport.signing import Signer, Trust, Verifier
 from energycomm.transport.soap import Signatures, SoapOut
+from energycomm.transport.ws_security import Signer, Trust, Verifier
 
 
 class Places:

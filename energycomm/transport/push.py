@@ -27,7 +27,7 @@ from energycomm.private_files import private_folder
 from energycomm.transport.allowances import Guesses
 from energycomm.transport.channel import Arrival, Direction, TechnicalError
 from energycomm.transport.credentials import Secret, SecretUnreadableError
-from energycomm.transport.holding import alone, safe_name
+from energycomm.transport.folder_lock import alone, safe_name
 from energycomm.transport.spool import Spool
 
 log = structlog.get_logger()

@@ -20,8 +20,8 @@ import paramiko
 from msgspec import Struct
 
 from energycomm.transport.channel import Arrival, Direction, Outgoing, Seen, Sent, TechnicalError
+from energycomm.transport.finished_files import QuietFiles, wanted
 from energycomm.transport.folders import DEFAULT_LIMIT, file_name, local_error
-from energycomm.transport.quiet import QuietFiles, wanted
 from energycomm.transport.sftp_session import FAULTS, SftpServer, SftpSession, pieces
 from energycomm.transport.spool import Entry, Spool
 

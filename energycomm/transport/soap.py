@@ -18,7 +18,7 @@ from energycomm.transport.binding import message_id_of
 from energycomm.transport.channel import Direction, Outgoing, Sent, TechnicalError
 from energycomm.transport.credentials import SecretUnreadableError
 from energycomm.transport.https import Answer, HttpsClient, HttpsServer
-from energycomm.transport.signing import Signer, Verifier
+from energycomm.transport.ws_security import Signer, Verifier
 
 SoapVersion = Literal["1.1", "1.2"]
 NAMESPACES: Final[dict[str, str]] = {

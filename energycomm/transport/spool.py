@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Outcome, TechnicalError
+from energycomm.transport.folder_lock import FolderLock, free_name, safe_name, sync_folder, write_whole
 from energycomm.transport.folders import REASON, local_error
-from energycomm.transport.holding import FolderLock, free_name, safe_name, sync_folder, write_whole
 
 CONTENT: Final = ".content"
 ABOUT: Final = ".json"

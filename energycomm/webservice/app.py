@@ -26,8 +26,8 @@ from energycomm.config import Config
 from energycomm.webservice import api, health, problems, signin
 from energycomm.webservice.answers import JSON, document
 from energycomm.webservice.identity import ToLogin, login_address
+from energycomm.webservice.middleware import Shield
 from energycomm.webservice.services import Services
-from energycomm.webservice.shield import Shield
 
 CONSOLE = "energycomm.console"
 THREADS = 12

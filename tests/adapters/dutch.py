@@ -6,11 +6,11 @@ import re
 from datetime import date, datetime
 from typing import Any, TypeVar
 
-from adapters.contract import Transaction
 from adapters.nl_edsn import adapter
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address, Register
+from energycomm.market.contract import Transaction
 from tests.adapters.subjects import FIXTURES, Read, read
 
 US, EDSN, GRID, OTHER, BRP = "8719999100104", "8712423010208", "8719999100401", "8719999100203", "8719999100302"

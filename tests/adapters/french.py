@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from adapters.contract import Transaction
 from adapters.fr_enedis import adapter
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import Transaction
 from tests.adapters.subjects import FIXTURES, Read, read
 
 Kind = TypeVar("Kind", bound=KernelMessage)

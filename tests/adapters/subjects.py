@@ -14,13 +14,13 @@ from lxml import etree
 
 from adapters.be_atrias import adapter as be_adapter
 from adapters.be_atrias.codes import CODES as BE_CODES
-from adapters.contract import Adapter, MemberHead, Sniff, Transaction
 from adapters.fr_enedis import adapter as fr_adapter
 from adapters.fr_enedis.codes import CODES as FR_CODES
 from adapters.nl_edsn import adapter as nl_adapter
 from adapters.nl_edsn.codes import CODES as NL_CODES
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Adapter, MemberHead, Sniff, Transaction
 from energycomm.transport.forms import HEAD, XML_HEAD, form_of, json_root, namespaces_of, text_root
 
 TEXTS = (".edi", ".csv", ".json")

@@ -11,11 +11,11 @@ from adapters.be_atrias import schema
 from adapters.be_atrias.documents import Walk
 from adapters.be_atrias.mapping import FILE, MappingFault, read_table, table
 from adapters.be_atrias.requests import build, read_back
-from adapters.contract import OutgoingMessage, Sniff, Transaction
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.kernel.messages import StartOfSupply
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage, Sniff, Transaction
 from energycomm.pipeline.markets import installed_adapters
 from tests.adapters.belgian import FOLDER, POINT, REFERENCE, content, request, stream
 

@@ -14,8 +14,8 @@ from adapters.be_atrias import adapter
 from adapters.be_atrias.mapping import table
 from adapters.be_atrias.requests import read_back
 from adapters.be_atrias.times import midnight
-from adapters.contract import OutgoingMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 from tests.adapters.belgian import OWN, POINT, REFERENCE, messages, request
 
 

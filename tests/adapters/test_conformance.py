@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from adapters.contract import MemberHead, Sniff, Transaction
 from energycomm.kernel.check import explain
 from energycomm.kernel.codec import encode
 from energycomm.kernel.family import FUNCTION_RANK, RANK, is_incoming, kind_of
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.requests import OUTGOING
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead, Sniff, Transaction
 from tests.adapters.subjects import SUBJECTS, Repeated, read, reindented, sniff
 
 CASES = [(name, path) for name, subject in SUBJECTS.items() for path in subject.members()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.contract import Series
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.names import is_ours, part_of
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Series
 
 NUMBERED = {
     "17X1_C15_17X2_90000101_DIR_00007_20260226051012.zip": Series("C15/90000101/DIR", 7, "20260226051012"),

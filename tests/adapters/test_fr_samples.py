@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from adapters.contract import Sniff
 from adapters.fr_enedis import adapter
 from energycomm.kernel.check import explain
 from energycomm.kernel.codec import encode
 from energycomm.kernel.messages import GridCharge, MeteredVolume, MeterReading, RequestStatus
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Sniff
 from tests.adapters.french import kinds, only
 from tests.adapters.subjects import FIXTURES, Read, read
 

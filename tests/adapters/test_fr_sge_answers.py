@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from adapters.contract import Sniff
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.sge.answers import LABEL
 from adapters.fr_enedis.sge.writing import SOAP
 from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, RequestAnswer, RequestStatus
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Sniff
 from tests.adapters.french import content, digest, kinds, only
 from tests.adapters.subjects import FIXTURES, read
 from tests.adapters.test_fr_sge_requests import market_schemas

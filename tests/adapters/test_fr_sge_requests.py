@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from adapters.contract import OutgoingMessage
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.sge.services import BY_NAME, SERVICES, Service
 from adapters.fr_enedis.sge.writing import SOAP
@@ -23,6 +22,7 @@ from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 REFERENCE = "0d4c2b1e-6f3a-4c5d-9e8f-7a6b5c4d3e2f"
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)

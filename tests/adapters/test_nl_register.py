@@ -8,7 +8,6 @@ from decimal import Decimal
 
 import pytest
 
-from adapters.contract import Sniff
 from adapters.nl_edsn import adapter
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -22,6 +21,7 @@ from energycomm.kernel.messages import (
     StartOfSupply,
 )
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Sniff
 from tests.adapters.dutch import BRP, FOURTH, GRID, OTHER, POINT, THIRD, US, digested, fixture, only, transactions
 from tests.adapters.subjects import read
 

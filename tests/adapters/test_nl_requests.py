@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from adapters.contract import OutgoingMessage
 from adapters.nl_edsn import adapter
 from adapters.nl_edsn.requests import BUILDERS, POLLS, SERVICES, poll, repeated
 from energycomm.kernel.messages import KernelMessage, MeterReading, RequestAnswer, RequestStatus
 from energycomm.kernel.parts import Address
 from energycomm.kernel.requests import CancellationRequest, MeteredDataRequest
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 from tests.adapters.dutch import GRID, HEAD, REQUESTS, US, digested, fixture, only, request
 
 REFERENCE = "0b7c9c1e-6d1f-4f5a-9b0e-2f7a4f0a1c55"

@@ -18,8 +18,8 @@ from assistant.evaluation.answers import Setting, setting_of
 from assistant.evaluation.corpus import MemoryIndex
 from assistant.evaluation.forms import Relevant, RetrievalSet, TestQuestion
 from assistant.evaluation.judges import LexicalJudge
-from assistant.evaluation.keeping import Keeping
 from assistant.evaluation.scoring import score
+from assistant.evaluation.vector_cache import Keeping
 from assistant.knowledge.documents import Metadata, Passage
 from energycomm.errors import UserError
 from tests.assistant.conftest import WordEmbedder

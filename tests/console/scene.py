@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import structs
 from starlette.testclient import TestClient
 
-from adapters.contract import Transaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import MeterReading
+from energycomm.market.contract import Transaction
 from energycomm.webservice.roles import Role
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start, transaction

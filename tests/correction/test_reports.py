@@ -15,7 +15,6 @@ from lxml import etree
 from msgspec import structs
 from openpyxl import load_workbook
 
-from adapters.contract import Transaction
 from energycomm import cli
 from energycomm.correction.analysis import Judged, judged_cases
 from energycomm.correction.proposals import Proposal, propose
@@ -26,6 +25,7 @@ from energycomm.correction.webpage import webpage
 from energycomm.errors import ExitCode
 from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.kernel.messages import AccessPointData
+from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start, transaction
 

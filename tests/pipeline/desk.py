@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from adapters.contract import Transaction
 from energycomm.eis import archive, migrations
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
@@ -18,6 +17,7 @@ from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue, load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import BatchWriter, Origin, Tally
 from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.records import MemberRecord, save_member

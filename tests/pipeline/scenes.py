@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from adapters.contract import Transaction
 from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.gateway import Gateway
 from energycomm.simulation.faults import FaultRates

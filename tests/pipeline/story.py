@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
-from adapters.contract import Transaction
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -19,6 +18,7 @@ from energycomm.kernel.messages import (
 )
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Function
+from energycomm.market.contract import Transaction
 
 PARIS_WINTER = timezone(timedelta(hours=1))
 BEGIN = datetime(2026, 1, 5, tzinfo=PARIS_WINTER)

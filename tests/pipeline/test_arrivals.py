@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from adapters.contract import Transaction
 from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.comparison import canonical, differences
@@ -23,6 +22,7 @@ from energycomm.eis.store import Store
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import ContractTerms, GridInvoice, KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.gateway import Gateway
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, head, reading, start, transaction

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.contract import Transaction
 from energycomm.eis import archive
 from energycomm.eis.comparison import Meaning, canonical
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import Origin
 from energycomm.pipeline.records import MemberRecord, save_member
 from tests.adapters.belgian import FOLDER, content, digested

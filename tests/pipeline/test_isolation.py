@@ -21,12 +21,12 @@ from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.verdicts import Verdict
 from energycomm.pipeline import markets, records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
-from energycomm.pipeline.handed import read_handed
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
 from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
+from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
 from tests.pipeline.desk import Desk, shipped_rules

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from adapters.contract import Transaction
 from energycomm.eis import tables
 from energycomm.eis.comparison import Meaning, canonical
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import AccessPointData, KernelMessage, MeterData, MeterReading
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.rows import insert_numbered
 from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, end, head, reading, start, story, transaction

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from adapters.contract import OutgoingMessage, Transaction
 from energycomm.eis.database import writing
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.requests import show_request
@@ -18,6 +17,7 @@ from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStat
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
 from energycomm.kernel.verdicts import Action, Refusal, Verdict
 from energycomm.kernel.vocabulary import RequestState
+from energycomm.market.contract import OutgoingMessage, Transaction
 from energycomm.pipeline import delivery
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from adapters.contract import Transaction
 from adapters.fr_enedis import adapter
 from energycomm.eis.archive import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.requests import DataAccessOrder, MeteringServiceStop, SearchRequest
+from energycomm.market.contract import Transaction
 from energycomm.pipeline import delivery
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.outbound import Outbound

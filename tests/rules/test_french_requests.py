@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from adapters.contract import OutgoingMessage
 from adapters.fr_enedis import adapter
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import OutgoingMessage
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 OURS = History(known=True, supplied=True, supplied_until=True, supply_start=datetime(2025, 1, 5, tzinfo=UTC))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from adapters.contract import Adapter, Sniff, Transaction
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.history import NO_HISTORY
+from energycomm.market.contract import Adapter, Sniff, Transaction
 
 WARNINGS = {
     "c15_avec_releves.xml": set(),

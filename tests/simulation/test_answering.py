@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from adapters.contract import OutgoingMessage
 from energycomm.kernel.codec import decode_json
 from energycomm.kernel.messages import KernelMessage
-from energycomm.pipeline.handed import completed
+from energycomm.market.contract import OutgoingMessage
 from energycomm.pipeline.markets import installed_adapters
+from energycomm.pipeline.submissions import completed
 from energycomm.simulation.answering import Asked, Delivery, Manners, answer
 from energycomm.simulation.port import load_simulator
 from tests.adapters.belgian import request as belgian

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from adapters.contract import MemberHead, Series, Sniff, Transaction
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.simulator import SCHEMES, envelope_cipher, playable, simulate_market, write_flat_file
 from adapters.fr_enedis.simulator.encryption import Scheme
 from adapters.fr_enedis.simulator.mistakes import MISTAKES, UNREACHABLE
 from energycomm.cli import main
 from energycomm.engine.catalogue import load_catalogue
+from energycomm.market.contract import MemberHead, Series, Sniff, Transaction
 from energycomm.simulation.expectation import read_truth
 from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe

@@ -18,13 +18,13 @@ from energycomm.config import Config
 from energycomm.transport.channel import Sent, TechnicalError
 from energycomm.transport.https import HttpsServer
 from energycomm.transport.settings import SoapSetting
-from energycomm.transport.signing import Signer, Trust, Verifier
 from energycomm.transport.soap import Signatures, SoapOut
+from energycomm.transport.ws_security import Signer, Trust, Verifier
 from tests.servers.authority import Authority
 from tests.servers.https import Reply, Request, https_server
 from tests.transport.answers import NOW, OASIS, SOAP, WSA, certificate, envelope, relation, signed, stamp
 from tests.transport.arrivals import Message
-from tests.transport.test_signing import self_signed
+from tests.transport.test_ws_security import self_signed
 
 OURS = "urn:uuid:00000000-0000-0000-0000-000000000001"
 MINUTE = timedelta(minutes=1)

@@ -22,9 +22,9 @@ from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, business_order
-from adapters.contract import MemberHead, Transaction
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import MemberHead, Transaction
 
 LABEL = "EDIFACT"
 ABOUT = "interchanges of the older generation: UTILMD, MSCONS, APERAK, CONTRL; one CH message per transaction"

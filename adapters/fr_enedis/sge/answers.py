@@ -34,7 +34,6 @@ from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields, read_with_attributes
-from adapters.contract import DocumentType, MemberHead, Transaction
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.sge.services import SERVICES
@@ -44,6 +43,7 @@ from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.parts import FoundPoint
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
 LABEL = "SGE-answer"
 FLUX = "SGE"

@@ -9,12 +9,12 @@ the channel (see `adapters.fr_enedis.sge.answers`).
 from __future__ import annotations
 
 from adapters.common.codes import Unreadable
-from adapters.contract import OutgoingMessage
 from adapters.fr_enedis.sge.services import BY_NAME, KINDS, SERVICES, Service
 from adapters.fr_enedis.sge.writing import Leaf, Node, envelope, refuse
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.requests import Request
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 TECHNICAL = "http://www.enedis.fr/sge/b2b/technique/v1.0"
 TECHNICAL_4 = "http://www.erdf.fr/sge/b2b/dictionnaire/v4.0/dc"
@@ -22,7 +22,7 @@ CONTENT_TYPE = "text/xml; charset=utf-8"
 
 
 def build(message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
-    """The request of a message. See `adapters.contract.Adapter.build`.
+    """The request of a message. See `energycomm.market.contract.Adapter.build`.
 
     Args:
       message: of one of `KINDS`; `market_type` may name the service.

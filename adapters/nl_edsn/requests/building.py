@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from adapters.contract import OutgoingMessage
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.requests import questions, readings, supply
 from adapters.nl_edsn.requests.document import CONTENT_TYPE, Document, Unbuildable, message_id, write
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 BUILDERS: dict[str, Callable[[Any, str], tuple[Document, str]]] = {
     "MoveInRequest": supply.move_in,

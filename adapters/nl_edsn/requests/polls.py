@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from adapters.contract import OutgoingMessage
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN
 from adapters.nl_edsn.requests.document import CONTENT_TYPE, Content, Document, Unbuildable, message_id, write_from
 from adapters.nl_edsn.types import nedu
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 _EMPTY: dict[str, tuple[str, str]] = {
     "P4CollectedDataBatchResultRequest": (nedu("p4collecteddatabatchresultrequest", 2), "P4Content"),

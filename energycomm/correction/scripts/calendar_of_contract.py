@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case, Neighbour
-from energycomm.correction.past import accepted, nearest
+from energycomm.correction.neighbours import accepted, nearest
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import ContractTerms, MeteredVolume, MeterReading
 

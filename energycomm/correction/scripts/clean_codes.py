@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import change_texts, content_of, rebuilt
+from energycomm.correction.neighbours import change_texts, content_of, rebuilt
 from energycomm.correction.script import Modify, Script, Selection
 
 SCRIPT = Script(

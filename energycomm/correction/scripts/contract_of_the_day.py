@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import supply_at
+from energycomm.correction.neighbours import supply_at
 from energycomm.correction.script import Modify, Script, Selection
 
 SCRIPT = Script(

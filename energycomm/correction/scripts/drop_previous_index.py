@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import finest, indexes, register_key
+from energycomm.correction.neighbours import finest, indexes, register_key
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from energycomm.correction.cases import Case, Neighbour
-from energycomm.correction.past import nearest
+from energycomm.correction.neighbours import nearest
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.messages import MeterData
 

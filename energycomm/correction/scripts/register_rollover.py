@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import indexes, register_key
+from energycomm.correction.neighbours import indexes, register_key
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import WH, finest, indexes, register_key
+from energycomm.correction.neighbours import WH, finest, indexes, register_key
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register

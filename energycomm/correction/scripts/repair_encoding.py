@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from energycomm.correction.cases import Case
-from energycomm.correction.past import change_texts, content_of, rebuilt
+from energycomm.correction.neighbours import change_texts, content_of, rebuilt
 from energycomm.correction.script import Modify, Script, Selection
 
 SCRIPT = Script(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from energycomm.correction.cases import APPLIED, Case
-from energycomm.correction.past import supply_at
+from energycomm.correction.neighbours import supply_at
 from energycomm.correction.script import Script, Selection, SetAside
 from energycomm.kernel.messages import StartOfSupply
 

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from energycomm.kernel.messages import INCOMING
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.handed import Handed, read_handed
 from energycomm.pipeline.injection import Injection, inject, unfit
+from energycomm.pipeline.submissions import Handed, read_handed
 from energycomm.webservice.answers import answer, described, one_of
 from energycomm.webservice.bodies import LARGE, check_density
 from energycomm.webservice.idempotency import once

@@ -13,7 +13,7 @@ from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, l
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
 from energycomm.webservice.answers import described, tagged
-from energycomm.webservice.kinship import Kinship, kinship
+from energycomm.webservice.lineage import Kinship, kinship
 from energycomm.webservice.parameters import (
     AccessPoint,
     Code,

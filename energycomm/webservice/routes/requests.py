@@ -10,8 +10,8 @@ from fastapi.responses import Response
 from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
 from energycomm.kernel.requests import OUTGOING
 from energycomm.pipeline.delivery import revive
-from energycomm.pipeline.handed import Handed
 from energycomm.pipeline.outbound import Submission
+from energycomm.pipeline.submissions import Handed
 from energycomm.webservice.answers import answer, described, one_of, tagged
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.pages import Acted, Page, page_of

@@ -18,8 +18,8 @@ from energycomm.transport.binding import WSU
 from energycomm.transport.channel import Sent, TechnicalError
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.transport.https import HttpsServer
-from energycomm.transport.signing import DS, Signer, Trust, Verifier
 from energycomm.transport.soap import Signatures, SoapOut
+from energycomm.transport.ws_security import DS, Signer, Trust, Verifier
 from tests.servers.authority import Authority
 from tests.servers.https import HttpsTestServer, Reply, https_server
 from tests.transport.arrivals import Message

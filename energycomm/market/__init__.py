@@ -1,0 +1,1 @@
+"""What a market must offer to the gateway."""

@@ -16,8 +16,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from benchmarks import table
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.durable import DurableEngine, DurableRulesMissing
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.kernel.history import History

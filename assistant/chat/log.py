@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Answer
+from assistant.config import AssistantConfig
 from assistant.knowledge.scrubbing import Scrubber
 from energycomm.errors import UserError
 from energycomm.private_files import BESIDE, private_file, private_folder
@@ -184,3 +185,8 @@ class Log:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def open_log(config: AssistantConfig) -> Log:
+    """The log that the configuration names."""
+    return Log(config.folder / "log.db", enabled=config.log, retention_days=config.retention_days)

@@ -128,6 +128,7 @@ def feedback(
 
     Example: energycomm assistant feedback 12 --bad --comment "names the wrong rule"
     """
+    from assistant.chat.log import open_log
     from assistant.config import load_config
     from energycomm.commands.output import print_rows
     from energycomm.config import load
@@ -212,19 +213,13 @@ def author() -> str:
     return f"user {system_user()}"
 
 
-def open_log(config: Any) -> Any:
-    """The log that the configuration names."""
-    from assistant.chat.log import Log
-
-    return Log(config.folder / "log.db", enabled=config.log, retention_days=config.retention_days)
-
-
 def _open() -> tuple[Any, Any]:
     from assistant.config import load_config
     from assistant.extras import CORE, need
 
     need(*CORE)
     from assistant.chat.assistant import Assistant
+    from assistant.chat.log import open_log
     from energycomm.config import load
 
     announce(load())

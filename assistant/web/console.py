@@ -109,7 +109,7 @@ class Chat:
 
     def _open(self) -> ASGIApp:
         from assistant.chat.assistant import Assistant
-        from assistant.commands.asking import open_log
+        from assistant.chat.log import open_log
         from assistant.web.pages import make_app
 
         with self._lock:

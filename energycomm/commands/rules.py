@@ -15,8 +15,9 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import catalogue_named, impact
-from energycomm.engine.catalogue import Catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
+from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import Problem
 from energycomm.engine.rule import Rule
 from energycomm.errors import UserError

@@ -15,7 +15,8 @@ from energycomm.correction.refold import GIVEN_UP, judged_anew
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
-from energycomm.engine.catalogue import Catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.pipeline.fold import Entry, Judge

@@ -12,7 +12,8 @@ from pathlib import Path
 from energycomm.cli import app
 from energycomm.config import Config
 from energycomm.documentation import codes, commands, licences, routes, settings
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 
 
 def generated(folder: Path, catalogue: Catalogue) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Examples of rules: turned into whole messages when read, and judged when the rules are checked."""
+"""Examples of rules: words turned into whole messages and histories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from energycomm.engine.rule import Rule
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.messages import KernelMessage
@@ -147,33 +146,3 @@ def _convert(content: Any, cls: type[Any]) -> Any:
         return msgspec.convert(content, cls, strict=False)
     except msgspec.ValidationError as error:
         raise ExampleError(f"the example is no {cls.__name__}: {error}", "Correct the field's value.") from None
-
-
-def misjudged(rule: Rule, codes: Any) -> list[tuple[int, str, str]]:
-    """The examples of a rule that it judges otherwise than they say: (line, reason, advice)."""
-    from energycomm.engine.parallel import compile_rules
-
-    wrong: list[tuple[int, str, str]] = []
-    compile_for = cache(lambda kind, market: compile_rules((rule,), kind, market, codes))
-    for example in rule.examples:
-        compiled = compile_for(type(example.message).__name__, example.message.market)
-        hits: list[Any] = []
-        faults: list[Any] = []
-        compiled.judge(example.message, example.history, example.errors, hits, faults)
-        try:
-            if rule.judges:
-                for _, index in hits:
-                    compiled.reporters[0](example.message, example.history, index)
-        except Exception as error:
-            faults.append((0, error))
-        if faults:
-            broken = faults[0][1]
-            reason = f"the rule raises {type(broken).__name__} on this example: {broken}"
-            wrong.append((example.line, reason, "Guard the condition, or correct the predicate."))
-        elif bool(hits) != (example.judged == "fails"):
-            says = "violated" if rule.judges else "applied"
-            reason = f"the example says {example.judged}, but the rule is {says if hits else 'not ' + says}"
-            wrong.append(
-                (example.line, reason, "Correct the condition or the example; an absent value never violates.")
-            )
-    return wrong

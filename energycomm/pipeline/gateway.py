@@ -16,7 +16,8 @@ from energycomm.eis.database import opened
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.migrations import require_current
 from energycomm.eis.store import Store
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue

@@ -12,7 +12,8 @@ import pytest
 from assistant.classifier.learning import Amounts, Lessons, Teacher, places_of, rules_named
 from assistant.classifier.material import stored_verdicts
 from assistant.classifier.port import Example
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import UserError
 from tests.pipeline.desk import Desk

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.pipeline import gateway
 from tests.pipeline.desk import Desk, shipped_rules
 

@@ -12,7 +12,7 @@ import pytest
 from energycomm import cli
 from energycomm.correction import replaying
 from energycomm.correction.replaying import Replaying, replay_messages
-from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.batch import BatchWriter

@@ -13,7 +13,7 @@ from energycomm.correction.difference import differences
 from energycomm.correction.impact import catalogue_named, impact
 from energycomm.correction.refold import history_before
 from energycomm.correction.why import why
-from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.messages import MeterReading

@@ -11,7 +11,7 @@ from energycomm.cli import app
 from energycomm.config import Config, KeySetting, LimitSettings
 from energycomm.documentation.commands import all_commands
 from energycomm.documentation.pages import generated, with_block
-from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.errors import ExitCode
 from energycomm.transport.settings import KINDS
 

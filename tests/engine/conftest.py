@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.engine.catalogue import Catalogue, load_catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue, read_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.problems import Problem
 

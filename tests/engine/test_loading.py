@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from energycomm.engine.catalogue import Catalogue, load_catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue, read_catalogue
 from energycomm.engine.problems import BrokenCatalogue, Problem
 from tests.engine.conftest import SMALL
 

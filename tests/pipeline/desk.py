@@ -14,7 +14,8 @@ from energycomm.eis import archive, migrations
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.market.contract import Transaction

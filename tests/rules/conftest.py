@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.engine.catalogue import Catalogue, load_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 
 

@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from energycomm.engine.catalogue import Catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import read_catalogue
 from energycomm.engine.rule import LANGUAGES, RULE_SETS
 from energycomm.kernel.family import KINDS, is_incoming
 

@@ -17,7 +17,7 @@ from adapters.fr_enedis.simulator import SCHEMES, envelope_cipher, playable, sim
 from adapters.fr_enedis.simulator.encryption import Scheme
 from adapters.fr_enedis.simulator.mistakes import MISTAKES, UNREACHABLE
 from energycomm.cli import main
-from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.market.contract import MemberHead, Series, Sniff, Transaction
 from energycomm.simulation.expectation import read_truth
 from energycomm.simulation.scenario import Scenario

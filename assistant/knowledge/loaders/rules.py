@@ -10,8 +10,9 @@ from pathlib import Path
 from assistant.knowledge.documents import Document, Metadata
 from assistant.knowledge.loaders.contract import Failure
 from assistant.knowledge.writing import Writer
-from energycomm.engine.catalogue import Catalogue, read_catalogue
+from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.document import ERROR_CLASSES, asked, example_words, validity
+from energycomm.engine.folder import read_catalogue
 from energycomm.engine.rule import Rule
 from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError

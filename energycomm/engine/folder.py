@@ -1,0 +1,96 @@
+"""A folder of rules, read into a catalogue.
+
+It holds ``predicates.py``, and one folder a market (``common``, ``fr``, ...) with rule files (``*.yaml``) and a
+``codes.csv``. All problems are collected; a catalogue with a problem is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.checking import doubles, misjudged, unknown_errors
+from energycomm.engine.codes import COMMON, CodeEntry, CodeLists, read_codes
+from energycomm.engine.codes import FILE as CODES_FILE
+from energycomm.engine.predicates import FILE as PREDICATES_FILE
+from energycomm.engine.predicates import load_predicates
+from energycomm.engine.problems import BrokenCatalogue, Problem
+from energycomm.engine.rule import Rule
+from energycomm.engine.rulefile import RuleFile
+
+
+def load_catalogue(folder: Path, *, check_examples: bool = True) -> Catalogue:
+    """The catalogue of a folder of rules.
+
+    Args:
+      folder: the folder.
+      check_examples: judge every example and run the predicates' own.
+
+    Raises:
+      BrokenCatalogue: something is wrong; it lists every problem.
+    """
+    catalogue, problems = read_catalogue(folder, check_examples=check_examples)
+    if problems:
+        raise BrokenCatalogue(problems)
+    return catalogue
+
+
+def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """What a folder of rules holds, and everything that is wrong with it.
+
+    Args:
+      folder: the folder.
+      check_examples: judge every example and run the predicates' own.
+
+    Returns:
+      The catalogue of the rules that could be read, and the problems, in the order of files and lines.
+    """
+    if not folder.is_dir():
+        return Catalogue(), (
+            Problem(str(folder), 1, "", "there is no such folder of rules", "Name a folder of rules."),
+        )
+    predicates, problems = load_predicates(folder, run_examples=check_examples)
+    folders = sorted(
+        path for path in folder.iterdir() if path.is_dir() and (path.name == COMMON or len(path.name) == 2)
+    )
+    folders.sort(key=lambda path: path.name != COMMON)
+    markets = tuple(path.name.upper() for path in folders if path.name != COMMON)
+    entries: list[CodeEntry] = []
+    for path in folders:
+        if (path / CODES_FILE).is_file():
+            market = path.name if path.name == COMMON else path.name.upper()
+            found, wrong = read_codes(path / CODES_FILE, market, f"{path.name}/{CODES_FILE}")
+            entries += found
+            problems += wrong
+    codes = CodeLists(tuple(entries))
+    rules: list[Rule] = []
+    claimed: list[Rule] = []
+    files = [file for path in folders for file in sorted((*path.glob("*.yaml"), *path.glob("*.yml")))]
+    for file in files:
+        reader = RuleFile(file, file.relative_to(folder).as_posix(), predicates, codes, frozenset(markets))
+        reader.read()
+        rules += reader.rules
+        claimed += reader.claimed
+        problems += reader.problems
+    problems += doubles(claimed)
+    problems += unknown_errors(rules, claimed)
+    if check_examples:
+        for rule in (rule for rule in claimed if rule.complete):
+            problems += [Problem(rule.file, line, rule.code, *told) for line, *told in misjudged(rule, codes)]
+    if not files and not problems:
+        problems.append(Problem(str(folder), 1, "", "the folder holds no rule file", "Add common/*.yaml or fr/*.yaml."))
+    version = _version(folder, [folder / PREDICATES_FILE, *(path / CODES_FILE for path in folders), *files])
+    catalogue = Catalogue(tuple(rules), predicates, codes, version, markets)
+    return catalogue, tuple(sorted(set(problems)))
+
+
+def _version(folder: Path, files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            content = file.read_bytes()
+            digest.update(f"{file.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()[:12]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from msgspec import structs
 
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_message, recorded
@@ -17,6 +18,7 @@ from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.check import explain as explain_kernel_xml
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.codesearch import error_codes_of
 from energycomm.pipeline.explanation import explain_ch_message
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
 
@@ -33,7 +35,7 @@ def message() -> None:
 def list_(
     access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
     state: Annotated[str | None, typer.Option(help="Only in this state: rejected, quarantined, ...")] = None,
-    code: Annotated[str | None, typer.Option(help="Only with this error code: FR-R03.")] = None,
+    code: Annotated[str | None, typer.Option(help="Only with this code, ours or the market's own: FR-R03.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only of this kind: MeterReading.")] = None,
     type_: Annotated[str | None, typer.Option("--type", help="Only of this market type: C15.")] = None,
     market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
@@ -48,9 +50,9 @@ def list_(
 
     Example: energycomm message list --state rejected --code FR-R03
     """
+    config = load()
     wanted = MessageFilter(
         access_point=access_point,
-        code=code,
         state=state,
         kind=kind,
         type=type_,
@@ -60,7 +62,10 @@ def list_(
         until=_day(until),
     )
     try:
-        with open_store(load()) as store:
+        with open_store(config) as store:
+            if code is not None:
+                codes = error_codes_of(store.engine, open_catalogue(config.rules_folder), code)
+                wanted = structs.replace(wanted, codes=codes)
             page = list_messages(store.engine, wanted, limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None

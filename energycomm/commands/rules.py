@@ -80,7 +80,7 @@ def list_rules(
 
 @app.command()
 def show(
-    code: Annotated[str, typer.Argument(help="Code of a rule, or an error code.")],
+    code: Annotated[str, typer.Argument(help="Code of a rule, error code, the market's own code, or ebIX reason.")],
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -89,12 +89,9 @@ def show(
     Example: energycomm rules show FR-R03
     """
     catalogue = _catalogue(folder)
-    found = catalogue.find(code) or catalogue.find(code.upper()) or catalogue.find(code.lower())
+    found = catalogue.find(code)
     if not found:
-        import difflib
-
-        known = sorted({name for rule in catalogue.rules for name in (rule.code, rule.error_code) if name})
-        close = difflib.get_close_matches(code, known, n=3)
+        close = catalogue.like(code)
         advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
         raise UserError(f"No rule has the code {code}.", advice)
     if json:
@@ -232,6 +229,8 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "severity": rule.severity if rule.judges else None,
         "error_class": rule.error_class if rule.judges else None,
         "ebix": rule.ebix,
+        "market_code": rule.market_code,
+        "pack": rule.pack or None,
         "since": rule.since,
         "until": rule.until,
         "source": rule.source,

@@ -110,7 +110,7 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
     rules = [rule for rule in shared.gateway.catalogue.rules if rule.error_code == code]
     if line is None and not rules:
         raise not_found("failure group", "code", code)
-    found = list_messages(shared.store.engine, MessageFilter(code=code), limit=EXAMPLES)
+    found = list_messages(shared.store.engine, MessageFilter(codes=(code,)), limit=EXAMPLES)
     scripts = trials.scripts_of(shared.config.scripts_folder)
     return page(
         request,

@@ -22,6 +22,8 @@ from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.kernel.instants import instant
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.messages import codes_of
+from energycomm.webservice.services import Services
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
@@ -76,8 +78,9 @@ def browse(
     if wanted.id:
         return _found(request, shared, wanted.id)
     words = words_of(request)
+    asked = filter_of(wanted, words, shared)
     try:
-        found = list_messages(shared.store.engine, filter_of(wanted, words), limit=PAGE, cursor=cursor)
+        found = list_messages(shared.store.engine, asked, limit=PAGE, cursor=cursor)
     except ValueError as error:
         raise Problem("API_INVALID", str(error), target="cursor", value=cursor, advice="Begin anew.") from None
     kept = {name: value for name, value in structs.asdict(wanted).items() if value}
@@ -89,11 +92,11 @@ def browse(
         return page(request, "message-rows.html", **values)
     with reading(shared.store.engine) as connection:
         values |= _choices(connection, words)
-        values["number"] = number_of(connection, filter_of(wanted, words))
+        values["number"] = number_of(connection, asked)
     return page(request, "messages.html", wanted=wanted, kept=kept, **values)
 
 
-def filter_of(wanted: Wanted, words: Words) -> MessageFilter:
+def filter_of(wanted: Wanted, words: Words, shared: Services) -> MessageFilter:
     """What the store is asked for.
 
     Raises:
@@ -101,7 +104,7 @@ def filter_of(wanted: Wanted, words: Words) -> MessageFilter:
     """
     return MessageFilter(
         access_point=wanted.access_point or None,
-        code=wanted.code or None,
+        codes=codes_of(shared, wanted.code),
         state=wanted.state or None,
         market=wanted.market or None,
         type=wanted.type or None,

@@ -33,7 +33,7 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
       access_point: identifier of the access point, of any market.
-      code: error code of a finding of the verdict that holds now.
+      codes: error codes; a finding of the verdict that holds now has one of them.
       state: accepted, rejected, quarantined, ...
       kind: kind of the Kernel message.
       type: the market's message type, C15.
@@ -44,7 +44,7 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     access_point: str | None = None
-    code: str | None = None
+    codes: tuple[str, ...] = ()
     state: str | None = None
     kind: str | None = None
     type: str | None = None
@@ -81,7 +81,7 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
       ValueError: the cursor is none of ours.
     """
     start = Place(*LATEST) if cursor is None else read_cursor(cursor)
-    if wanted.code is not None and wanted.access_point is None and wanted.envelope is None:
+    if wanted.codes and wanted.access_point is None and wanted.envelope is None:
         return _by_code(connection, wanted, limit, None if cursor is None else start.id)
     there = combinations(connection) if _combined(wanted) else ()
     rows = connection.execute(page_query(wanted, limit, start, there)).all()
@@ -92,7 +92,7 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
 
 def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
     """How many messages a filter finds, where the tallies tell; None where they do not."""
-    if any((wanted.access_point, wanted.code, wanted.envelope, wanted.since, wanted.until)):
+    if any((wanted.access_point, wanted.codes, wanted.envelope, wanted.since, wanted.until)):
         return None
     return sum(one.messages for one in combinations(connection) if _fits(one, wanted))
 
@@ -101,7 +101,7 @@ def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence
     """The query of one page (received_at, id), with one row more than the page to tell whether another follows.
 
     Args:
-      wanted: which messages; `code` only together with an access point or an envelope.
+      wanted: which messages; `codes` only together with an access point or an envelope.
       limit: how many at most.
       before: the place in the list that the page begins after.
       there: the combinations of market, type, kind and state that there are; needed when one of these is wanted.
@@ -119,10 +119,10 @@ def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence
     return newest.order_by(together.received_at.desc(), together.id.desc()).limit(limit + 1)
 
 
-def code_query(code: str, before: int | None, window: int) -> Select[Any]:
-    """The newest messages that a code holds for, by their ids, each once."""
+def code_query(codes: Sequence[str], before: int | None, window: int) -> Select[Any]:
+    """The newest messages that one of some codes holds for, by their ids, each once."""
     f = tables.finding.c
-    query = select(f.message_id).distinct().where(f.error_code == code, f.current)
+    query = select(f.message_id).distinct().where(f.error_code.in_(codes), f.current)
     if before is not None:
         query = query.where(f.message_id < before)
     return query.order_by(f.message_id.desc()).limit(window)
@@ -183,8 +183,8 @@ def _restricted(query: Select[Any], wanted: MessageFilter) -> Select[Any]:
         query = query.where(k.access_point_id.in_(select(point.id).where(point.identifier == wanted.access_point)))
     if wanted.envelope is not None:
         query = query.where(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == wanted.envelope)))
-    if wanted.code is not None:
-        query = query.where(k.id.in_(select(f.message_id).where(f.error_code == wanted.code, f.current)))
+    if wanted.codes:
+        query = query.where(k.id.in_(select(f.message_id).where(f.error_code.in_(wanted.codes), f.current)))
     for column, value in _columns(wanted):
         query = query.where(column == value)
     return query
@@ -201,14 +201,13 @@ def _by_code(connection: Connection, wanted: MessageFilter, limit: int, before: 
     k = tables.kernel_message.c
     alone = not _columns(wanted) and wanted.since is None and wanted.until is None
     window = limit + 1 if alone else WINDOW
-    assert wanted.code is not None
-    looked = connection.execute(code_query(wanted.code, before, window)).scalars().all()
+    looked = connection.execute(code_query(wanted.codes, before, window)).scalars().all()
     if not looked:
         return Found((), None)
     ids: Sequence[int] = looked
     if not alone:
         # The same query once more, inside: cheaper than to send a thousand numbers back to the server.
-        here = code_query(wanted.code, before, window).subquery()
+        here = code_query(wanted.codes, before, window).subquery()
         query = select(k.id).where(k.id.in_(select(here.c.message_id)), *_within(wanted, Place(*LATEST)))
         for column, value in _columns(wanted):
             query = query.where(column == value)

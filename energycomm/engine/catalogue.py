@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from difflib import get_close_matches
 
 from energycomm.engine.codes import CodeLists
 from energycomm.engine.predicates import Predicate
@@ -42,8 +43,23 @@ class Catalogue:
         return tuple(rule for rule in self.rules if rule.judges_market(market))
 
     def find(self, code: str) -> tuple[Rule, ...]:
-        """The rules with a code or an error code; several where it has versions."""
-        return tuple(rule for rule in self.rules if code in (rule.code, rule.error_code))
+        """The rules with a code, an error code, a market's own code or an ebIX reason, in any case of letters."""
+        return tuple(rule for rule in self.rules if rule.named(code))
+
+    def error_codes(self, code: str) -> tuple[str, ...]:
+        """The error codes of the rules that a code names; none where no rule has it."""
+        return tuple(dict.fromkeys(rule.error_code for rule in self.find(code) if rule.error_code))
+
+    def like(self, code: str) -> tuple[str, ...]:
+        """Codes that somebody who wrote this one may have meant."""
+        known = {
+            name
+            for rule in self.rules
+            for name in (rule.code, rule.error_code, rule.market_code or "", rule.ebix or "")
+            if name
+        }
+        close = {name.upper(): name for name in sorted(known)}
+        return tuple(close[name] for name in get_close_matches(code.upper(), close, n=3))
 
     def in_force(self, day: date) -> tuple[Rule, ...]:
         """The rules in force on a day."""

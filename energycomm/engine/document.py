@@ -140,6 +140,8 @@ def rule_facts(rule: Rule) -> Facts:
     rows: list[tuple[str, str]] = [("Rule", f"`{rule.code}`")]
     if rule.judges:
         rows.append(("Error code", f"`{rule.error_code}`" + (f" (ebIX reason {rule.ebix})" if rule.ebix else "")))
+        if rule.market_code:
+            rows.append(("Market's own code", f"`{rule.market_code}`"))
     else:
         rows.append(("Asks for", asked(rule)))
     judged = f", each {singular(rule.each)}" if rule.each else ""

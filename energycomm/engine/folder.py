@@ -1,7 +1,8 @@
 """A folder of rules, read into a catalogue.
 
 It holds ``predicates.py``, and one folder a market (``common``, ``fr``, ...) with rule files (``*.yaml``) and a
-``codes.csv``. All problems are collected; a catalogue with a problem is never used.
+``codes.csv``, that of a market also a ``market.yaml``. All problems are collected; a catalogue with a problem is never
+used.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.checking import doubles, misjudged, unknown_errors
 from energycomm.engine.codes import COMMON, CodeEntry, CodeLists, read_codes
 from energycomm.engine.codes import FILE as CODES_FILE
+from energycomm.engine.marketfile import FILE as MARKET_FILE
+from energycomm.engine.marketfile import MarketFile, read_market, unknown_packs
 from energycomm.engine.predicates import FILE as PREDICATES_FILE
 from energycomm.engine.predicates import load_predicates
 from energycomm.engine.problems import BrokenCatalogue, Problem
@@ -65,15 +68,30 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
             entries += found
             problems += wrong
     codes = CodeLists(tuple(entries))
+    own: dict[str, MarketFile] = {}
+    for path in folders:
+        if path.name != COMMON:
+            own[path.name.upper()], wrong = read_market(path / MARKET_FILE, f"{path.name}/{MARKET_FILE}")
+            problems += wrong
     rules: list[Rule] = []
     claimed: list[Rule] = []
-    files = [file for path in folders for file in sorted((*path.glob("*.yaml"), *path.glob("*.yml")))]
+    packs: set[str] = set()
+    every = [file for path in folders for file in sorted((*path.glob("*.yaml"), *path.glob("*.yml")))]
+    files = [file for file in every if file.name != MARKET_FILE]
     for file in files:
-        reader = RuleFile(file, file.relative_to(folder).as_posix(), predicates, codes, frozenset(markets))
+        reader = RuleFile(file, file.relative_to(folder).as_posix(), predicates, codes, own)
         reader.read()
+        if reader.pack:
+            packs.add(reader.pack)
         rules += reader.rules
         claimed += reader.claimed
         problems += reader.problems
+    for name, file_of in own.items():
+        problems += unknown_packs(file_of, f"{name.lower()}/{MARKET_FILE}", frozenset(packs))
+        if file_of.error_codes and not codes.has(name, file_of.error_codes):
+            reason = f"{name} has no code list {file_of.error_codes!r}"
+            shown = f"{name.lower()}/{MARKET_FILE}"
+            problems.append(Problem(shown, file_of.line, "", reason, f"Add it to {name.lower()}/{CODES_FILE}."))
     problems += doubles(claimed)
     problems += unknown_errors(rules, claimed)
     if check_examples:
@@ -81,7 +99,7 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
             problems += [Problem(rule.file, line, rule.code, *told) for line, *told in misjudged(rule, codes)]
     if not files and not problems:
         problems.append(Problem(str(folder), 1, "", "the folder holds no rule file", "Add common/*.yaml or fr/*.yaml."))
-    version = _version(folder, [folder / PREDICATES_FILE, *(path / CODES_FILE for path in folders), *files])
+    version = _version(folder, [folder / PREDICATES_FILE, *(path / CODES_FILE for path in folders), *every])
     catalogue = Catalogue(tuple(rules), predicates, codes, version, markets)
     return catalogue, tuple(sorted(set(problems)))
 

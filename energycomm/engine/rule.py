@@ -68,13 +68,16 @@ class Rule:
       title, sentence: the rule in a few words and in one sentence.
       rule_set: the set it belongs to.
       market: market of its file, ``FR``, or ``common``.
+      pack: pack of common rules that it belongs to; empty: every market has it.
       markets: markets it judges; empty: all.
       applies_to: message kinds it judges.
       each: list field whose items it judges one by one.
       when, holds, violated_when: the expressions as written.
       field: what a finding points at.
       comment: templates by language.
-      severity, error_class, ebix: as findings carry them.
+      severity, error_class: as findings carry them.
+      ebix: the ebIX reason code of the same mistake.
+      market_code: the market's own error code of it, of the list that the market names.
       since, until: first and last day (inclusive) on which it is in force, by the message's effective day.
       source: where the market says so.
       do, notify, wait: what an action rule asks for.
@@ -92,6 +95,7 @@ class Rule:
     sentence: str
     source: str
     applies_to: tuple[str, ...]
+    pack: str = ""
     markets: tuple[str, ...] = ()
     error_code: str = ""
     each: str | None = None
@@ -103,6 +107,7 @@ class Rule:
     severity: Severity = "error"
     error_class: ErrorClass = "dno"
     ebix: str | None = None
+    market_code: str | None = None
     since: date | None = None
     until: date | None = None
     do: tuple[str, ...] = ()
@@ -119,6 +124,12 @@ class Rule:
     def judges(self) -> bool:
         """Whether it is a validation rule, not one that asks for actions."""
         return self.rule_set.startswith("validation")
+
+    def named(self, code: str) -> bool:
+        """Whether a code is one of its own: code, error code, that of the market, the ebIX reason."""
+        return bool(code) and code.upper() in (
+            name.upper() for name in (self.code, self.error_code, self.market_code, self.ebix) if name
+        )
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 from energycomm.engine.codes import COMMON, CodeLists
 from energycomm.engine.examples import ExampleError, example_history, example_message
 from energycomm.engine.expressions import SINGULARS, ExpressionError, Scope, parse_condition, parse_value
+from energycomm.engine.marketfile import MarketFile
 from energycomm.engine.predicates import Predicate
 from energycomm.engine.problems import Problem
 from energycomm.engine.rule import LANGUAGES, RULE_SETS, Example, Language, Rule, RuleSet, Template
@@ -24,16 +25,18 @@ from energycomm.kernel.verdicts import VERBS, ErrorClass, Severity
 T = TypeVar("T")
 
 _SHARED_KEYS = frozenset(
-    ["code", "title", "sentence", "applies_to", "markets", "each", "when", "since", "until", "source", "examples"]
+    ["code", "title", "sentence", "applies_to", "each", "when", "since", "until", "source", "examples"]
 )
 _VALIDATION_KEYS = _SHARED_KEYS | frozenset(
-    ["error_code", "holds", "violated_when", "field", "comment", "severity", "error_class", "ebix"]
+    ["error_code", "holds", "violated_when", "field", "comment", "severity", "error_class", "ebix", "market_code"]
 )
 _ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
-_FILE_KEYS = frozenset({"rule_set", "market", "rules"})
+_FILE_KEYS = frozenset({"rule_set", "market", "pack", "rules"})
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _ERROR_CODE = re.compile(r"[A-Z][A-Z0-9]*-[A-Z][0-9]{2}")
+_EBIX = re.compile(r"[A-Z][0-9A-Z]{2}")
+_PACK = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -45,9 +48,10 @@ class RuleFile:
       shown: its name in problems.
       predicates: declared predicates.
       codes: code lists of every market.
-      known_markets: the markets there are, upper case.
+      markets: what each market, upper case, says of itself.
 
     Attributes:
+      pack: name of the pack that its rules are of; empty where every market has them.
       rules: the rules without problems.
       claimed: every rule, for its codes and days, also where it has problems.
     """
@@ -58,13 +62,14 @@ class RuleFile:
         shown: str,
         predicates: Mapping[str, Predicate],
         codes: CodeLists,
-        known_markets: frozenset[str],
+        markets: Mapping[str, MarketFile],
     ) -> None:
         self.path = path
         self.shown = shown
         self.predicates = predicates
         self.codes = codes
-        self.known_markets = known_markets
+        self.markets = markets
+        self.pack = ""
         self.problems: list[Problem] = []
         self.rules: list[Rule] = []
         self.claimed: list[Rule] = []
@@ -95,7 +100,11 @@ class RuleFile:
             return None
         for name, cell in entries.items():
             if name not in _FILE_KEYS:
-                self.report(cell.line, f"unknown key {name!r}", "A rule file has rule_set, market and rules.")
+                self.report(
+                    cell.line,
+                    f"unknown key {name!r}",
+                    "A rule file has rule_set, market, pack and rules.",
+                )
         missing = [name for name in ("rule_set", "market", "rules") if name not in entries]
         if missing:
             return self.report(
@@ -112,10 +121,17 @@ class RuleFile:
         if self._market.lower() != folder.lower():
             advice = f"Write market: {folder if folder == COMMON else folder.upper()}, or move the file."
             self.report(entries["market"].line, f"market {market!r} stands in the folder {folder}", advice)
+        if "pack" in entries:
+            self.pack = self.attempt(entries["pack"].text) or ""
+            line = entries["pack"].line
+            if self._market != COMMON:
+                self.report(line, "a pack stands outside common", "Remove `pack:`: a market has its own rules anyway.")
+            elif not _PACK.fullmatch(self.pack):
+                self.report(line, f"pack {self.pack!r} is not kebab case", "Write it like interval-series.")
         for cell in self.attempt(lambda: entries["rules"].items()) or ():
             self._rule = ""
             rule = self.attempt(lambda cell=cell: _RuleReader(self, cell).rule())  # type: ignore[misc]
-            if rule is not None:
+            if rule is not None and (rule.markets or not self.pack):  # a pack that nobody chose judges nobody
                 self.rules.append(rule)
         return None
 
@@ -199,6 +215,7 @@ class _RuleReader:
             sentence=self.text("sentence"),
             source=self.text("source"),
             applies_to=self.kinds(),
+            pack=self.file.pack,
             markets=self.markets(),
             error_code=self.text("error_code"),
             each=self.text("each") or None,
@@ -209,6 +226,7 @@ class _RuleReader:
             severity=cast(Severity, self.chosen("severity", get_args(Severity), "error")),
             error_class=cast(ErrorClass, self.chosen("error_class", get_args(ErrorClass), "dno")),
             ebix=self.text("ebix") or None,
+            market_code=self.market_code(),
             since=self.file.attempt(self.entries["since"].day) if "since" in self.entries else None,
             until=self.file.attempt(self.entries["until"].day) if "until" in self.entries else None,
             do=self.verbs(),
@@ -226,6 +244,8 @@ class _RuleReader:
         if rule.error_code and not _ERROR_CODE.fullmatch(rule.error_code):
             advice = "Write market, hyphen, letter and two digits: FR-R03."
             self.report(self.line("error_code"), f"error code {rule.error_code!r} has another form", advice)
+        if rule.ebix and not _EBIX.fullmatch(rule.ebix):
+            self.report(self.line("ebix"), f"ebix {rule.ebix!r} is no ebIX code", "Write a letter and two more: E73.")
         if rule.since and rule.until and rule.until < rule.since:
             self.report(self.line("until"), f"until {rule.until} is before since {rule.since}", "Exchange them.")
         return rule
@@ -255,17 +275,27 @@ class _RuleReader:
         return tuple(found)
 
     def markets(self) -> tuple[str, ...]:
-        """The markets the rule judges; empty: all."""
-        own = () if self.file._market == COMMON else (self.file._market,)
-        stated = tuple(market.upper() for market in self.words("markets"))
-        for market in stated:
-            if len(market) != 2 or not market.isalpha():
-                self.report(self.line("markets"), f"{market!r} is no market", "Write two letters: FR, NL, BE.")
-            elif own and market not in own:
-                self.report(
-                    self.line("markets"), f"market {market} in a file of {own[0]}", "Move the rule to rules/common."
-                )
-        return stated or own
+        """The markets the rule judges: its own, those that chose its pack; empty: all."""
+        if self.file._market != COMMON:
+            return (self.file._market,)
+        pack = self.file.pack
+        return tuple(sorted(name for name, market in self.file.markets.items() if pack in market.packs))
+
+    def market_code(self) -> str | None:
+        """The market's own error code, one of the list that its file names."""
+        code = self.text("market_code")
+        if not code:
+            return None
+        market = self.file._market
+        named = self.file.markets[market].error_codes if market in self.file.markets else None
+        line = self.line("market_code")
+        if named is None:
+            where = "a rule of common" if market == COMMON else market
+            advice = "Write `error_codes:`, the name of a list of codes.csv, into the market's market.yaml."
+            self.report(line, f"{where} has no list of own error codes", advice)
+        elif not any(one.code == code for one in self.file.codes.entries if (one.market, one.list) == (market, named)):
+            self.report(line, f"market_code {code!r} is not in the list {named} of {market}", "Correct it, or add it.")
+        return code
 
     def chosen(self, name: str, words: tuple[str, ...], default: str) -> str:
         """One of some words."""
@@ -350,7 +380,7 @@ class _RuleReader:
 
     def scope(self, rule: Rule, kind: str) -> Scope:
         """What the rule's expressions may name."""
-        markets = rule.markets or tuple(sorted(self.file.known_markets)) or (COMMON,)
+        markets = rule.markets or tuple(sorted(self.file.markets)) or (COMMON,)
         names = {entry.list for entry in self.file.codes.entries}
         lists = frozenset(name for name in names if all(self.file.codes.has(market, name) for market in markets))
         errors = self.rule_set.startswith("rejection")
@@ -421,7 +451,7 @@ class _RuleReader:
         kind = stated.pop("kind", rule.applies_to[0])
         history = stated.pop("history", None) or {}
         errors = stated.pop("errors", None) or []
-        market = rule.markets[0] if rule.markets else (sorted(self.file.known_markets) or ["FR"])[0]
+        market = rule.markets[0] if rule.markets else (sorted(self.file.markets) or ["FR"])[0]
         if kind not in rule.applies_to:
             self.report(
                 cell.line, f"the example is of kind {kind!r}", f"The rule applies to {', '.join(rule.applies_to)}."

@@ -44,7 +44,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def test_a_message_leads_to_its_explanation(site: Site) -> None:
     anna = Visitor(site, Role.CONSULTANT)
-    number = list_messages(site.store.engine, MessageFilter(code=CODE)).messages[0].id
+    number = list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages[0].id
     assert f'href="/assistant/explain/{number}"' in anna.get(f"/messages/{number}").text
     answer = anna.get(f"/assistant/explain/{number}")
     assert answer.status_code == 200

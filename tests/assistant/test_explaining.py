@@ -41,7 +41,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 def rejected(config: Config, code: str) -> int:
     with open_store(config) as store:
-        return list_messages(store.engine, MessageFilter(state="rejected", code=code)).messages[0].id
+        return list_messages(store.engine, MessageFilter(state="rejected", codes=(code,))).messages[0].id
 
 
 def explained(config: Config, code: str, tmp_path: Path, language: str = "en") -> Explanation:

@@ -113,7 +113,7 @@ def test_a_consultants_hour(page: Any, lite: Site) -> None:
 
 def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Site) -> None:
     """The check tells the verdict and the difference without leaving the form."""
-    number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], code=CODE)).messages[0].id
+    number = list_messages(lite.store.engine, MessageFilter(access_point=WRONG[0], codes=(CODE,))).messages[0].id
     page.goto(f"/messages/{number}")
     seen(page, ".why li")
     page.click("text=Edit")

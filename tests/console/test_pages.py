@@ -28,7 +28,7 @@ OPEN = ("/rules", "/state")
 
 def failing(site: Site) -> list[int]:
     """Ids of the messages that the code holds for."""
-    return [one.id for one in list_messages(site.store.engine, MessageFilter(code=CODE)).messages]
+    return [one.id for one in list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages]
 
 
 def rows(site: Site, sql: str) -> list[tuple[object, ...]]:
@@ -126,7 +126,7 @@ def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None
     page = anna.get(f"/access-points/FR/{ODD}").text
     drawing = page[page.index('<svg class="life"') : page.index("</svg>")]
     (number,) = {
-        one.id for one in list_messages(lite.store.engine, MessageFilter(access_point=ODD, code=CODE)).messages
+        one.id for one in list_messages(lite.store.engine, MessageFilter(access_point=ODD, codes=(CODE,))).messages
     }
     assert "m-span l-supply" in drawing
     assert "m-dot" in drawing

@@ -156,7 +156,7 @@ def test_the_number_of_messages_of_a_filter_is_known_where_tallies_tell(store: S
     with reading(engine) as connection:
         assert number_of(connection, MessageFilter()) == 9
         assert number_of(connection, MessageFilter(state="rejected", market="FR")) == 3
-        assert number_of(connection, MessageFilter(code="FR-R03")) is None
+        assert number_of(connection, MessageFilter(codes=("FR-R03",))) is None
 
 
 def test_a_list_of_a_code_with_a_rare_companion_says_where_to_go_on(
@@ -170,9 +170,9 @@ def test_a_list_of_a_code_with_a_rare_companion_says_where_to_go_on(
     seen: list[int] = []
     cursor, pages = None, 0
     while pages == 0 or cursor:
-        page = list_messages(engine, MessageFilter(code="FR-R03", state="ticketed"), limit=2, cursor=cursor)
+        page = list_messages(engine, MessageFilter(codes=("FR-R03",), state="ticketed"), limit=2, cursor=cursor)
         seen += [one.id for one in page.messages]
         cursor, pages = page.next, pages + 1
     assert (seen, pages) == ([ids[2]], 3)
-    (all_of_them,) = [list_messages(engine, MessageFilter(code="FR-R03"), limit=50)]
+    (all_of_them,) = [list_messages(engine, MessageFilter(codes=("FR-R03",)), limit=50)]
     assert [one.id for one in all_of_them.messages] == ids[2::3][::-1]

@@ -306,7 +306,8 @@ def test_the_netherlands_have_sixty_rules_in_and_twenty_five_out(rules: Catalogu
 
 
 def test_all_six_sets_of_the_netherlands_have_their_files(project_root: Path) -> None:
-    texts = [file.read_text() for file in (project_root / "rules" / "nl").glob("*.yaml")]
+    files = (project_root / "rules" / "nl").glob("*.yaml")
+    texts = [file.read_text() for file in files if file.name != "market.yaml"]
     assert {text.split("rule_set: ")[1].split()[0] for text in texts} == set(RULE_SETS)
 
 

@@ -14,6 +14,18 @@ def test_messages_are_found_by_what_is_wrong_with_them(story_site: Site) -> None
     assert found["next"] is None
 
 
+def test_messages_are_found_by_the_ebix_reason_of_what_is_wrong_with_them(story_site: Site) -> None:
+    caller = story_site.caller(Role.CONSULTANT)
+    found = {code: caller.get(f"/api/v1/messages?code={code}").json()["messages"] for code in ("CO-R05", "E19", "e19")}
+    assert found["E19"] == found["e19"] == found["CO-R05"] != []
+
+
+def test_a_code_that_nothing_has_is_refused_with_one_like_it(story_site: Site) -> None:
+    answer = story_site.caller(Role.CONSULTANT).get("/api/v1/messages?code=CO-RO5")
+    assert (answer.status_code, answer.json()["target"], answer.json()["value"]) == (422, "code", "CO-RO5")
+    assert "CO-R05" in answer.json()["advice"]
+
+
 def test_a_list_is_walked_page_by_page_and_tells_each_message_once(story_site: Site) -> None:
     caller = story_site.caller(Role.CONSULTANT)
     seen, path = [], "/api/v1/messages?limit=2&market=fr"

@@ -122,6 +122,7 @@ def _write_en(rule: Rule, writer: Writer) -> None:
         writer.paragraph(f"Demanded: {condition_in_words(rule).rstrip('.')}.")
         facts += [["Error code", rule.error_code], ["Error class", ERROR_CLASSES[rule.error_class]]]
         facts += [["ebIX reason code", rule.ebix]] if rule.ebix else []
+        facts += [["Market's own code", rule.market_code]] if rule.market_code else []
     else:
         writer.paragraph(f"The rule {rule.code} asks for: {asked(rule)}.")
         writer.paragraph(f"When: {condition_in_words(rule).rstrip('.')}.")
@@ -148,6 +149,7 @@ def _write_fr(rule: Rule, writer: Writer) -> None:
     writer.paragraph(f"La règle {rule.error_code} {verb} un message ({kinds}) : {_readable(rule.comment['fr'].text)}")
     facts = [["Règle", rule.code], ["Code d'erreur", rule.error_code]]
     facts += [["Code de motif ebIX", rule.ebix]] if rule.ebix else []
+    facts += [["Code du marché", rule.market_code]] if rule.market_code else []
     writer.table([], [*facts, ["S'applique à", ", ".join(rule.applies_to)]])
 
 

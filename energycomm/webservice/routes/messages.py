@@ -10,8 +10,10 @@ from fastapi.responses import Response, StreamingResponse
 
 from energycomm.correction.why import Why, why
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
+from energycomm.errors import UserError
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.codesearch import error_codes_of
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.lineage import Kinship, kinship
 from energycomm.webservice.parameters import (
@@ -59,7 +61,7 @@ def search(
     """Kernel messages that arrived, the newest first; `since` and `until` are about their arrival."""
     wanted = MessageFilter(
         access_point=access_point,
-        code=code,
+        codes=codes_of(shared, code),
         state=state,
         kind=kind,
         type=type_,
@@ -77,6 +79,20 @@ def search(
         following = request.url.include_query_params(cursor=page.next)
         response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
     return response
+
+
+def codes_of(shared: Services, code: str | None) -> tuple[str, ...]:
+    """The error codes that a filter names; none where it names none.
+
+    Raises:
+      Problem: nothing has the code.
+    """
+    if not code:
+        return ()
+    try:
+        return error_codes_of(shared.store.engine, shared.gateway.catalogue, code)
+    except UserError as error:
+        raise Problem("API_INVALID", error.message, target="code", value=code, advice=error.advice) from None
 
 
 def bad_cursor(cursor: str | None) -> Problem:

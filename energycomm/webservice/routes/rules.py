@@ -114,7 +114,7 @@ def show(
 ) -> Response:
     """By its own code or its error code, which several rules may share."""
     catalogue = shared.gateway.catalogue
-    found = catalogue.find(code) or catalogue.find(code.upper()) or catalogue.find(code.lower())
+    found = catalogue.find(code)
     if not found:
         raise not_found("rule", "code", code, "GET /api/v1/rules lists them.")
     return tagged(request, [_description(rule) for rule in found])

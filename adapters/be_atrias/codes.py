@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from adapters.common.codes import AdapterCode, CodeTable
+from adapters.common.edifact import syntax as edifact
 
 _TABLE = CodeTable(
+    *edifact.CODES,
     AdapterCode(
         "TYPE_NOT_OURS",
         "member",
@@ -30,24 +32,6 @@ _TABLE = CodeTable(
         "Ask for the document again.",
     ),
     AdapterCode(
-        "EDI_SYNTAX",
-        "member",
-        "The interchange is no well-formed EDIFACT: a segment, tag or separator is wrong.",
-        "Answer with CONTRL and ask the sender for a correct interchange.",
-    ),
-    AdapterCode(
-        "EDI_TRUNCATED",
-        "member",
-        "The interchange ends before its UNZ.",
-        "Fetch the file again.",
-    ),
-    AdapterCode(
-        "EDI_CONTROL",
-        "member",
-        "The counters or references of UNB and UNZ do not agree.",
-        "Answer with CONTRL; find out whether messages are missing.",
-    ),
-    AdapterCode(
         "CSV_HEADER",
         "member",
         "No line names the columns of the calorific values.",
@@ -64,12 +48,6 @@ _TABLE = CodeTable(
         "message",
         "The market's own schema refuses the message.",
         "Report it to the clearing house; correct and replay.",
-    ),
-    AdapterCode(
-        "EDI_MESSAGE",
-        "message",
-        "The counters or references of UNH and UNT do not agree.",
-        "Answer with CONTRL; the message's neighbours are not concerned.",
     ),
     AdapterCode(
         "EDI_UNREAD",

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.be_atrias.edifact.control import control_answer
-from adapters.be_atrias.edifact.syntax import Interchange, Message, Trailer, read, segments
 from adapters.be_atrias.mapping import table
 from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Interchange, Message, Trailer, read, segments
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import (
     CustomerData,

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from adapters.be_atrias import adapter, service
+from adapters.be_atrias import adapter
 from adapters.be_atrias.mapping import Table, read_table, table
 from energycomm.kernel.verdicts import Refusal
 from energycomm.transport.messagequeue import QueueNames, QueueService
 from energycomm.transport.soap import read_body, wrapped
 from tests.adapters.belgian import REFERENCE, content, request
 from tests.adapters.test_be_mapping import changed
+from tests.servers import messageservice as service
 
 
 def channel_of(mapping: Table) -> QueueService:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
 
-from adapters.be_atrias.edifact.syntax import Interchange, Message, read
 from adapters.be_atrias.mapping import Table, table
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Interchange, Message, read
 from energycomm.kernel.verdicts import Refusal
 
 ACCEPTED, REFUSED = "7", "4"

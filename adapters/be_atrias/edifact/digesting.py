@@ -16,11 +16,11 @@ from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.documents import MARKET
 from adapters.be_atrias.edifact.facts import Facts, short
 from adapters.be_atrias.edifact.measures import measures
-from adapters.be_atrias.edifact.syntax import Interchange, Message, Segment, Trailer, read
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read
 from adapters.common.outcome import FAULTS, business_order
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -188,16 +188,10 @@ def _what(table: Table, message: Message) -> str:
     return str(what)
 
 
-def _ends(starts: list[int], message: Message) -> list[int]:
-    """Where the runs that begin at `starts` end."""
-    return [*starts[1:], len(message.segments)] if starts else []
-
-
 def _utilmd(table: Table, message: Message) -> Iterator[Piece]:
-    starts = [at for at, segment in enumerate(message.segments) if segment.tag == "IDE"]
-    zone = Facts(table).take(s for s in message.segments[: starts[0] if starts else 0] if s.tag == "DTM").zone
-    for at, end in zip(starts, _ends(starts, message), strict=True):
-        run = message.segments[at:end]
+    before, runs = groups(message.segments, lambda segment: segment.tag == "IDE")
+    zone = Facts(table).take(segment for segment in before if segment.tag == "DTM").zone if runs else None
+    for run in runs:
         reference = run[0].get(1) or "-"
 
         def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Any:
@@ -243,13 +237,13 @@ _NAMES = ("access_point", "original", "supplier", "balance_responsible")
 
 def _mscons(table: Table, message: Message) -> Iterator[Piece]:
     places = table.edifact["places"]["access_point"]
-    starts = [at for at, s in enumerate(message.segments) if s.tag == "LOC" and s.get(0) in places]
-    common = [s for s in message.segments[: starts[0] if starts else 0] if s.tag == "DTM"]
-    shared = [s for s in common if s.get(0) != table.edifact["dates"]["created"]]
+    before, runs = groups(message.segments, lambda segment: segment.tag == "LOC" and segment.get(0) in places)
+    created = table.edifact["dates"]["created"]
+    shared = [segment for segment in before if segment.tag == "DTM" and segment.get(0) != created]
     _, document = _document(message)
-    for at, end in zip(starts, _ends(starts, message), strict=True):
-        run = [*shared, *message.segments[at:end]]
-        reference = f"{document}:{message.segments[at].get(1)}"
+    for own in runs:
+        run = [*shared, *own]
+        reference = f"{document}:{own[0].get(1)}"
 
         def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Any:
             return measures(table, run, head, short(reference, 64, "BGM"))
@@ -259,10 +253,9 @@ def _mscons(table: Table, message: Message) -> Iterator[Piece]:
 
 def _aperak(table: Table, message: Message) -> Iterator[Piece]:
     code, document = _document(message)
-    errors = [at for at, segment in enumerate(message.segments) if segment.tag == "ERC"]
-    head_run = [s for s in message.segments[: errors[0] if errors else None] if s.tag != "DTM"]
-    runs = [message.segments[at:end] for at, end in zip(errors, _ends(errors, message), strict=True)] or [[]]
-    for number, run in enumerate(runs, 1):
+    before, runs = groups(message.segments, lambda segment: segment.tag == "ERC")
+    head_run = [segment for segment in before if segment.tag != "DTM"]
+    for number, run in enumerate(runs or [[]], 1):
         whole = [segment for segment in (*head_run, *run) if segment.tag != "BGM"]
         reference = f"{document}:{number}"
 

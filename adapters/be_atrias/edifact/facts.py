@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.edifact.syntax import Segment
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Segment
 
 _NUMBER_LENGTH = 20
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.edifact.facts import Facts, number, short
-from adapters.be_atrias.edifact.syntax import Segment
 from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.measure import meter_readings, metered_series
 from adapters.be_atrias.reading import Values
 from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Segment, groups
 from energycomm.kernel.messages import KernelMessage
 
 
@@ -32,16 +32,15 @@ def measures(
     Raises:
       Unreadable: a date, number or code that cannot be read, or nothing measured at all.
     """
-    first = next((at for at, segment in enumerate(run) if segment.tag == "LIN"), len(run))
-    facts = Facts(table).take(run[:first])
+    before, lines = groups(run, lambda segment: segment.tag == "LIN")
+    facts = Facts(table).take(before)
     point = facts.names.get("access_point")
     values: Values = {"reference": reference, "access_point": point, "registers": [], "volumes": []}
     head = {**head, "reason": "periodic"}
     natures: set[str] = set()
     messages: list[KernelMessage] = []
-    lines = [at for at, segment in enumerate(run) if segment.tag == "LIN"]
-    for at, end in zip(lines, [*lines[1:], len(run)][: len(lines)], strict=True):
-        line = _Line(table, facts, run[at:end])
+    for own in lines:
+        line = _Line(table, facts, own)
         if len(line.values) > 1:
             messages += _series(line, values, head)
             continue

@@ -1,19 +1,47 @@
 """A small strict EDIFACT reader (ISO 9735 syntax 1 to 3): segments as a stream, counters and references checked.
 
-It is our own because what is needed of a reader here is what general libraries leave out: constant memory, positions
-and error codes that a CONTRL answers with, and no repairs of what is wrong.
+The library pydifact is not used: it holds a whole interchange as one text, without limits, positions or counters.
+Functional groups (UNG) are refused: no market here sends them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 from msgspec import Struct, field
 
-from adapters.be_atrias.codes import refusal
-from adapters.common.codes import Unreadable
+from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+
+CODES: tuple[AdapterCode, ...] = (
+    AdapterCode(
+        "EDI_SYNTAX",
+        "member",
+        "The interchange is no well-formed EDIFACT: a segment, tag or separator is wrong.",
+        "Answer with CONTRL and ask the sender for a correct interchange.",
+    ),
+    AdapterCode(
+        "EDI_TRUNCATED",
+        "member",
+        "The interchange ends before its UNZ.",
+        "Fetch the file again.",
+    ),
+    AdapterCode(
+        "EDI_CONTROL",
+        "member",
+        "The counters or references of UNB and UNZ do not agree.",
+        "Answer with CONTRL; find out whether messages are missing.",
+    ),
+    AdapterCode(
+        "EDI_MESSAGE",
+        "message",
+        "The counters or references of UNH and UNT do not agree.",
+        "Answer with CONTRL; the message's neighbours are not concerned.",
+    ),
+)
+"""Codes of EDIFACT that mean the same in every market; an adapter that reads it adds them to its table."""
+refusal = CodeTable(*CODES).refusal
 
 DEFAULT_SEPARATORS = ":+.? '"
 MAX_SEGMENT = 1 << 16
@@ -21,7 +49,24 @@ MAX_SEGMENT = 1 << 16
 MAX_SEGMENTS = 200_000
 """Segments of one message."""
 _CHUNK = 1 << 16
-_ENCODINGS = {"UNOA": "ascii", "UNOB": "ascii", "UNOC": "latin-1", "UNOY": "utf-8", "UNOX": "utf-8", "UNOW": "utf-8"}
+_ENCODINGS = {
+    "UNOA": "ascii",
+    "UNOB": "ascii",
+    "UNOC": "latin-1",
+    "UNOD": "iso8859-2",
+    "UNOE": "iso8859-5",
+    "UNOF": "iso8859-7",
+    "UNOG": "iso8859-3",
+    "UNOH": "iso8859-4",
+    "UNOI": "iso8859-6",
+    "UNOJ": "iso8859-8",
+    "UNOK": "iso8859-9",
+    "UNOL": "iso8859-15",
+    "UNOW": "utf-8",
+    "UNOX": "utf-8",
+    "UNOY": "utf-8",
+}
+"""Syntax identifier of UNB -> character set; Latin-1, in which no byte is wrong, where it is another."""
 _TAG = re.compile(r"[A-Z]{3}")
 
 REFERENCES_DIFFER, COUNT_DIFFERS, MISSING = "28", "29", "13"
@@ -94,30 +139,32 @@ def segments(content: IO[bytes]) -> Iterator[Segment]:
     """
     buffer = content.read(_CHUNK).lstrip(b"\xef\xbb\xbf \r\n\t")
     separators = DEFAULT_SEPARATORS
+    at = 0
     if buffer.startswith(b"UNA"):
         separators = buffer[3:9].decode("latin-1")
-        buffer = buffer[9:]
+        at = 9
         if len(separators) < 6 or len(set(separators) - {" "}) < 5 - (separators[3] == " "):
             raise Unreadable(refusal("EDI_SYNTAX", "UNA", separators, "six separators, each another one"))
     splitter = _Splitter(separators)
     encoding = ""
     number = 0
     while True:
-        buffer = buffer.lstrip(b"\r\n") if buffer[:1] in (b"\r", b"\n") else buffer
-        found = splitter.segment.match(buffer)
-        if (len(buffer) if found is None else found.end()) > MAX_SEGMENT:
+        while buffer[at : at + 1] in (b"\r", b"\n"):
+            at += 1
+        found = splitter.segment.match(buffer, at)
+        if (len(buffer) if found is None else found.end()) - at > MAX_SEGMENT:
             raise Unreadable(refusal("EDI_SYNTAX", f"segment {number + 1}", expected=f"at most {MAX_SEGMENT} bytes"))
         if found is None:
             more = content.read(_CHUNK)
+            buffer, at = buffer[at:] + more, 0
             if more:
-                buffer += more
                 continue
             if buffer.strip():
                 raise Unreadable(refusal("EDI_TRUNCATED", f"segment {number + 1}", _shown(buffer), "a whole segment"))
             return
         number += 1
         raw = found[0][:-1]
-        rest = buffer[found.end() :]
+        at = found.end()
         if not encoding:
             encoding = _ENCODINGS.get(raw[4:8].decode("latin-1"), "latin-1")
         try:
@@ -127,7 +174,6 @@ def segments(content: IO[bytes]) -> Iterator[Segment]:
                 refusal("EDI_SYNTAX", f"segment {number}", _shown(raw), f"characters of {encoding}")
             ) from None
         yield splitter.split(text, number)
-        buffer = rest
 
 
 def _shown(raw: bytes) -> str:
@@ -244,3 +290,17 @@ def _trailer(unz: Segment, interchange: Interchange, count: int) -> Trailer:
     if (unz.get(0).lstrip("0") or "0") != str(count):
         return Trailer(COUNT_DIFFERS, f"UNZ counts {unz.get(0)} messages, there are {count}")
     return Trailer("", "")
+
+
+def groups(run: Sequence[Segment], begins: Callable[[Segment], bool]) -> tuple[list[Segment], list[list[Segment]]]:
+    """Split segments into what stands before the first segment group, and the groups.
+
+    Args:
+      run: segments of a message, or of a group that holds groups.
+      begins: whether a segment is the first of a group.
+    """
+    starts = [at for at, segment in enumerate(run) if begins(segment)]
+    ends = [*starts[1:], len(run)]
+    return list(run[: starts[0] if starts else None]), [
+        list(run[at:end]) for at, end in zip(starts, ends, strict=False)
+    ]

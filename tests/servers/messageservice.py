@@ -1,7 +1,7 @@
 """The message service of the clearing house: what is asked of it and what it answers, as SOAP messages.
 
-The channel that polls the service is the gateway's; this is the other side, for a market that is simulated, and the
-reading of what a channel wrote, for tests. Names come from the section ``service`` of the mapping table.
+The channel that polls the service is the gateway's; this is the other side of it. Names come from the section
+``service`` of the mapping table.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.markets import Markets
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
@@ -99,9 +100,11 @@ def stuck_truth(engine: Engine, truth: Iterable[Truth]) -> dict[int, Truth]:
     return {number: known[name, path, at] for number, name, path, at, state in rows if state in STUCK}
 
 
-def held_against(engine: Engine, truth: dict[int, Truth], report: LoopReport, seconds: float) -> Score:
+def held_against(
+    engine: Engine, markets: Markets, truth: dict[int, Truth], report: LoopReport, seconds: float
+) -> Score:
     """What the loop did, against the truth of the messages that were stuck before it."""
-    left = {one.case.id for one in judged_cases(engine)}
+    left = {one.case.id for one in judged_cases(engine, markets)}
     freed = set(truth) - left
     wanted = {number for number, line in truth.items() if is_freeable(line)}
     made = tickets(Store(engine))
@@ -152,7 +155,7 @@ def run(engine: Engine, folder: Path, watch: Any = lambda _: None) -> Score:
     gateway = Gateway(Config.model_validate({"database": url}), store)
     begun = time.monotonic()
     report = loop(store, gateway.writer, load_scripts().values(), by="benchmark", why="benchmark", watch=watch)
-    return held_against(engine, truth, report, time.monotonic() - begun)
+    return held_against(engine, gateway.markets, truth, report, time.monotonic() - begun)
 
 
 def main() -> int:

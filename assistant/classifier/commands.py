@@ -221,13 +221,16 @@ def _adviser(model: str | None) -> tuple[Config, Adviser]:
     from assistant.extras import need
     from energycomm.config import load
     from energycomm.pipeline.gateway import open_catalogue, open_engine
+    from energycomm.pipeline.markets import installed_adapters
 
     need("numpy", "scipy")
     config = load()
     kind = model or DEFAULT
     folder = model_folder(load_config(), kind) if kind in KINDS else Path(kind)
     catalogue = open_catalogue(config.rules_folder)
-    return config, Adviser(folder, catalogue, open_engine(catalogue, config.engine))
+    return config, Adviser(
+        folder, catalogue, open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
+    )
 
 
 def _of_store(config: Config, adviser: Adviser, number: int | None, limit: int) -> list[Opinion]:

@@ -21,6 +21,7 @@ from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
 from energycomm.kernel.instants import instant
+from energycomm.pipeline.markets import Markets
 
 Told = Callable[[str], None]
 
@@ -57,6 +58,7 @@ class Builder:
     Args:
       catalogue: the rules.
       engine: the same rules.
+      markets: the installed ones.
       serialiser: writes messages out.
       amounts: how many are wanted.
       told: is told what is being done.
@@ -66,11 +68,12 @@ class Builder:
         self,
         catalogue: Catalogue,
         engine: RuleEngine,
+        markets: Markets,
         serialiser: Serialiser,
         amounts: Amounts,
         told: Told = lambda _: None,
     ) -> None:
-        self.catalogue, self.engine, self.serialiser = catalogue, engine, serialiser
+        self.catalogue, self.engine, self.markets, self.serialiser = catalogue, engine, markets, serialiser
         self.amounts, self.told = amounts, told
         self.collected = Collected()
         self._carriers: list[Case] = []
@@ -89,7 +92,7 @@ class Builder:
                 self.collected.sources.append({"origin": origin, "messages": len(found)})
                 wanted = self._draw(found)
                 self.told(f"{origin}: {len(found)} judged messages, {len(wanted)} drawn")
-                for case in cases(opened[origin], self.engine, wanted):
+                for case in cases(opened[origin], self.engine, self.markets, wanted):
                     self._keep(replace(case, origin=origin))
 
     def vary(self) -> None:

@@ -62,6 +62,7 @@ def build(
     from energycomm import logs
     from energycomm.config import load
     from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+    from energycomm.pipeline.markets import installed_adapters
 
     config = load()
     logs.configure(config.log_format, config.log_level)
@@ -71,6 +72,7 @@ def build(
     builder = Builder(
         catalogue,
         open_engine(catalogue, config.engine),
+        installed_adapters(config.mapping_files),
         serialiser,
         Amounts(per_code=per_code, accepted=3 * per_code, near=max(3, per_code // 8), seed=seed),
         _told,

@@ -26,6 +26,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.history import History
 from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.markets import Markets
 
 Place = tuple[str, str]
 """Market and kind."""
@@ -108,12 +109,20 @@ class Teacher:
 
     Args:
       catalogue, engine: the rules of today.
+      markets: the installed ones.
       store: messages to replay and to start from.
       amounts: how many.
     """
 
-    def __init__(self, catalogue: Catalogue, engine: RuleEngine, store: Store, amounts: Amounts | None = None) -> None:
-        self.catalogue, self.engine, self.store = catalogue, engine, store
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        engine: RuleEngine,
+        markets: Markets,
+        store: Store,
+        amounts: Amounts | None = None,
+    ) -> None:
+        self.catalogue, self.engine, self.markets, self.store = catalogue, engine, markets, store
         self.amounts = amounts or Amounts()
         self._serialiser = Serialiser(catalogue)
         self._draw = random.Random(f"learning {self.amounts.seed}")  # noqa: S311 - a sample, not a secret
@@ -142,7 +151,7 @@ class Teacher:
         stored, _ = stored_verdicts(self.store)
         splits = splitter([one.effective for one in stored])
         wanted = [one for place in places for one in self._drawn(stored, place)]
-        replayed = [self._judged(case) for case in cases(self.store, self.engine, wanted)]
+        replayed = [self._judged(case) for case in cases(self.store, self.engine, self.markets, wanted)]
         relabelled = sum(case.stored.codes != old for case, old in replayed)
         made = [case for case, _ in replayed]
         made += self._around(places, [case for case in made if not case.stored.codes], set(new))

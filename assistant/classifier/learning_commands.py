@@ -73,6 +73,7 @@ def learn(
     from assistant.config import load_config
     from energycomm.config import load
     from energycomm.pipeline.gateway import open_catalogue, open_engine
+    from energycomm.pipeline.markets import installed_adapters
 
     own, config = load_config(), load()
     place, seconds = folder or model_folder(own, "language"), seconds_of(budget)
@@ -84,7 +85,9 @@ def learn(
     markets = sorted({example.market for example in old})
     with _material(config, places_of(chosen, markets), lives) as store:
         engine = open_engine(catalogue, "parallel")
-        lessons = Teacher(catalogue, engine, store).lessons(chosen, old, markets)
+        lessons = Teacher(catalogue, engine, installed_adapters(config.mapping_files), store).lessons(
+            chosen, old, markets
+        )
     codes = {rule.error_code for rule in chosen}
     gain = teach(model, lessons, old, codes, seconds, cpu=cpu)
     write_model_folder(model, out or place)

@@ -17,6 +17,7 @@ from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import APPLIED, Entry, Fold, business_key
+from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import AccessPointState
 
 REFUSED = frozenset(("rejected", "delegated", "ticketed"))
@@ -143,12 +144,13 @@ def stored_messages(store: Store, ids: Sequence[int]) -> list[Stored]:
     return sorted(stored, key=lambda one: one.id)
 
 
-def cases(store: Store, engine: RuleEngine, wanted: Sequence[Stored]) -> Iterator[Case]:
+def cases(store: Store, engine: RuleEngine, markets: Markets, wanted: Sequence[Stored]) -> Iterator[Case]:
     """The wanted messages with their histories, access point by access point.
 
     Args:
       store: the EIS.
       engine: rules of today, which say what the accepted messages before did.
+      markets: the installed ones.
       wanted: of `stored_verdicts`.
     """
     by_point: dict[int | None, dict[int, Stored]] = {}
@@ -158,7 +160,7 @@ def cases(store: Store, engine: RuleEngine, wanted: Sequence[Stored]) -> Iterato
         if point is None:
             yield from _alone(store, members)
         else:
-            yield from _walk(store, engine, point, members)
+            yield from _walk(store, engine, markets, point, members)
 
 
 def pseudonym(market: str, identifier: str) -> str:
@@ -184,7 +186,7 @@ def _alone(store: Store, members: dict[int, Stored]) -> Iterator[Case]:
         yield Case(stored, message, NO_HISTORY, (), comments, 0, name)
 
 
-def _walk(store: Store, engine: RuleEngine, point: int, members: dict[int, Stored]) -> Iterator[Case]:
+def _walk(store: Store, engine: RuleEngine, markets: Markets, point: int, members: dict[int, Stored]) -> Iterator[Case]:
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         rows = [row for row in driver.rows(_POINT, (point,)) if is_incoming(row[3])]
@@ -195,14 +197,15 @@ def _walk(store: Store, engine: RuleEngine, point: int, members: dict[int, Store
         key = business_key(message, at, bytes(identity or b""), position)
         entries.append(Entry(key, message, at, number, state))
     entries.sort(key=lambda entry: entry.key)
-    fold = Fold(engine, AccessPointState(), point, {})
+    zone = markets.zone(next(iter(members.values())).market)
+    fold = Fold(engine, zone, AccessPointState(), point, {})
     accepted: list[KernelMessage] = []
     for entry in entries:
         stored = members.get(entry.message_id)
         if stored is not None:
             if entry.at > fold.state.at:
                 fold.state.advance(entry.at)
-            history = history_of(fold.state, entry.message, entry.at)
+            history = history_of(fold.state, entry.message, entry.at, zone)
             name = pseudonym(entry.message.market, entry.message.access_point or str(point))
             comments = told[entry.message_id]
             before = tuple(accepted[-EARLIER:])

@@ -30,6 +30,7 @@ from energycomm.kernel.history import NO_HISTORY
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.markets import Markets
 
 BATCH = 500
 """Messages that are read and stored together."""
@@ -78,12 +79,13 @@ class Adviser:
       folder: of the model.
       catalogue: the rules of today: they say what is read of a message, and word the comments.
       engine: the same rules.
+      markets: the installed ones.
     """
 
-    def __init__(self, folder: Path, catalogue: Catalogue, engine: RuleEngine) -> None:
+    def __init__(self, folder: Path, catalogue: Catalogue, engine: RuleEngine, markets: Markets) -> None:
         state = read_model(folder)
         self.model: Predictor = open_model(folder)
-        self.catalogue, self.engine = catalogue, engine
+        self.catalogue, self.engine, self.markets = catalogue, engine, markets
         self.serialiser = Serialiser(catalogue, int(state.get("tokens") or BUDGET))
         self.comments: Comments = comments_of(folder)
         self.rules = ", ".join(state.get("rules_versions") or ())
@@ -94,7 +96,7 @@ class Adviser:
         found: list[Opinion] = []
         for start in range(0, len(ids), BATCH):
             stored = stored_messages(store, ids[start : start + BATCH])
-            found += self.of_cases(list(cases(store, self.engine, stored)))
+            found += self.of_cases(list(cases(store, self.engine, self.markets, stored)))
         return sorted(found, key=lambda one: one.message_id or 0)
 
     def of_cases(self, found: Sequence[Case]) -> list[Opinion]:

@@ -22,6 +22,7 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.markets import installed_adapters
 
 MOST_SOURCES = 2
 
@@ -67,7 +68,7 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
             raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
         catalogue = open_catalogue(config.rules_folder)
         engine = open_engine(catalogue, config.engine)
-        rebuilt = rebuild(store, engine, detail)
+        rebuilt = rebuild(store, engine, installed_adapters(config.mapping_files), detail)
         writer = _Writer(detail, rebuilt, catalogue, _index(assistant), language)
         findings = [finding for finding in detail.findings if finding.current]
         runs = trace(catalogue, rebuilt.message, rebuilt.history)

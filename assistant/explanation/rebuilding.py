@@ -13,6 +13,7 @@ from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Entry, Fold, Judge, business_key
+from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import load_state
 
 
@@ -28,12 +29,13 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
     earlier: int
 
 
-def rebuild(store: Store, engine: Judge, detail: MessageDetail) -> Rebuilt:
+def rebuild(store: Store, engine: Judge, markets: Markets, detail: MessageDetail) -> Rebuilt:
     """Fold the access point up to a message.
 
     Args:
       store: the EIS.
       engine: the rules of today.
+      markets: the installed ones.
       detail: the message.
 
     Raises:
@@ -57,11 +59,12 @@ def rebuild(store: Store, engine: Judge, detail: MessageDetail) -> Rebuilt:
             key = business_key(read, row.effective, row.identity or b"", row.position)
             entries.append(Entry(key, read, row.effective, row.id, row.state))
     entries.sort(key=lambda entry: entry.key)
-    fold = Fold(engine, load_state(None), 0, {})
+    zone = markets.zone(message.market)
+    fold = Fold(engine, zone, load_state(None), 0, {})
     for number, entry in enumerate(entries):
         if entry.message_id == detail.summary.id:
             if entry.at > fold.state.at:
                 fold.state.advance(entry.at)
-            return Rebuilt(message=message, history=history_of(fold.state, message, entry.at), earlier=number)
+            return Rebuilt(message=message, history=history_of(fold.state, message, entry.at, zone), earlier=number)
         fold.judge(entry)
     return Rebuilt(message=message, history=NO_HISTORY, earlier=0)

@@ -26,6 +26,7 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.markets import installed_adapters
 
 
 class Form(StrEnum):
@@ -67,8 +68,9 @@ def analyse(
     made = datetime.now(UTC)
     config = load()
     with open_store(config) as store:
-        cases = judged_cases(store.engine, day)
-        before = None if earlier is None else judged_cases(store.engine, earlier)
+        markets = installed_adapters(config.mapping_files)
+        cases = judged_cases(store.engine, markets, day)
+        before = None if earlier is None else judged_cases(store.engine, markets, earlier)
         tried = None
         if propose_ or only:
             tried = _tried(config, store, cases, by, micros(made), limit, sample, seconds, only)

@@ -19,6 +19,7 @@ from energycomm.config import load
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.markets import installed_adapters
 
 LARGEST = 4 << 20
 """Bytes of an edited message that are read."""
@@ -45,7 +46,7 @@ def edit_(
     if yes and not why.strip():
         raise UserError("Say why: it is kept with the edit.", 'Add --why "...".')
     with open_store(config) as store:
-        stored = editable(store, message)
+        stored = editable(store, installed_adapters(config.mapping_files), message)
         if show:
             typer.echo(stored, nl=False)
             return

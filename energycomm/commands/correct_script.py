@@ -91,7 +91,7 @@ def run(
         raise UserError("Say why: it is kept with the campaign.", 'Add --why "...".')
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        planned = plan(store.engine, found, parameters, limit=limit, only=only)
+        planned = plan(store.engine, gateway.markets, found, parameters, limit=limit, only=only)
         with progress(len(planned.items), "tried out") as watch:
             tried = preview(store, gateway.writer, planned, watch=watch)
         if not json:

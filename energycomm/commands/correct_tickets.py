@@ -17,6 +17,7 @@ from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.markets import installed_adapters
 
 
 @recorded("correct tickets", changing=("set_state", "owner", "due", "link"))
@@ -73,9 +74,11 @@ def delegate_(
         raise UserError("Which messages?", "Name their numbers, or a group with --only.")
     if group not in DIMENSIONS:
         raise UserError(f"{group!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
-    with open_store(load()) as store:
+    config = load()
+    with open_store(config) as store:
         if only is not None:
-            found = members(judged_cases(store.engine), group, now_micros())
+            markets = installed_adapters(config.mapping_files)
+            found = members(judged_cases(store.engine, markets), group, now_micros())
             if only not in found:
                 raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
             ids = [one.case.id for one in found[only]]

@@ -21,6 +21,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.codesearch import error_codes_of
 from energycomm.pipeline.explanation import explain_ch_message
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.markets import installed_adapters
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
 
@@ -147,8 +148,9 @@ def why(
     """
     config = load()
     catalogue = open_catalogue(config.rules_folder)
+    engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
     with open_store(config) as store:
-        found = explain_why(store, catalogue, open_engine(catalogue, config.engine), message_id)
+        found = explain_why(store, catalogue, engine, markets, message_id)
     if found is None:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
     if json:

@@ -23,6 +23,7 @@ from energycomm.engine.rule import Rule
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.pipeline.gateway import open_engine, open_store
+from energycomm.pipeline.markets import installed_adapters
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 rules_app = app
@@ -175,7 +176,7 @@ def impact_(
     begin = datetime.combine(_day(since), time(), UTC)
     engine = open_engine(_catalogue(folder), config.engine)
     with open_store(config) as store:
-        found = impact(store, engine, micros(begin))
+        found = impact(store, engine, installed_adapters(config.mapping_files), micros(begin))
     if json:
         print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
         return

@@ -33,7 +33,7 @@ def form(request: Request, number: int, person: Consultant, shared: Shared) -> H
         "edit.html",
         one=found.summary,
         findings=[finding for finding in found.findings if finding.current],
-        xml=editable(shared.store, number),
+        xml=editable(shared.store, shared.gateway.markets, number),
         key=secrets.token_urlsafe(12),
         why="",
         seen=None,

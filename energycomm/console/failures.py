@@ -96,7 +96,7 @@ def analysing(request: Request, person: Reader, by: str = "class") -> Response:
 
 def _analyse(request: Request, shared: Any, by: Any, name: str) -> Any:
     def work(_: Any) -> list[Group]:
-        return groups(judged_cases(shared.store.engine), by, now_micros())
+        return groups(judged_cases(shared.store.engine, shared.gateway.markets), by, now_micros())
 
     return request.app.state.workbench.start(f"analysis {by}", f"analysis by {by}", name, work)
 

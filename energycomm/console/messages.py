@@ -191,7 +191,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
 def explain(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
     """Each rule of today that has something against the message, with the facts that it read."""
     gateway = shared.gateway
-    found = why(shared.store, gateway.catalogue, gateway.engine, number)
+    found = why(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
         raise not_found("Kernel message", "id", number)
     return page(request, "why.html", found=found)

@@ -24,6 +24,7 @@ from energycomm.correction.script import LoadedScript, find_script, load_scripts
 from energycomm.correction.tickets import make_tickets
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
+from energycomm.pipeline.markets import Markets
 
 SAMPLE = 40
 """Messages of a group that scripts are tried on."""
@@ -84,7 +85,7 @@ def propose_for(bench: Workbench, code: str, by: str) -> Job:
 
     def work(job: Job) -> list[Proposal]:
         with shared.rehearsing() as store:
-            cases = _sample(store, code)
+            cases = _sample(store, shared.gateway.markets, code)
             job.step(0, len(cases))
             scripts = scripts_of(shared.config.scripts_folder).values()
             return propose(
@@ -102,14 +103,14 @@ def propose_for(bench: Workbench, code: str, by: str) -> Job:
     return bench.start(proposals_key(code), f"proposals for {code}", by, work)
 
 
-def _sample(store: Store, code: str) -> list[Judged]:
+def _sample(store: Store, markets: Markets, code: str) -> list[Judged]:
     """Some messages of a group, spread over it, with all that is stuck at their access points."""
     ids = stuck_ids(store.engine, codes=(code,))
     chosen = [ids[index * len(ids) // SAMPLE] for index in range(SAMPLE)] if len(ids) > SAMPLE else ids
-    cases = list(read_cases(store.engine, chosen))
+    cases = list(read_cases(store.engine, markets, chosen))
     known = set(chosen)
     beside = {one.id for case in cases for one in case.around if one.id not in known and one.state in STUCK}
-    cases += list(read_cases(store.engine, sorted(beside)))
+    cases += list(read_cases(store.engine, markets, sorted(beside)))
     return [Judged(case, evidence_of(case)) for case in cases]
 
 
@@ -142,7 +143,14 @@ def try_script(
     def work(job: Job) -> Trial:
         with shared.rehearsing() as store:
             only = None if code is None else stuck_ids(store.engine, codes=(code,))
-            planned = plan(store.engine, script, parameters, limit=min(limit or MOST_ACTIONS, MOST_ACTIONS), only=only)
+            planned = plan(
+                store.engine,
+                shared.gateway.markets,
+                script,
+                parameters,
+                limit=min(limit or MOST_ACTIONS, MOST_ACTIONS),
+                only=only,
+            )
             job.step(0, len(planned.items))
             found = preview(store, shared.writer(), planned, watch=job.step)
         return Trial(script=script, parameters=dict(parameters), code=code, preview=found)
@@ -215,7 +223,7 @@ def ticket_rest(bench: Workbench, code: str, by: str, owner: str | None, due_day
         ids = stuck_ids(shared.store.engine, ("rejected", "engine_error", "delegated"), codes=(code,))
         job.step(0, len(ids))
         cases = []
-        for case in read_cases(shared.store.engine, ids):
+        for case in read_cases(shared.store.engine, shared.gateway.markets, ids):
             cases.append(Judged(case, evidence_of(case)))
             job.step(len(cases))
         made = make_tickets(shared.store, cases, by, owner=owner, due_days=due_days)

@@ -16,6 +16,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import GridCharge, GridInvoice, MeteredVolume, MeterReading
+from energycomm.pipeline.markets import Markets
 
 Dimension = Literal["code", "codes", "access-point", "rule", "operator", "type", "kind", "age", "class", "state"]
 
@@ -82,14 +83,18 @@ class Change(Struct, frozen=True, kw_only=True):
         return self.now - self.then
 
 
-def judged_cases(engine: Engine, at: datetime | None = None) -> list[Judged]:
+def judged_cases(engine: Engine, markets: Markets, at: datetime | None = None) -> list[Judged]:
     """All stuck messages with the evidence about them.
 
     Args:
       engine: the store.
+      markets: the installed ones.
       at: as they stood at this instant; now when None. The history around them is that of today.
     """
-    cases = list(read_cases(engine, stuck_ids(engine))) if at is None else _cases_at(engine, micros(at))
+    if at is None:
+        cases = list(read_cases(engine, markets, stuck_ids(engine)))
+    else:
+        cases = _cases_at(engine, markets, micros(at))
     points: dict[tuple[str, str | None], set[str | None]] = defaultdict(set)
     for case in cases:
         for found in case.findings:
@@ -98,7 +103,7 @@ def judged_cases(engine: Engine, at: datetime | None = None) -> list[Judged]:
     return [Judged(case, evidence_of(case, widespread)) for case in cases]
 
 
-def _cases_at(engine: Engine, at: int) -> list[Case]:
+def _cases_at(engine: Engine, markets: Markets, at: int) -> list[Case]:
     """Messages that were stuck at an instant, with the findings they had then."""
     with reading(engine) as connection:
         driver = driver_of(connection)
@@ -117,7 +122,7 @@ def _cases_at(engine: Engine, at: int) -> list[Case]:
             if change_id <= last[message_id][0]:
                 found[message_id][change_id].append(Found(*rest))
     cases = []
-    for case in read_cases(engine, ids):
+    for case in read_cases(engine, markets, ids):
         verdicts = found.get(case.id, {})
         findings = tuple(verdicts[max(verdicts)]) if verdicts else ()
         cases.append(structs.replace(case, state=last[case.id][1], findings=findings))
@@ -172,7 +177,7 @@ def stakes(case: Case) -> set[tuple[str, str]]:
     if isinstance(message, GridCharge | GridInvoice):
         return {("grid invoice", message.invoice)}
     if isinstance(message, MeterReading | MeteredVolume) and case.identifier is not None:
-        return {(case.identifier, f"{local_day(message.market, case.at):%Y-%m}")}
+        return {(case.identifier, f"{local_day(case.zone, case.at):%Y-%m}")}
     return set()
 
 

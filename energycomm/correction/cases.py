@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from sqlalchemy import Engine
@@ -12,6 +13,7 @@ from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.markets import Markets
 
 STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
 """States of messages that are not accepted and not dealt with."""
@@ -68,6 +70,7 @@ class Case(Struct, frozen=True, kw_only=True):
     """One stuck message.
 
     Attributes:
+      markets: the installed ones.
       id, state, waits_for, received_at, at, version: as they are stored; instants in microseconds since the epoch.
       message: its content.
       identifier: of its access point; None when it concerns none.
@@ -77,6 +80,7 @@ class Case(Struct, frozen=True, kw_only=True):
       around: the other messages of its access point that count, in business time.
     """
 
+    markets: Markets
     id: int
     state: str
     at: int
@@ -94,6 +98,15 @@ class Case(Struct, frozen=True, kw_only=True):
     def kind(self) -> str:
         """Name of its kind."""
         return type(self.message).__name__
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The legal time of its market.
+
+        Raises:
+          UserError: the market is not installed.
+        """
+        return self.markets.zone(self.message.market)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -145,14 +158,20 @@ def _superseded(driver: Driver) -> set[int]:
     return {row[0] for row in driver.rows(sql)}
 
 
-def read_cases(engine: Engine, ids: Sequence[int]) -> Iterator[Case]:
-    """The cases of messages, access point by access point, read in pieces; ids of no message are left out."""
+def read_cases(engine: Engine, markets: Markets, ids: Sequence[int]) -> Iterator[Case]:
+    """The cases of messages, access point by access point, read in pieces; ids of no message are left out.
+
+    Args:
+      engine: the store.
+      markets: the installed ones.
+      ids: of the messages.
+    """
     for start in range(0, len(ids), _PIECE):
         with reading(engine) as connection:
-            yield from _cases(driver_of(connection), ids[start : start + _PIECE])
+            yield from _cases(driver_of(connection), markets, ids[start : start + _PIECE])
 
 
-def _cases(driver: Driver, ids: Sequence[int]) -> list[Case]:
+def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     sql = (
         "SELECT k.id, k.state, k.effective, k.received_at, k.version, k.waits_for, k.xml, p.identifier, "
         "k.access_point_id FROM kernel_message k LEFT JOIN access_point p ON p.id = k.access_point_id WHERE true"
@@ -171,6 +190,7 @@ def _cases(driver: Driver, ids: Sequence[int]) -> list[Case]:
         others = tuple(one for one in around.get(point, ()) if one.id != number)
         cases.append(
             Case(
+                markets=markets,
                 id=number,
                 state=state,
                 at=at,

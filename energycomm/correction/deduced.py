@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -94,8 +95,8 @@ def head(like: KernelMessage, words: Words | None, at: datetime, what: str) -> d
     return fields
 
 
-def whole_day(market: str, at: datetime, words: Words | None) -> datetime:
-    """An instant, put to the midnight before it where the market knows whole days only."""
+def whole_day(zone: ZoneInfo, at: datetime, words: Words | None) -> datetime:
+    """An instant, put to the midnight before it in the market's legal time where it knows whole days only."""
     if words is None or not words.whole_days:
         return at
-    return midnight(market, local_day(market, micros(at)))
+    return midnight(zone, local_day(zone, micros(at)))

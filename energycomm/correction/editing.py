@@ -24,6 +24,7 @@ from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.markets import Markets
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -68,17 +69,17 @@ class Examined(Struct, frozen=True, kw_only=True):
         return f"{told}; frees {len(self.freed)} messages{lost}"
 
 
-def editable(store: Store, message_id: int) -> str:
+def editable(store: Store, markets: Markets, message_id: int) -> str:
     """The Kernel XML of a stuck message, one attribute a line, to be edited.
 
     Raises:
       UserError: there is no such message, it is not stuck, or a corrected version took its place.
     """
-    return spread(encode(_case(store, message_id).message)) + "\n"
+    return spread(encode(_case(store, markets, message_id).message)) + "\n"
 
 
-def _case(store: Store, message_id: int) -> Case:
-    found = list(read_cases(store.engine, [message_id]))
+def _case(store: Store, markets: Markets, message_id: int) -> Case:
+    found = list(read_cases(store.engine, markets, [message_id]))
     if not found:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
     if found[0].state not in STUCK:
@@ -103,7 +104,7 @@ def examine(store: Store, writer: BatchWriter, message_id: int, xml: str) -> Exa
     Raises:
       UserError: the message cannot be edited.
     """
-    return _examined(store, writer, _case(store, message_id), xml)[0]
+    return _examined(store, writer, _case(store, writer.markets, message_id), xml)[0]
 
 
 def _examined(store: Store, writer: BatchWriter, case: Case, xml: str) -> tuple[Examined, Planned | None]:
@@ -124,7 +125,7 @@ def _examined(store: Store, writer: BatchWriter, case: Case, xml: str) -> tuple[
             raise UserError(f"Message {case.id} cannot be corrected: {reason}.") from None
         for market, identifier in places:
             judge_again(store, writer, market, identifier)
-        (tried,) = read_cases(store.engine, [number])
+        (tried,) = read_cases(store.engine, writer.markets, [number])
         outcome = compared(before, states_at(store, places, list(before)))
     seen = Examined(
         message_id=case.id,
@@ -194,7 +195,7 @@ def edit(
         raise UserError("Say why: it is kept with the edit.")
     if key is not None and (known := campaign.by_key(store, key)) is not None:
         return campaign.show(store, known)
-    seen, item = _examined(store, writer, _case(store, message_id), xml)
+    seen, item = _examined(store, writer, _case(store, writer.markets, message_id), xml)
     if not seen.fit or item is None:
         raise UserError(f"The edit of message {message_id} is not stored.\n{seen.words}")
     number = campaign.start(store, None, [item], by=by, why=why, key=key)

@@ -20,6 +20,7 @@ from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.pipeline.fold import Entry, Judge
+from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.rows import error_codes
 
 
@@ -60,19 +61,20 @@ def _words(state: str, codes: tuple[str, ...]) -> str:
     return " ".join([state, *codes])
 
 
-def impact(store: Store, engine: Judge, since: int) -> Impact:
+def impact(store: Store, engine: Judge, markets: Markets, since: int) -> Impact:
     """Judge the access points with messages that arrived since an instant again with other rules; nothing is stored.
 
     Args:
       store: the EIS.
       engine: the rules that may go live.
+      markets: the installed ones.
       since: microseconds since the epoch; only messages that arrived since then are compared.
     """
     judged = 0
     shifts: list[Shift] = []
-    for point, identifier, recent in _points(store, since):
+    for point, market, identifier, recent in _points(store, since):
         codes = _codes(store, recent)
-        for entry in judged_anew(store, engine, point):
+        for entry in judged_anew(store, engine, markets.zone(market), point):
             if entry.message_id in recent:
                 judged += 1
                 shift = _shift(entry, identifier, codes.get(entry.message_id, ()))
@@ -81,18 +83,18 @@ def impact(store: Store, engine: Judge, since: int) -> Impact:
     return Impact(judged=judged, shifts=tuple(shifts))
 
 
-def _points(store: Store, since: int) -> Iterator[tuple[int, str, set[int]]]:
+def _points(store: Store, since: int) -> Iterator[tuple[int, str, str, set[int]]]:
     sql = (
-        "SELECT k.access_point_id, p.identifier, k.id FROM kernel_message k "
+        "SELECT k.access_point_id, p.market, p.identifier, k.id FROM kernel_message k "
         "JOIN access_point p ON p.id = k.access_point_id WHERE k.received_at >= ?"
     )
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows(sql, (since,))
-    recent: dict[tuple[int, str], set[int]] = {}
-    for point, identifier, number in rows:
-        recent.setdefault((point, identifier), set()).add(number)
-    for (point, identifier), numbers in sorted(recent.items()):
-        yield point, identifier, numbers
+    recent: dict[tuple[int, str, str], set[int]] = {}
+    for point, market, identifier, number in rows:
+        recent.setdefault((point, market, identifier), set()).add(number)
+    for (point, market, identifier), numbers in sorted(recent.items()):
+        yield point, market, identifier, numbers
 
 
 def _codes(store: Store, ids: set[int]) -> dict[int, tuple[str, ...]]:

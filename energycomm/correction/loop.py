@@ -89,7 +89,7 @@ def loop(
         if report.freed == before:
             break
     report.closed = close_settled(store)
-    left = judged_cases(store.engine)
+    left = judged_cases(store.engine, writer.markets)
     report.left = len(left)
     if ticket:
         report.tickets = make_tickets(store, left, by, owner=owner, due_days=due_days)
@@ -106,7 +106,7 @@ def _step(
     waited_days: int,
     tried: set[tuple[str, int]],
 ) -> Step | None:
-    asked = plan(store.engine, script, {})
+    asked = plan(store.engine, writer.markets, script, {})
     ripe = now_micros() - waited_days * DAY
     items = [item for item in asked.items if item.case.state != "quarantined" or item.case.received_at <= ripe]
     # Sending back what is refused is worth one try: rules do not change while the loop runs.

@@ -32,6 +32,7 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.markets import Markets
 
 SLICE = 8
 """Access points of one rehearsal: a writer waits for no more than these."""
@@ -112,6 +113,7 @@ class Preview(Struct, frozen=True):
 
 def plan(
     engine: Engine,
+    markets: Markets,
     script: LoadedScript,
     parameters: Mapping[str, str],
     *,
@@ -122,12 +124,13 @@ def plan(
 
     Args:
       engine: the store.
+      markets: the installed ones.
       script: the script.
       parameters: as given; defaults are added.
       limit: at most so many actions.
       only: of these messages only.
     """
-    cases = read_cases(engine, selected_ids(engine, script.declared.selection, only))
+    cases = read_cases(engine, markets, selected_ids(engine, script.declared.selection, only))
     return asked(engine, script, parameters, cases, limit)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from zoneinfo import ZoneInfo
 
 from energycomm.correction.cases import content_of
 from energycomm.eis.bulk import driver_of
@@ -13,6 +14,7 @@ from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Entry, Fold, Judge, business_key
+from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import AccessPointState
 
 _ENTRIES = (
@@ -49,12 +51,15 @@ def entries_of(store: Store, access_point_id: int, but: int | None = None) -> li
     return entries
 
 
-def history_before(store: Store, engine: Judge, message_id: int) -> tuple[KernelMessage, History] | None:
+def history_before(
+    store: Store, engine: Judge, markets: Markets, message_id: int
+) -> tuple[KernelMessage, History] | None:
     """A message and what was known when it is judged in its place; None when there is no such message.
 
     Args:
       store: the EIS.
       engine: rules, which say what the earlier messages did.
+      markets: the installed ones.
       message_id: the message.
     """
     with reading(store.engine) as connection:
@@ -66,19 +71,20 @@ def history_before(store: Store, engine: Judge, message_id: int) -> tuple[Kernel
     message = content_of(driver.vault.text("kernel_message", message_id, xml))
     if point is None or not is_incoming(type(message).__name__):
         return message, NO_HISTORY
-    fold = Fold(engine, AccessPointState(), point, {})
+    zone = markets.zone(message.market)
+    fold = Fold(engine, zone, AccessPointState(), point, {})
     for entry in entries_of(store, point, message_id):
         if entry.message_id == message_id:
             if entry.at > fold.state.at:
                 fold.state.advance(entry.at)
-            return message, history_of(fold.state, message, entry.at)
+            return message, history_of(fold.state, message, entry.at, zone)
         fold.replay(entry)
     return message, NO_HISTORY
 
 
-def judged_anew(store: Store, engine: Judge, access_point_id: int) -> Iterator[Entry]:
+def judged_anew(store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int) -> Iterator[Entry]:
     """The messages of an access point with the verdicts that other rules give them from the beginning on."""
-    fold = Fold(engine, AccessPointState(), access_point_id, {})
+    fold = Fold(engine, zone, AccessPointState(), access_point_id, {})
     for entry in entries_of(store, access_point_id):
         fold.judge(entry)
         yield entry

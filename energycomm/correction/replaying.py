@@ -120,11 +120,11 @@ def replay_messages(
             # Those that an earlier replay marked and was cut off before it judged them, too.
             marked = {row[0] for row in tx.driver.matching(_MARKED, ids, "id")}
         ids = [number for number in ids if number in marked]
-    cases = list(read_cases(store.engine, ids))
+    cases = list(read_cases(store.engine, writer.markets, ids))
     chosen = {case.message: versions[case.id] for case in cases if case.id in versions}
     if chosen:
         judge = ChosenRules(writer.engine, writer.rules_version_id, chosen)
-        writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY)
+        writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY, writer.markets)
     for market, identifier in sorted_places((case.message.market, case.identifier) for case in cases):
         judge_again(store, writer, market, identifier)
     with reading(store.engine) as connection:

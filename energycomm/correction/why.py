@@ -17,6 +17,7 @@ from energycomm.engine.port import RuleEngine
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import instant
+from energycomm.pipeline.markets import Markets
 
 AROUND = 5
 """Messages before and after that are shown."""
@@ -87,20 +88,21 @@ class Why(Struct, frozen=True, kw_only=True):
     around: tuple[Nearby, ...]
 
 
-def why(store: Store, catalogue: Catalogue, engine: RuleEngine, message_id: int) -> Why | None:
+def why(store: Store, catalogue: Catalogue, engine: RuleEngine, markets: Markets, message_id: int) -> Why | None:
     """Why a message was judged as it was; None when there is none with this id.
 
     Args:
       store: the EIS.
       catalogue: the rules of today.
       engine: that judges with them.
+      markets: the installed ones.
       message_id: the message.
     """
-    found = history_before(store, engine, message_id)
+    found = history_before(store, engine, markets, message_id)
     if found is None:
         return None
     message, history = found
-    (case,) = read_cases(store.engine, [message_id])
+    (case,) = read_cases(store.engine, markets, [message_id])
     runs = trace(catalogue, message, history)
     failed = [_failed(run, run.outcome) for run in runs if run.outcome in ("violated", "raised")]
     waiting = trace(catalogue, message, history, "qualification")

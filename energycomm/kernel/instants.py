@@ -1,4 +1,4 @@
-"""Instants as integers, and civil days in a market's zone."""
+"""Instants as integers, and civil days in a zone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-_zones: dict[str, str] = {}
-
-
-def set_zone(market: str, name: str) -> None:
-    """Tell the legal time of a market (IANA name); its adapter says it."""
-    _zones[market] = name
-    _zone.cache_clear()
 
 
 def micros(at: datetime) -> int:
@@ -29,19 +21,14 @@ def instant(value: int) -> datetime:
     return EPOCH + timedelta(microseconds=value)
 
 
-@lru_cache(maxsize=32)
-def _zone(market: str) -> ZoneInfo:
-    return ZoneInfo(_zones.get(market, "UTC"))
+def local_day(zone: ZoneInfo, value: int) -> date:
+    """The civil day of an instant (microseconds since the epoch) in a zone."""
+    return instant(value).astimezone(zone).date()
 
 
-def local_day(market: str, value: int) -> date:
-    """The civil day of an instant in the legal time of a market."""
-    return instant(value).astimezone(_zone(market)).date()
-
-
-def midnight(market: str, day: date) -> datetime:
-    """The first instant of a civil day in the legal time of a market, with the offset that holds then."""
-    at = datetime(day.year, day.month, day.day, tzinfo=_zone(market))
+def midnight(zone: ZoneInfo, day: date) -> datetime:
+    """The first instant of a civil day in a zone, with the offset that holds then."""
+    at = datetime(day.year, day.month, day.day, tzinfo=zone)
     return at.replace(tzinfo=timezone(at.utcoffset() or timedelta()))
 
 

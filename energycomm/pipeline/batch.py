@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import structlog
 from msgspec import Struct, field, structs
@@ -40,6 +41,7 @@ from energycomm.pipeline.fold import (
     fault_words,
     judge_alone,
 )
+from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
@@ -175,10 +177,11 @@ class BatchWriter:
       engine: the rules.
       rules_version_id: id of the rules' version in the EIS.
       quarantine_days: how long a message waits for its predecessor.
+      markets: those whose messages it judges: their legal time.
     """
 
-    def __init__(self, engine: Judge, rules_version_id: int, quarantine_days: int) -> None:
-        self.engine = engine
+    def __init__(self, engine: Judge, rules_version_id: int, quarantine_days: int, markets: Markets) -> None:
+        self.engine, self.markets = engine, markets
         self.rules_version_id = rules_version_id
         self.patience = quarantine_days * DAY
         self.since = now_micros()
@@ -435,7 +438,7 @@ class _Work:
 
     def judge(self, market: str, repeats: Repeats, tally: Tally) -> None:
         """Fold every access point of the batch; the tally counts earlier messages that are judged otherwise now."""
-        engine = self.writer.engine
+        engine, zone = self.writer.engine, self.writer.markets.zone(market)
         identifiers = repeats.points().union(point for point in self.by_point if point is not None)
         self.points = self.tx.access_points(market, identifiers) if identifiers else {}
         since = self._moved(repeats.replace(), tally)
@@ -446,18 +449,18 @@ class _Work:
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
             if point in since or (row.state and entries[0].at <= row.last_at):
-                late = Reassessment(self.tx, engine, row, self.now, self.writer.rules_version_id, self.writer.patience)
+                late = Reassessment(self.tx, self.writer, row, zone, self.now)
                 fold = late.run(entries, since.get(point))
                 self._judged_again(late, tally)
             else:
-                fold = around_broken(partial(self._ahead, row, entries))
+                fold = around_broken(partial(self._ahead, row, zone, entries))
                 self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
             add_rows(self.rows, fold.rows)
             self.folds.append(fold)
 
-    def _ahead(self, row: AccessPointRow, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
+    def _ahead(self, row: AccessPointRow, zone: ZoneInfo, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
         """The fold of messages that come after all that are stored of their access point."""
-        fold = Fold(self.writer.engine, load_state(row.state), row.id, {}, row.messages, faults=faults)
+        fold = Fold(self.writer.engine, zone, load_state(row.state), row.id, {}, row.messages, faults=faults)
         for entry in entries:
             fold.judge(entry)
         return fold
@@ -473,7 +476,7 @@ class _Work:
             else:
                 since[message.access_point] = min(at, since.get(message.access_point, at))
         if alone:
-            again = Rejudging(self.tx, self.writer.engine, self.now, self.writer.rules_version_id, self.writer.patience)
+            again = Rejudging(self.tx, self.writer, self.now)
             again.all_alone(alone)
             self._judged_again(again, tally)
         return since

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.instants import instant, local_day
 from energycomm.kernel.messages import (
@@ -64,20 +66,21 @@ def find_original(state: AccessPointState, message: KernelMessage) -> ReadingSta
     return candidates[0] if len(candidates) == 1 else None
 
 
-def history_of(state: AccessPointState, message: KernelMessage, at: int) -> History:
+def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: ZoneInfo) -> History:
     """The facts for one message.
 
     Args:
       state: what is remembered; already advanced to `at`.
       message: the message that will be judged.
       at: its effective instant in microseconds since the epoch.
+      zone: the legal time of its market.
     """
     periods = state.periods
     facts: dict[str, object] = {}
     if state.known:
         facts["known"] = True
     if periods:
-        _supply_facts(facts, state, periods, message, at)
+        _supply_facts(facts, state, periods, message, at, zone)
     if state.tariff is not None:
         facts["tariff"] = state.tariff
     if state.power is not None:
@@ -114,7 +117,12 @@ def history_of(state: AccessPointState, message: KernelMessage, at: int) -> Hist
 
 
 def _supply_facts(
-    facts: dict[str, object], state: AccessPointState, periods: list[Period], message: KernelMessage, at: int
+    facts: dict[str, object],
+    state: AccessPointState,
+    periods: list[Period],
+    message: KernelMessage,
+    at: int,
+    zone: ZoneInfo,
 ) -> None:
     last = periods[-1]
     facts["supply_start"] = instant(last.start)
@@ -127,7 +135,7 @@ def _supply_facts(
         if at <= last.end:
             facts["supplied_until"] = True
             facts["supplied"] = at < last.end
-        facts["days_since_end"] = (local_day(message.market, at) - local_day(message.market, last.end)).days
+        facts["days_since_end"] = (local_day(zone, at) - local_day(zone, last.end)).days
     reference = message.contract_reference
     if reference is not None:
         for period in periods:

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from zoneinfo import ZoneInfo
 
 import structlog
 from msgspec import Struct, field
@@ -125,6 +126,7 @@ class Fold(Struct):
 
     Attributes:
       engine: the rules.
+      zone: the legal time of the access point's market.
       state: changed as the walk goes on.
       access_point_id: id in the EIS.
       rows: domain rows that accepted messages write, without their ids.
@@ -134,6 +136,7 @@ class Fold(Struct):
     """
 
     engine: Judge
+    zone: ZoneInfo
     state: AccessPointState
     access_point_id: int
     rows: Rows
@@ -153,7 +156,7 @@ class Fold(Struct):
             entry.verdict = Verdict(label="engine_error", fault=fault)
             return
         try:
-            verdict = self.engine.judge(entry.message, history_of(self.state, entry.message, entry.at))
+            verdict = self.engine.judge(entry.message, self._history(entry))
             entry.verdict = verdict
             if verdict.label == "accepted":
                 self._apply(entry, verdict.actions)
@@ -170,9 +173,12 @@ class Fold(Struct):
         if entry.before not in APPLIED:
             return
         try:
-            self._apply(entry, self.engine.qualify(entry.message, history_of(self.state, entry.message, entry.at)))
+            self._apply(entry, self.engine.qualify(entry.message, self._history(entry)))
         except Exception as error:
             raise Broken(entry, error) from error
+
+    def _history(self, entry: Entry) -> History:
+        return history_of(self.state, entry.message, entry.at, self.zone)
 
     def _reach(self, at: int) -> None:
         if at > self.state.at:

@@ -50,11 +50,12 @@ class Gateway:
             self.rules_version_id = tx.rules_version(
                 self.engine.version, self.engine.name, rule_texts(config.rules_folder), now_micros()
             )
-        self.writer = BatchWriter(self.engine, self.rules_version_id, config.quarantine_days)
+        self.markets = installed_adapters(config.mapping_files)
+        self.writer = BatchWriter(self.engine, self.rules_version_id, config.quarantine_days, self.markets)
         self.inbound = Inbound(
             self.store,
             self.writer,
-            installed_adapters(config.mapping_files),
+            self.markets,
             open_keys(config),
             config.envelope_limits,
             config.batch_size,

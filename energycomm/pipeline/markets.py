@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from energycomm.errors import UserError
-from energycomm.kernel.instants import set_zone
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Adapter, Mappable, Series, Sniff
 
@@ -21,9 +21,21 @@ Mappings = tuple[tuple[str, Path], ...]
 """Markets, each with the table that takes the place of its adapter's own (setting `mappings`)."""
 
 
+class Markets(dict[str, Adapter]):
+    """Market code -> adapter. Asking for a market that is not installed raises `UserError`."""
+
+    def __missing__(self, market: str) -> Adapter:
+        known = ", ".join(self) or "none"
+        raise UserError(f"The market {market} is not installed.", f"Install its adapter; installed are: {known}.")
+
+    def zone(self, market: str) -> ZoneInfo:
+        """The legal time of a market."""
+        return ZoneInfo(self[market].zone)
+
+
 @cache
-def installed_adapters(mappings: Mappings = ()) -> Mapping[str, Adapter]:
-    """Market code -> adapter, of all installed adapters, in the order of their markets.
+def installed_adapters(mappings: Mappings = ()) -> Markets:
+    """All installed adapters, in the order of their markets.
 
     Args:
       mappings: tables that take the place of adapters' own.
@@ -31,11 +43,10 @@ def installed_adapters(mappings: Mappings = ()) -> Mapping[str, Adapter]:
     Raises:
       UserError: a market is not installed or has no table, or a table has a mistake.
     """
-    adapters: dict[str, Adapter] = {}
+    adapters = Markets()
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         adapter: Adapter = point.load()
         adapters[adapter.market] = adapter
-        set_zone(adapter.market, adapter.zone)
     for market, path in mappings:
         adapters[market] = _mapped(adapters, market, path)
     return adapters

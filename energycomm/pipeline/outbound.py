@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -172,7 +173,7 @@ class Outbound:
                 state.requests.pop(known, None)
             if kind not in QUERIES and own_state in OPEN_STATES:
                 state.requests[reference] = RequestMemory(own_state, None, created_at)
-        return history_of(state, message, now)
+        return history_of(state, message, now, ZoneInfo(self.adapters[message.market].zone))
 
     def _message(
         self,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Table
 
@@ -20,8 +21,8 @@ from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
 from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.messages import KernelMessage
-from energycomm.pipeline.fold import Entry, Fold, Judge, around_broken, business_key
-from energycomm.pipeline.rejudging import AGAIN, REJECTED, WITHDRAWN, Rejudging
+from energycomm.pipeline.fold import Entry, Fold, around_broken, business_key
+from energycomm.pipeline.rejudging import AGAIN, REJECTED, WITHDRAWN, Judging, Rejudging
 from energycomm.pipeline.state import load_state
 
 
@@ -30,24 +31,15 @@ class Reassessment(Rejudging):
 
     Args:
       tx: the transaction of the batch.
-      engine: the rules of today.
+      judging: the rules of today.
       point: the access point as it is stored.
+      zone: the legal time of its market.
       now: the present, microseconds since the epoch.
-      rules_version_id: version of the rules.
-      patience: how long a quarantined message waits, microseconds.
     """
 
-    def __init__(
-        self,
-        tx: StoreTransaction,
-        engine: Judge,
-        point: AccessPointRow,
-        now: int,
-        rules_version_id: int | None,
-        patience: int,
-    ) -> None:
-        super().__init__(tx, engine, now, rules_version_id, patience)
-        self.point = point
+    def __init__(self, tx: StoreTransaction, judging: Judging, point: AccessPointRow, zone: ZoneInfo, now: int) -> None:
+        super().__init__(tx, judging, now)
+        self.point, self.zone = point, zone
         self._unreadable: dict[int, str] = {}
 
     def run(self, late: list[Entry], since: int | None = None, faults: Mapping[int, str] | None = None) -> Fold:
@@ -82,7 +74,7 @@ class Reassessment(Rejudging):
         entries.sort(key=lambda entry: entry.key)
         # What broke loses its verdict, so that everything after it is judged anew.
         start = min([start, *(entry.at for entry in entries if entry.message_id in faults)])
-        fold = Fold(self.engine, load_state(data), self.point.id, {}, faults=faults)
+        fold = Fold(self.engine, self.zone, load_state(data), self.point.id, {}, faults=faults)
         judged: list[Entry] = []
         for entry in entries:
             if entry.at < start:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -58,22 +59,26 @@ class Change(Struct, frozen=True):
     codes_after: list[str]
 
 
+class Judging(Protocol):
+    """What messages are judged by: the rules, their version, and how long (microseconds) a message waits."""
+
+    engine: Judge
+    rules_version_id: int
+    patience: int
+
+
 class Rejudging:
     """Records verdicts of stored messages that were reached again.
 
     Args:
       tx: the transaction of the batch.
-      engine: the rules of today.
+      judging: the rules of today.
       now: the present, microseconds since the epoch.
-      rules_version_id: version of the rules.
-      patience: how long a quarantined message waits, microseconds.
     """
 
-    def __init__(
-        self, tx: StoreTransaction, engine: Judge, now: int, rules_version_id: int | None, patience: int
-    ) -> None:
-        self.tx, self.engine = tx, engine
-        self.now, self.rules_version_id, self.patience = now, rules_version_id, patience
+    def __init__(self, tx: StoreTransaction, judging: Judging, now: int) -> None:
+        self.tx, self.engine, self.now = tx, judging.engine, now
+        self.rules_version_id, self.patience = judging.rules_version_id, judging.patience
         self.changes: list[Change] = []
         self.accepted: list[tuple[int, KernelMessage]] = []
         """Messages that were not accepted before and are now."""

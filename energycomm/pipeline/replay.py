@@ -8,6 +8,7 @@ counts as treated, and the fold of its access point goes on without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from zoneinfo import ZoneInfo
 
 import structlog
 from msgspec import Struct, field
@@ -181,13 +182,19 @@ def _replay_around(
 def _replay_point(
     store: Store, writer: BatchWriter, market: str, identifier: str, least: int | None, faults: Mapping[int, str]
 ) -> Reassessment | None:
+    zone = writer.markets.zone(market)
     with store.transaction() as tx:
         point = tx.access_points(market, [identifier])[identifier]
-        return _judge_point(tx, writer, point, least, faults)
+        return _judge_point(tx, writer, point, zone, least, faults)
 
 
 def _judge_point(
-    tx: StoreTransaction, writer: BatchWriter, point: AccessPointRow, least: int | None, faults: Mapping[int, str]
+    tx: StoreTransaction,
+    writer: BatchWriter,
+    point: AccessPointRow,
+    zone: ZoneInfo,
+    least: int | None,
+    faults: Mapping[int, str],
 ) -> Reassessment | None:
     sql = (
         "SELECT min(least_of) FROM (SELECT effective AS least_of FROM kernel_message "
@@ -200,7 +207,7 @@ def _judge_point(
     if since is None:
         return None
     now = now_micros()
-    again = Reassessment(tx, writer.engine, point, now, writer.rules_version_id, writer.patience)
+    again = Reassessment(tx, writer, point, zone, now)
     fold = again.run([], since, faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
@@ -248,7 +255,7 @@ def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
     outcome = Replayed()
     with store.transaction() as tx:
         now = now_micros()
-        again = Rejudging(tx, writer.engine, now, writer.rules_version_id, writer.patience)
+        again = Rejudging(tx, writer, now)
         for row in tx.marked_alone():
             message = decode(row.xml)
             if isinstance(message, KernelMessage):

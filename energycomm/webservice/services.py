@@ -85,7 +85,7 @@ class Services:
         made: BatchWriter | None = getattr(self._own, "writer", None)
         if made is None:
             gateway = self.gateway
-            made = BatchWriter(gateway.engine, gateway.rules_version_id, self.config.quarantine_days)
+            made = BatchWriter(gateway.engine, gateway.rules_version_id, self.config.quarantine_days, gateway.markets)
             self._own.writer = made
         return made
 
@@ -94,7 +94,7 @@ class Services:
         made: Outbound | None = getattr(self._own, "outbound", None)
         if made is None:
             gateway = self.gateway
-            made = Outbound(self.store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+            made = Outbound(self.store, gateway.engine, gateway.markets, gateway.rules_version_id)
             self._own.outbound = made
         return made
 

@@ -73,7 +73,7 @@ def _cases(desk: Desk) -> list[Case]:
 
 def _builder(desk: Desk, *without: str) -> Builder:
     serialiser = Serialiser(shipped_rules(), left_out=frozenset(without))
-    return Builder(shipped_rules(), desk.engine, serialiser, Amounts(per_code=3, accepted=20, near=2))
+    return Builder(shipped_rules(), desk.engine, desk.markets, serialiser, Amounts(per_code=3, accepted=20, near=2))
 
 
 def test_every_failing_example_of_a_rule_has_a_fact_that_speaks_against_it() -> None:

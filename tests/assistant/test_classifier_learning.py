@@ -75,7 +75,7 @@ OLD = [old(number, kind) for number, kind in enumerate(["MeterReading", "Custome
 
 def lessons_of(desk: Desk, catalogue: Catalogue) -> Lessons:
     engine = ParallelEngine(catalogue)
-    teacher = Teacher(catalogue, engine, desk.store, Amounts(stored=60, new=30, others=2, kept=10))
+    teacher = Teacher(catalogue, engine, desk.markets, desk.store, Amounts(stored=60, new=30, others=2, kept=10))
     return teacher.lessons(rules_named(catalogue, ["fr-index-small"]), OLD, ["FR"])
 
 

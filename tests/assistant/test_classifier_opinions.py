@@ -40,7 +40,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(6):
         desk.deliver(story(f"990000000{number:05d}"))
     serialiser = Serialiser(shipped_rules())
-    builder = Builder(shipped_rules(), desk.engine, serialiser, Amounts(per_code=30, accepted=60, near=10))
+    builder = Builder(
+        shipped_rules(), desk.engine, desk.markets, serialiser, Amounts(per_code=30, accepted=60, near=10)
+    )
     builder.take({"eis": nullcontext(desk.store)})
     card, examples = builder.result({})
     write_dataset(folder / "set.jsonl", card, [*examples, *(_as_valid(one) for one in examples[:20])])
@@ -69,7 +71,7 @@ def test_shadow_keeps_what_the_model_says_of_every_message_and_changes_nothing_e
     desk = Desk(database_url)
     desk.deliver(story(PRM))
     before = desk.states()
-    adviser = Adviser(model, shipped_rules(), desk.engine)
+    adviser = Adviser(model, shipped_rules(), desk.engine, desk.markets)
     batches = list(shadow(desk.store, adviser))
     ((messages,),) = desk.rows("SELECT COUNT(*) FROM kernel_message")
     assert sum(asked for asked, _ in batches) == messages
@@ -91,7 +93,7 @@ def test_a_message_that_is_judged_again_is_asked_about_again(database_url: str, 
     desk = Desk(database_url)
     parts = story(PRM)
     desk.deliver([parts[0], parts[4]])
-    adviser = Adviser(model, shipped_rules(), desk.engine)
+    adviser = Adviser(model, shipped_rules(), desk.engine, desk.markets)
     list(shadow(desk.store, adviser))
     ((number, state),) = desk.rows("SELECT id, state FROM kernel_message WHERE kind = 'MeterReading'")
     assert state == "accepted"
@@ -131,7 +133,7 @@ def test_rules_that_move_without_the_model_being_wrong_and_few_messages_are_no_a
 def test_what_shadow_kept_is_held_against_the_verdicts_as_they_are_now(database_url: str, model: Path) -> None:
     desk = Desk(database_url)
     desk.deliver(story(PRM))
-    adviser = Adviser(model, shipped_rules(), desk.engine)
+    adviser = Adviser(model, shipped_rules(), desk.engine, desk.markets)
     list(shadow(desk.store, adviser))
     pairs = read_pairs(desk.store)
     ((judged,),) = desk.rows("SELECT COUNT(*) FROM kernel_message WHERE state IN ('accepted', 'rejected')")

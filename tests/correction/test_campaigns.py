@@ -68,7 +68,7 @@ def prm_of(number: int) -> str:
 
 def tried(desk: Desk, script: LoadedScript, parameters: Mapping[str, str]) -> Preview:
     """A dry run of a script."""
-    return preview(desk.store, desk.writer, plan(desk.database, script, parameters))
+    return preview(desk.store, desk.writer, plan(desk.database, desk.markets, script, parameters))
 
 
 def content(desk: Desk) -> list[object]:
@@ -206,11 +206,11 @@ def test_a_selection_in_sql_only_reads(database_url: str, tmp_path: Path) -> Non
     file = tmp_path / "by_sql.py"
     query = "SELECT max(id) FROM kernel_message WHERE state = 'rejected'"
     file.write_text(HALVE.replace("{SQL}", f', sql="{query}"'))
-    assert plan(desk.database, load_script(file), {"value": "1300"}).selected == 1
+    assert plan(desk.database, desk.markets, load_script(file), {"value": "1300"}).selected == 1
     before = content(desk)
     file.write_text(HALVE.replace("{SQL}", ', sql="WITH x AS (SELECT 1) DELETE FROM finding"'))
     with pytest.raises(UserError, match="SQL"):
-        plan(desk.database, load_script(file), {"value": "1300"})
+        plan(desk.database, desk.markets, load_script(file), {"value": "1300"})
     assert content(desk) == before
 
 
@@ -237,7 +237,7 @@ def test_no_start_is_made_beside_one_that_was_refused(tmp_path: Path) -> None:
     desk.deliver([start(PRM, day(0)), end(PRM, day(90)), start(PRM, day(100))])
     desk.deliver([reading(PRM, day(120), 1_100_000, contract="987654321")])
     assert "quarantined" in desk.states().values()
-    assert plan(desk.database, load_scripts()["create-missing-start"], {}).items == ()
+    assert plan(desk.database, desk.markets, load_scripts()["create-missing-start"], {}).items == ()
 
 
 def test_a_script_without_documentation_or_function_is_refused_in_words(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_script_that_breaks_on_one_message_does_not_stop_the_others(tmp_path: 
         "    register =", f"    if case.identifier == '{prm_of(0)}':\n        raise KeyError('x')\n    register ="
     )
     file.write_text(body)
-    found = plan(desk.database, load_script(file), {"value": "1300"})
+    found = plan(desk.database, desk.markets, load_script(file), {"value": "1300"})
     assert (len(found.items), list(found.faults.values())) == (1, ["KeyError: 'x'"])
 
 

@@ -31,7 +31,7 @@ def test_what_is_edited_is_valid_kernel_xml_as_it_stands(tmp_path: Path) -> None
     """One attribute a line, and read again it is the same message."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     number = refused(desk)
-    content = editable(desk.store, number)
+    content = editable(desk.store, desk.markets, number)
     assert 'value="1100"' in content.split("\n    ")[-1] or '\n    value="1100"' in content
     seen = examine(desk.store, desk.writer, number, content)
     assert (seen.refusals, seen.difference, seen.fit, seen.words) == ((), "", False, "nothing is changed")
@@ -42,7 +42,7 @@ def test_an_edit_is_tried_out_then_stored_as_a_new_version_and_can_be_undone(dat
     desk = Desk(database_url)
     number = refused(desk)
     original = desk.rows(f"SELECT xml FROM kernel_message WHERE id = {number}")
-    content = editable(desk.store, number).replace('value="1100"', 'value="1300"')
+    content = editable(desk.store, desk.markets, number).replace('value="1100"', 'value="1300"')
     seen = examine(desk.store, desk.writer, number, content)
     assert (seen.state, seen.fit, seen.freed) == ("treated", True, (number,))
     changed = [line.strip("+- ") for line in seen.difference.splitlines()[2:] if line[0] in "+-"]
@@ -73,7 +73,7 @@ def test_what_the_schema_or_the_rules_refuse_is_not_stored(tmp_path: Path, old: 
     """The reason is told, and the store is as before."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     number = refused(desk)
-    content = editable(desk.store, number).replace(old, new)
+    content = editable(desk.store, desk.markets, number).replace(old, new)
     with pytest.raises(UserError, match=words):
         edit(desk.store, desk.writer, number, content, by="anna", why="x")
     assert desk.rows("SELECT count(*) FROM campaign") == [(0,)]
@@ -85,7 +85,7 @@ def test_an_edit_that_takes_the_acceptance_of_another_message_is_not_stored(tmp_
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     number = refused(desk)
     desk.deliver([reading(PRM, day(90), 1_250_000)])
-    content = editable(desk.store, number).replace('value="1100"', 'value="1300"')
+    content = editable(desk.store, desk.markets, number).replace('value="1100"', 'value="1300"')
     seen = examine(desk.store, desk.writer, number, content)
     assert (seen.state, len(seen.lost), seen.fit) == ("treated", 1, False)
     with pytest.raises(UserError, match="lose their acceptance"):
@@ -95,7 +95,7 @@ def test_an_edit_that_takes_the_acceptance_of_another_message_is_not_stored(tmp_
 def test_with_four_eyes_an_edit_waits_and_a_second_click_is_the_first(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     number = refused(desk)
-    content = editable(desk.store, number).replace('value="1100"', 'value="1300"')
+    content = editable(desk.store, desk.markets, number).replace('value="1100"', 'value="1300"')
     record = edit(desk.store, desk.writer, number, content, by="anna", why="x", key="click", four_eyes=True)
     assert record.state == "planned"
     again = edit(desk.store, desk.writer, number, content, by="anna", why="x", key="click", four_eyes=True)

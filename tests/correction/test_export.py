@@ -38,7 +38,7 @@ def desk_with_tickets(url: str) -> Desk:
     prm = "99000000000017"
     desk.deliver([start(prm, day(0)), reading(prm, day(31), 1_200_000), reading(prm, day(60), 1_100_000)])
     desk.deliver([reading("99000000001017", day(31), 1_200_000)])
-    make_tickets(desk.store, judged_cases(desk.database), "anna", owner="ben", due_days=14)
+    make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna", owner="ben", due_days=14)
     return desk
 
 
@@ -193,7 +193,7 @@ def test_a_ticket_that_gets_more_messages_tells_of_all_of_them(tmp_path: Path) -
     """Its title and evidence grow, so that what is exported is true."""
     desk = desk_with_tickets(f"sqlite:///{tmp_path}/eis.db")
     desk.deliver([reading("99000000002017", day(31), 1_200_000)])
-    make_tickets(desk.store, judged_cases(desk.database), "anna")
+    make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna")
     (grown,) = [ticket for ticket in tickets(desk.store) if ticket.error_class == "missing"]
     assert grown.title.endswith("2 messages of 2 access points (missing)")
     assert grown.evidence["access_points"] == ["99000000001017", "99000000002017"]

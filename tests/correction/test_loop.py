@@ -20,6 +20,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.markets import installed_adapters
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
@@ -57,10 +58,10 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     """Nothing that only the market can put right is freed, nothing that was lost stays stuck; again changes nothing."""
     engine, truth = simulated
     store = Store(engine)
-    writer = BatchWriter(ParallelEngine(shipped_rules()), 1, 30)
+    writer = BatchWriter(ParallelEngine(shipped_rules()), 1, 30, installed_adapters())
     assert {line.outcome.error_class for line in truth.values()} >= {"missing", "dno", "product"}
     report = loop(store, writer, load_scripts().values(), by="test", why="nightly")
-    left = {one.case.id for one in judged_cases(engine)}
+    left = {one.case.id for one in judged_cases(engine, writer.markets)}
     freed = set(truth) - left
     assert freed == {number for number, line in truth.items() if is_freeable(line)}
     assert freed

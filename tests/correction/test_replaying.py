@@ -47,7 +47,7 @@ def version(desk: Desk, strict: Strict) -> tuple[BatchWriter, str]:
     folder, engine = strict
     with desk.store.transaction() as tx:
         number = tx.rules_version(engine.version, engine.name, rule_texts(folder), NOW)
-    return BatchWriter(engine, number, 30), engine.version
+    return BatchWriter(engine, number, 30, desk.markets), engine.version
 
 
 def judged_then(desk: Desk, strict: Strict) -> list[int]:

@@ -48,7 +48,7 @@ def deliver(desk: Desk) -> None:
 
 def proposals(desk: Desk, **options: Any) -> list[Proposal]:
     """What is proposed for the groups by code."""
-    cases = judged_cases(desk.database)
+    cases = judged_cases(desk.database, desk.markets)
     return propose(desk.store, desk.writer, load_scripts().values(), cases, now=now_micros(), **options)
 
 
@@ -91,7 +91,7 @@ def cases(tmp_path: Path) -> list[Judged]:
     deliver(desk)
     nasty = reading(point(40), day(31), 1_100_000).messages[0]
     desk.deliver([hostile(structs.replace(nasty, reference='=1+1<script>alert("x")</script>'))])
-    return judged_cases(desk.database)
+    return judged_cases(desk.database, desk.markets)
 
 
 def hostile(message: Any) -> Transaction:

@@ -277,7 +277,9 @@ EXAMPLES: dict[str, Example] = {
 
 def tried(desk: Desk, example: Example) -> Preview:
     """A dry run of the example's script."""
-    return preview(desk.store, desk.writer, plan(desk.database, SCRIPTS[example.script], example.parameters))
+    return preview(
+        desk.store, desk.writer, plan(desk.database, desk.markets, SCRIPTS[example.script], example.parameters)
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

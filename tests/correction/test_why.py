@@ -36,7 +36,7 @@ def refused(desk: Desk) -> int:
 def test_the_failed_rule_is_told_with_the_facts_it_read(database_url: str) -> None:
     """The index before, in Wh, as the rule saw it; the neighbours in business time."""
     desk = Desk(database_url)
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), refused(desk))
+    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, refused(desk))
     assert found is not None
     (rule,) = [rule for rule in found.failed if rule.severity == "error"]
     assert (rule.code, rule.outcome, rule.item) == ("CO-R05", "violated", 1)
@@ -51,20 +51,20 @@ def test_the_history_of_an_original_leaves_its_corrected_version_out(tmp_path: P
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     number = refused(desk)
     engine = ParallelEngine(shipped_rules())
-    seen = history_before(desk.store, engine, number)
+    seen = history_before(desk.store, engine, desk.markets, number)
     assert seen is not None
     message, history = seen
     assert isinstance(message, MeterReading)
     with desk.store.transaction() as tx:
         correct(tx, number, message, "anna", "again")
     replay(desk.store, desk.writer, "FR", [PRM])
-    assert history_before(desk.store, engine, number) == (message, history)
+    assert history_before(desk.store, engine, desk.markets, number) == (message, history)
 
 
 def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     desk.deliver([reading(PRM, day(31), 1_200_000)])
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), 1)
+    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 1)
     assert found is not None
     assert [(rule.code, rule.outcome) for rule in found.failed if rule.outcome == "waits"] == [
         ("common-data-waits-for-supply", "waits")
@@ -74,7 +74,7 @@ def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> 
 
 def test_there_is_nothing_to_say_of_what_is_not_there(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
-    assert why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), 99) is None
+    assert why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 99) is None
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_changed_rules_are_tried_on_stored_messages(database_url: str, lenient: 
     desk = Desk(database_url)
     number = refused(desk)
     before = desk.rows("SELECT id, state FROM kernel_message ORDER BY id")
-    found = impact(desk.store, ParallelEngine(load_catalogue(lenient, check_examples=False)), 0)
+    found = impact(desk.store, ParallelEngine(load_catalogue(lenient, check_examples=False)), desk.markets, 0)
     assert found.judged == len(before)
     assert {shift.message_id: shift.words for shift in found.shifts} == {number: "rejected CO-R05 -> accepted"}
     assert desk.rows("SELECT id, state FROM kernel_message ORDER BY id") == before
@@ -106,7 +106,7 @@ def test_the_rules_of_today_change_nothing(database_url: str) -> None:
     """The second judgement agrees with the stored verdicts."""
     desk = Desk(database_url)
     refused(desk)
-    assert impact(desk.store, ParallelEngine(shipped_rules()), 0).shifts == ()
+    assert impact(desk.store, ParallelEngine(shipped_rules()), desk.markets, 0).shifts == ()
 
 
 def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_root: Path) -> None:

@@ -45,7 +45,7 @@ class Desk:
     """Desks whose connections are not closed yet."""
 
     def __init__(self, url: str, engine: RuleEngine | None = None) -> None:
-        installed_adapters()
+        self.markets = installed_adapters()
         self.database = connect(url)
         self.open.append(self)
         migrations.upgrade(self.database)
@@ -53,7 +53,7 @@ class Desk:
         self.engine = engine or ParallelEngine(shipped_rules())
         with self.store.transaction() as tx:
             self.version = tx.rules_version(self.engine.version, self.engine.name, "{}", NOW)
-        self.writer = BatchWriter(self.engine, self.version, 30)
+        self.writer = BatchWriter(self.engine, self.version, 30, self.markets)
         self.deliveries = 0
 
     def deliver(self, transactions: Sequence[Transaction], now: int = NOW, market: str = "FR") -> Tally:

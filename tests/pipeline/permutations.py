@@ -176,7 +176,7 @@ class Stage:
 
     def writer(self) -> BatchWriter:
         """Judges and stores batches."""
-        return BatchWriter(self.gateway.engine, self.gateway.rules_version_id, 30)
+        return BatchWriter(self.gateway.engine, self.gateway.rules_version_id, 30, self.gateway.markets)
 
     def deliver(self, store: Store, scene: Scene, batches: Sequence[Sequence[int]]) -> None:
         """Store the CH messages of a scene, each batch as a file of its own."""

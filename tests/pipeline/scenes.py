@@ -97,7 +97,7 @@ def scenes(source: Source, folder: Path, chance: random.Random) -> list[Scene]:
         migrations.upgrade(engine)
         gateway = Gateway(Config.model_validate({"database": url}), Store(engine))
         writer = gateway.writer
-        recording = _Recording(writer.engine, writer.rules_version_id, 30)
+        recording = _Recording(writer.engine, writer.rules_version_id, 30, writer.markets)
         recording.seen = []
         gateway.inbound.writer = gateway.inbound.gathering.writer = recording
         gateway.inbound.take(gateway.inbound.in_order(source.files), "test")

@@ -67,7 +67,7 @@ def gate(desk: Desk, writer: BatchWriter | None = None, batch_size: int = 500) -
 
 def breaking(desk: Desk, on: Callable[[Any], bool]) -> Breaking:
     """A writer that breaks on some CH messages."""
-    writer = Breaking(desk.engine, desk.version, 30)
+    writer = Breaking(desk.engine, desk.version, 30, desk.markets)
     writer.on = on
     return writer
 
@@ -339,7 +339,7 @@ def test_what_another_process_is_in_the_way_of_is_left_and_not_told_done(
     """Envelopes that shared its transaction are not done either: the next run takes all of them up."""
     monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
     desk = Desk(database_url)
-    writer = Busy(desk.engine, desk.version, 30)
+    writer = Busy(desk.engine, desk.version, 30, desk.markets)
     writer.on = is_of(POINT)
     files = [FRENCH / "r15_periodic.xml", FRENCH / "c15_entries.xml", FRENCH / "r151_daily.xml"]
     way = gate(desk, writer)
@@ -359,7 +359,7 @@ def test_an_envelope_that_a_worker_could_not_end_is_not_told_done_with_the_next(
 ) -> None:
     monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
     desk = Desk(database_url)
-    writer = Busy(desk.engine, desk.version, 30)
+    writer = Busy(desk.engine, desk.version, 30, desk.markets)
     writer.on = is_of(POINT)
     way = gate(desk, writer)
     with pytest.raises(Conflict):

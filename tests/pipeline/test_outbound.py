@@ -49,6 +49,7 @@ class Rules(ParallelEngine):
 class Market(SimpleNamespace):
     """A market that can be asked to begin and end a supply."""
 
+    zone = "Europe/Paris"
     builds = frozenset(("MoveInRequest", "EndOfSupplyRequest"))
     built = 0
 

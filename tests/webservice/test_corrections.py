@@ -15,6 +15,7 @@ from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.tickets import make_tickets
+from energycomm.pipeline.markets import installed_adapters
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import PRM, Site, configured, copied, told
 
@@ -174,7 +175,7 @@ def test_messages_are_replayed_and_delegated_by_their_numbers(lite_house: Site) 
 
 
 def test_a_ticket_that_somebody_else_changed_meanwhile_is_not_overwritten(house: Site) -> None:
-    (made,) = make_tickets(house.store, judged_cases(house.store.engine), "loop")
+    (made,) = make_tickets(house.store, judged_cases(house.store.engine, installed_adapters()), "loop")
     gateway, caller = client(house), house.caller(Role.CONSULTANT)
     (ticket,) = gateway.tickets("open")
     assert ticket.id == made

@@ -34,7 +34,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     if any(one.message.contract_reference == reference for one in ends):
         return None
     words = EXIT.get(case.message.market)
-    at = whole_day(case.message.market, case.message.effective, words)
+    at = whole_day(case.zone, case.message.effective, words)
     message = EndOfSupply(
         **head(case.message, words, at, "end"),
         reason="termination",

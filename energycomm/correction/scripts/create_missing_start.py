@@ -46,7 +46,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
         return None  # under another reference, perhaps, but it did arrive
     since = [one.message for one in fellows] + [case.message]
     words = ENTRY.get(case.message.market)
-    at = whole_day(case.message.market, _begin(case, since, ended), words)
+    at = whole_day(case.zone, _begin(case, since, ended), words)
     points = [one for one in [*since, *(other.message for other in case.around)] if isinstance(one, AccessPointData)]
     supplier = parameters["supplier"] or _stated([one.supplier for one in points]) or case.message.receiver
     event = {"market_reason": parameters["event"]} if parameters["event"] else {}
@@ -56,7 +56,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
         contract_reference=reference,
         supplier=supplier,
         balance_responsible=_stated([one.balance_responsible for one in points]) or supplier,
-        contract_start=local_day(case.message.market, micros(at)),
+        contract_start=local_day(case.zone, micros(at)),
     )
     return Create(message, f"start of contract {reference or '(unnamed)'} deduced from {len(since)} waiting messages")
 

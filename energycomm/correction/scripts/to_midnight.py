@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from msgspec import structs
 
 from energycomm.correction.cases import Case
 from energycomm.correction.script import Parameter, Reorder, Script, Selection
 from energycomm.kernel.instants import local_day, micros, midnight
-from energycomm.kernel.messages import EndOfSupply, KernelMessage, MeteredVolume
+from energycomm.kernel.messages import EndOfSupply, MeteredVolume
 
 SCRIPT = Script(
     title="Shifted end of day",
@@ -27,10 +28,10 @@ SCRIPT = Script(
 def correct(case: Case, parameters: Mapping[str, str]) -> Reorder | None:
     """The message at midnight."""
     message, most = case.message, timedelta(minutes=int(parameters["minutes"]))
-    at = _nearest(message, message.effective)
+    at = _nearest(case.zone, message.effective)
     changed = {"effective": at}
     if isinstance(message, MeteredVolume) and message.start is not None:
-        changed["start"] = _nearest(message, message.start)
+        changed["start"] = _nearest(case.zone, message.start)
     if isinstance(message, EndOfSupply) and message.contract_end == message.effective:
         changed["contract_end"] = at
     moved = [abs(new - getattr(message, name)) for name, new in changed.items()]
@@ -41,8 +42,8 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Reorder | None:
     return Reorder(structs.replace(message, **changed), f"{message.effective.isoformat()} -> {at.isoformat()}")
 
 
-def _nearest(message: KernelMessage, at: datetime) -> datetime:
+def _nearest(zone: ZoneInfo, at: datetime) -> datetime:
     """The midnight, in the legal time of the market, that lies nearest."""
-    day = local_day(message.market, micros(at))
-    sides = [midnight(message.market, day), midnight(message.market, day + timedelta(days=1))]
+    day = local_day(zone, micros(at))
+    sides = [midnight(zone, day), midnight(zone, day + timedelta(days=1))]
     return min(sides, key=lambda side: abs(side - at))

@@ -131,7 +131,7 @@ def grouped(
     by: Annotated[Dimension, Query(description="What the groups have in common.")] = "code",
 ) -> Response:
     """The largest first: how many, since when, what is at stake, whose fault it seems to be."""
-    return tagged(request, groups(judged_cases(shared.store.engine), by, now_micros()))
+    return tagged(request, groups(judged_cases(shared.store.engine, shared.gateway.markets), by, now_micros()))
 
 
 @router.get("/proposals", summary="What is proposed about the groups", responses=described(list[Proposal]))
@@ -149,7 +149,7 @@ def proposed(
             store,
             shared.writer(),
             load_scripts(shared.config.scripts_folder).values(),
-            judged_cases(store.engine),
+            judged_cases(store.engine, shared.gateway.markets),
             by,
             now=now_micros(),
             sample=sample,
@@ -227,7 +227,9 @@ def find_script(shared: Services, name: str) -> LoadedScript:
 
 def tried_out(shared: Services, store: Store, found: LoadedScript, trial: Trial) -> Preview:
     """A script tried out in a store of its own (`Services.rehearsing`)."""
-    planned = plan(store.engine, found, trial.parameters, limit=trial.limit, only=trial.messages)
+    planned = plan(
+        store.engine, shared.gateway.markets, found, trial.parameters, limit=trial.limit, only=trial.messages
+    )
     return preview(store, shared.writer(), planned, until=time.monotonic() + PREVIEW_SECONDS)
 
 
@@ -240,7 +242,7 @@ def to_edit(request: Request, shared: Shared, _: Corrector, number: Number) -> R
     """Its Kernel XML as it is best edited."""
     about(request, f"message {number}")
     _known(shared, [number])
-    return Response(editable(shared.store, number).encode(), media_type="application/xml")
+    return Response(editable(shared.store, shared.gateway.markets, number).encode(), media_type="application/xml")
 
 
 @router.post(
@@ -290,7 +292,10 @@ def replay(request: Request, shared: Shared, person: Corrector, body: Replay, ke
             marked = mark(tx, body.messages, person.name, body.why)
         if not marked:
             raise Problem("API_CONFLICT", "None of them is stuck.", target="/messages")
-        places = {(case.message.market, case.identifier) for case in read_cases(shared.store.engine, marked)}
+        places = {
+            (case.message.market, case.identifier)
+            for case in read_cases(shared.store.engine, shared.gateway.markets, marked)
+        }
         for market, identifier in sorted(places, key=lambda place: (place[0], place[1] or "")):
             judge_again(shared.store, shared.writer(), market, identifier)
         with reading(shared.store.engine) as connection:

@@ -159,7 +159,7 @@ def raw(request: Request, shared: Shared, _: Reader, number: Number) -> Response
 def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
     """Each rule of today that fails: what it demands, what it read, and the messages around it."""
     gateway = shared.gateway
-    found = why(shared.store, gateway.catalogue, gateway.engine, number)
+    found = why(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
         raise not_found("message", "number", number)
     about(request, f"message {number} access point {found.access_point}")

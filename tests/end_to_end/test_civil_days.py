@@ -24,7 +24,7 @@ SAME_DAY = datetime.fromisoformat("2026-10-04T10:00:00+02:00")
 
 
 def changed_on_the_day_of_the_exit(desk: Desk) -> int:
-    """A change of point data at ten, after an exit at one minute past midnight in Paris, 22:01 UTC of the day before."""
+    """A change of point data at ten, after an exit at 00:01 in Paris, which is 22:01 UTC of the day before."""
     desk.deliver([start(PRM, day(0)), end(PRM, EXIT)])
     common = head(PRM, SAME_DAY, "C15", "MDPRM", "MDPRM") | {"contract_reference": "123456789"}
     desk.deliver([transaction([AccessPointData(**common, reason="master-data-change", segment="C5")])])
@@ -35,7 +35,7 @@ def changed_on_the_day_of_the_exit(desk: Desk) -> int:
 
 def in_a_process_of_its_own(folder: Path, url: str, *arguments: str) -> str:
     """What a command prints that finds nothing loaded."""
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = subprocess.run(
         [sys.executable, "-c", "import sys; from energycomm.cli import main; sys.exit(main())", *arguments],
         cwd=folder,
         env={"ENERGYCOMM_DATABASE": url, "PYTHONPATH": str(Path(__file__).parents[2])},

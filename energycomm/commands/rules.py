@@ -231,6 +231,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "ebix": rule.ebix,
         "market_code": rule.market_code,
         "pack": rule.pack or None,
+        "repair": rule.repair,
         "since": rule.since,
         "until": rule.until,
         "source": rule.source,

@@ -19,11 +19,11 @@ from energycomm.engine.port import Judgement
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.verdicts import Verdict
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline import markets, records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
 from energycomm.pipeline.submissions import read_handed

@@ -13,7 +13,7 @@ from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
 """States of messages that are not accepted and not dealt with."""

@@ -1,68 +1,30 @@
-"""Starts and ends of supply that are deduced from the history: what each market calls the plainest of them."""
+"""Starts and ends of supply that are deduced from the history, in the words of their market."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
-
 from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import Announcement
+from energycomm.market.installed import installed_adapters
 
 
-class Words(Struct, frozen=True, kw_only=True):
-    """How a market announces that supply begins or ends, and no more than that.
-
-    Attributes:
-      market_type, event: message type and reason of the market.
-      sender, sender_role: who announces it; that of the messages around it when None.
-      dossier: whether a number of the transaction is demanded.
-      whole_days: whether supply begins and ends at midnight in the market's legal time.
-    """
-
-    market_type: str
-    event: str
-    sender: str | None = None
-    sender_role: str | None = None
-    dossier: bool = False
-    whole_days: bool = False
+def entry_of(market: str) -> Announcement | None:
+    """How a market announces that supply begins; None where it is not installed."""
+    adapter = installed_adapters().get(market)
+    return None if adapter is None else adapter.entry
 
 
-_EDSN = "8712423010208"
-
-ENTRY: Mapping[str, Words] = {
-    "FR": Words(market_type="C15", event="MES"),
-    "NL": Words(
-        market_type="GainResultResponse",
-        event="MOVEIN",
-        sender=_EDSN,
-        sender_role="clearing-house",
-        dossier=True,
-        whole_days=True,
-    ),
-    "BE": Words(market_type="StartOfAccess", event="E65", whole_days=True),
-}
-"""Market -> its entry."""
-
-EXIT: Mapping[str, Words] = {
-    "FR": Words(market_type="C15", event="RES"),
-    "NL": Words(
-        market_type="LossResultResponse",
-        event="EOSUPPLY",
-        sender=_EDSN,
-        sender_role="clearing-house",
-        dossier=True,
-        whole_days=True,
-    ),
-    "BE": Words(market_type="StopOfAccess", event="E20", whole_days=True),
-}
-"""Market -> its exit."""
+def exit_of(market: str) -> Announcement | None:
+    """How a market announces that supply ends; None where it is not installed."""
+    adapter = installed_adapters().get(market)
+    return None if adapter is None else adapter.exit
 
 
-def head(like: KernelMessage, words: Words | None, at: datetime, what: str) -> dict[str, Any]:
+def head(like: KernelMessage, words: Announcement | None, at: datetime, what: str) -> dict[str, Any]:
     """The head of a deduced message.
 
     Args:
@@ -89,13 +51,13 @@ def head(like: KernelMessage, words: Words | None, at: datetime, what: str) -> d
     }
     if words is not None and words.sender is not None:
         fields |= {"sender": words.sender, "sender_role": words.sender_role}
-    if words is not None and words.dossier:
+    if words is not None and words.numbered:
         # Letters no register gives: nobody takes the number for one of its own.
         fields["request_reference"] = f"D{(like.access_point or '')[-9:]}{'S' if what == 'start' else 'E'}"
     return fields
 
 
-def whole_day(zone: ZoneInfo, at: datetime, words: Words | None) -> datetime:
+def whole_day(zone: ZoneInfo, at: datetime, words: Announcement | None) -> datetime:
     """An instant, put to the midnight before it in the market's legal time where it knows whole days only."""
     if words is None or not words.whole_days:
         return at

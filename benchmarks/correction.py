@@ -25,15 +25,15 @@ from sqlalchemy import Engine
 from energycomm.config import Config
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.cases import STUCK
+from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import LoopReport, loop
-from energycomm.correction.script import load_scripts
 from energycomm.correction.tickets import tickets
 from energycomm.eis import migrations
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
+from energycomm.market.installed import Markets
 from energycomm.pipeline.gateway import Gateway
-from energycomm.pipeline.markets import Markets
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
@@ -154,7 +154,14 @@ def run(engine: Engine, folder: Path, watch: Any = lambda _: None) -> Score:
     url = engine.url.render_as_string(hide_password=False)
     gateway = Gateway(Config.model_validate({"database": url}), store)
     begun = time.monotonic()
-    report = loop(store, gateway.writer, load_scripts().values(), by="benchmark", why="benchmark", watch=watch)
+    report = loop(
+        store,
+        gateway.writer,
+        load_scripts(gateway.catalogue.rules).values(),
+        by="benchmark",
+        why="benchmark",
+        watch=watch,
+    )
     return held_against(engine, gateway.markets, truth, report, time.monotonic() - begun)
 
 

@@ -20,7 +20,15 @@ from adapters.common.codes import Unreadable
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from energycomm.market.contract import (
+    Announcement,
+    DocumentType,
+    MemberHead,
+    OutgoingMessage,
+    Series,
+    Sniff,
+    Transaction,
+)
 
 ANSWER_WITHIN = timedelta(days=5)
 """How long an answer of the clearing house may take before the request is overdue; an assumption."""
@@ -40,14 +48,15 @@ def _types(mapping: Table) -> dict[str, DocumentType]:
 class BeAtrias:
     """Reads and writes the documents of the mapping table. Satisfies `energycomm.market.contract.Adapter`.
 
-    `service` holds the names of the message service, as the channel that polls it wants them; `answer_within` the time
-    that an answer to each kind of request may take.
-
     An object may be used by several threads at once.
     """
 
     market: str = MARKET
     zone: str = times.ZONE
+    entry = Announcement(market_type="StartOfAccess", event="E65", whole_days=True)
+    exit = Announcement(market_type="StopOfAccess", event="E20", whole_days=True)
+    scripts: Path | None = None
+    simulator: str | None = "adapters.be_atrias.simulator:simulator"
 
     def __init__(self, mapping: Table | None = None) -> None:
         """Args:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import IO
 
 from lxml import etree
@@ -22,7 +24,15 @@ from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from energycomm.market.contract import (
+    Announcement,
+    DocumentType,
+    MemberHead,
+    OutgoingMessage,
+    Series,
+    Sniff,
+    Transaction,
+)
 
 READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
 """On-demand fluxes in JSON that are read, by code."""
@@ -43,6 +53,12 @@ class FrEnedis:
     }
 
     builds: frozenset[str] = KINDS
+    answer_within: Mapping[str, timedelta] = {}
+    entry = Announcement(market_type="C15", event="MES")
+    exit = Announcement(market_type="C15", event="RES")
+    service: Mapping[str, str] = {}
+    scripts: Path | None = Path(__file__).parent / "scripts"
+    simulator: str | None = "adapters.fr_enedis.simulator.player:simulator"
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace; the name only tells what is ours but not

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import IO
 
 from lxml import etree
@@ -16,14 +17,22 @@ from adapters.common.schemas import bare
 from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.envelope import Opened, opened
-from adapters.nl_edsn.header import HEADER, MARKET, Context, context
+from adapters.nl_edsn.header import EDSN, HEADER, MARKET, Context, context
 from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, POLLS, build, poll, repeated
 from adapters.nl_edsn.times import ZONE
 from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMESPACES, TYPES, Row, contents
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Series, Sniff, Transaction
+from energycomm.market.contract import (
+    Announcement,
+    DocumentType,
+    MemberHead,
+    OutgoingMessage,
+    Series,
+    Sniff,
+    Transaction,
+)
 
 
 class NlEdsn:
@@ -39,6 +48,25 @@ class NlEdsn:
     builds: frozenset[str] = frozenset(BUILDERS)
     answer_within: Mapping[str, timedelta] = ANSWER_WITHIN
     polls: tuple[str, ...] = POLLS
+    entry = Announcement(
+        market_type="GainResultResponse",
+        event="MOVEIN",
+        sender=EDSN,
+        sender_role="clearing-house",
+        numbered=True,
+        whole_days=True,
+    )
+    exit = Announcement(
+        market_type="LossResultResponse",
+        event="EOSUPPLY",
+        sender=EDSN,
+        sender_role="clearing-house",
+        numbered=True,
+        whole_days=True,
+    )
+    service: Mapping[str, str] = {}
+    scripts: Path | None = None
+    simulator: str | None = "adapters.nl_edsn.simulator:simulator"
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace.

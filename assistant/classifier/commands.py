@@ -220,8 +220,8 @@ def _adviser(model: str | None) -> tuple[Config, Adviser]:
     from assistant.config import load_config
     from assistant.extras import need
     from energycomm.config import load
+    from energycomm.market.installed import installed_adapters
     from energycomm.pipeline.gateway import open_catalogue, open_engine
-    from energycomm.pipeline.markets import installed_adapters
 
     need("numpy", "scipy")
     config = load()

@@ -21,7 +21,7 @@ from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
 from energycomm.kernel.instants import instant
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 Told = Callable[[str], None]
 

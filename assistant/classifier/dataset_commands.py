@@ -61,8 +61,8 @@ def build(
     from assistant.config import load_config
     from energycomm import logs
     from energycomm.config import load
+    from energycomm.market.installed import installed_adapters
     from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
-    from energycomm.pipeline.markets import installed_adapters
 
     config = load()
     logs.configure(config.log_format, config.log_level)

@@ -26,7 +26,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.history import History
 from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import KernelMessage
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 Place = tuple[str, str]
 """Market and kind."""

@@ -72,8 +72,8 @@ def learn(
     from assistant.classifier.storage import dataset_file, model_folder
     from assistant.config import load_config
     from energycomm.config import load
+    from energycomm.market.installed import installed_adapters
     from energycomm.pipeline.gateway import open_catalogue, open_engine
-    from energycomm.pipeline.markets import installed_adapters
 
     own, config = load_config(), load()
     place, seconds = folder or model_folder(own, "language"), seconds_of(budget)

@@ -15,9 +15,9 @@ from energycomm.engine.port import RuleEngine
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.installed import Markets
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import APPLIED, Entry, Fold, business_key
-from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import AccessPointState
 
 REFUSED = frozenset(("rejected", "delegated", "ticketed"))

@@ -30,7 +30,7 @@ from energycomm.kernel.history import NO_HISTORY
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 BATCH = 500
 """Messages that are read and stored together."""

@@ -21,8 +21,8 @@ from energycomm.eis.messages import MessageDetail, show_message
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
-from energycomm.pipeline.markets import installed_adapters
 
 MOST_SOURCES = 2
 

@@ -11,9 +11,9 @@ from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.installed import Markets
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Entry, Fold, Judge, business_key
-from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import load_state
 
 

@@ -15,7 +15,6 @@ from energycomm.eis.envelopes import show_envelope
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.markets import installed_adapters, service_names
 from energycomm.pipeline.records import report_gaps
 from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, TechnicalError, Unseen
 from energycomm.transport.settings import AnyChannel
@@ -177,11 +176,10 @@ def _find(config: Config, name: str) -> AnyChannel:
 def _open(config: Config, setting: AnyChannel, seen: Seen | None = None) -> GuardedIn | GuardedOut:
     """Open a channel; without the store's memory of files it is only tried."""
     # The SSH and HTTP libraries take half a second to load, which only those commands spend that use a channel.
-    from energycomm.transport.opening import Places, open_channel
+    from energycomm.daemon.channels import open_places
+    from energycomm.transport.opening import open_channel
 
-    names = service_names(installed_adapters(config.mapping_files)) if setting.kind == "message-queue" else None
-    places = Places(config.folder, config.spool_folder, queue_names=names)
-    return open_channel(setting, places, seen or Unseen())
+    return open_channel(setting, open_places(config), seen or Unseen())
 
 
 def _place(setting: AnyChannel) -> str:

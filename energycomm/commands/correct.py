@@ -16,9 +16,9 @@ from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.correction import campaign
+from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop as run_loop
 from energycomm.correction.replaying import TODAY, replay_messages
-from energycomm.correction.script import load_scripts
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import Gateway, open_engine, open_store
 
@@ -107,7 +107,7 @@ def loop(
         report = run_loop(
             store,
             gateway.writer,
-            load_scripts(config.scripts_folder).values(),
+            load_scripts(gateway.catalogue.rules, config.scripts_folder).values(),
             by=user(by),
             why=why,
             waited_days=waited,

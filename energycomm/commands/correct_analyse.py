@@ -18,15 +18,15 @@ from energycomm.commands.output import print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
 from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
+from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
 from energycomm.correction.report import Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
-from energycomm.correction.script import load_scripts
 from energycomm.correction.webpage import webpage
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.markets import installed_adapters
 
 
 class Form(StrEnum):
@@ -107,7 +107,7 @@ def _tried(
     only: str | None,
 ) -> list[Proposal]:
     gateway = Gateway(config, store)
-    scripts = load_scripts(config.scripts_folder).values()
+    scripts = load_scripts(gateway.catalogue.rules, config.scripts_folder).values()
     return propose(
         store,
         gateway.writer,

@@ -18,8 +18,8 @@ from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.markets import installed_adapters
 
 LARGEST = 4 << 20
 """Bytes of an edited message that are read."""

@@ -14,10 +14,11 @@ from energycomm.commands.output import Json, print_facts, print_heading, print_j
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction import campaign
+from energycomm.correction.library import LoadedScript, find_script, read_scripts
 from energycomm.correction.planning import Preview, difference, plan, preview
-from energycomm.correction.script import LoadedScript, Selection, find_script, load_scripts
+from energycomm.correction.script import Selection
 from energycomm.errors import UserError
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.gateway import Gateway, open_catalogue, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
 
@@ -33,7 +34,7 @@ def list_(json: Json = False) -> None:
 
     Example: energycomm correct script list
     """
-    scripts = load_scripts(load().scripts_folder).values()
+    scripts = read_scripts(load().scripts_folder).values()
     if json:
         print_json(
             [{"name": one.name, "title": one.declared.title, "automatic": one.declared.automatic} for one in scripts]
@@ -49,7 +50,8 @@ def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json:
 
     Example: energycomm correct script show create-missing-start
     """
-    found = find_script(name, load().scripts_folder)
+    config = load()
+    found = find_script(name, open_catalogue(config.rules_folder).rules, config.scripts_folder)
     declared = found.declared
     if json:
         print_json({"name": found.name, "documentation": found.documentation, "declared": declared, "path": found.path})
@@ -85,12 +87,12 @@ def run(
     Example: energycomm correct script run create-missing-start --limit 10
     """
     config = load()
-    found = find_script(name, config.scripts_folder)
     parameters = _parameters(set_ or [])
     if (yes or propose) and not why:
         raise UserError("Say why: it is kept with the campaign.", 'Add --why "...".')
     with open_store(config) as store:
         gateway = Gateway(config, store)
+        found = find_script(name, gateway.catalogue.rules, config.scripts_folder)
         planned = plan(store.engine, gateway.markets, found, parameters, limit=limit, only=only)
         with progress(len(planned.items), "tried out") as watch:
             tried = preview(store, gateway.writer, planned, watch=watch)

@@ -16,8 +16,8 @@ from energycomm.correction.tickets import Ticket, change_ticket, delegate, ticke
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
-from energycomm.pipeline.markets import installed_adapters
 
 
 @recorded("correct tickets", changing=("set_state", "owner", "due", "link"))

@@ -146,7 +146,7 @@ def put_aside_(
     """
     with open_store(load()) as store:
         summary = _find(store, envelope_id).summary
-        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256), channel=summary.channel)
         if put_aside(store, envelope, why) is None:
             raise UserError(
                 f"Envelope {envelope_id} ({summary.name}) is {summary.state}: only one that is archived or processing "
@@ -182,7 +182,7 @@ def retry(
         typer.echo(f"envelope {envelope_id} ({summary.name}) is tried again")
         if later:
             return
-        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256), channel=summary.channel)
         with suppress(Conflict, TakenOver):  # a daemon has it already
             gateway.inbound.process_one(envelope)
         state = _find(store, envelope_id).summary.state
@@ -206,7 +206,7 @@ def acknowledge(
     config = load()
     with open_store(config) as store:
         summary = _find(store, envelope_id).summary
-        envelope = (envelope_id, summary.name, bytes.fromhex(summary.sha256))
+        envelope = (envelope_id, summary.name, bytes.fromhex(summary.sha256), summary.channel)
         answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
     for answer in answers:
         if isinstance(answer, Refusal):

@@ -18,10 +18,10 @@ from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.check import explain as explain_kernel_xml
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.codesearch import error_codes_of
 from energycomm.pipeline.explanation import explain_ch_message
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
-from energycomm.pipeline.markets import installed_adapters
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
 

@@ -22,8 +22,8 @@ from energycomm.engine.problems import Problem
 from energycomm.engine.rule import Rule
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_engine, open_store
-from energycomm.pipeline.markets import installed_adapters
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 rules_app = app
@@ -232,6 +232,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "ebix": rule.ebix,
         "market_code": rule.market_code,
         "pack": rule.pack or None,
+        "repair": rule.repair,
         "since": rule.since,
         "until": rule.until,
         "source": rule.source,

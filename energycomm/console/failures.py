@@ -111,7 +111,7 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
     if line is None and not rules:
         raise not_found("failure group", "code", code)
     found = list_messages(shared.store.engine, MessageFilter(codes=(code,)), limit=EXAMPLES)
-    scripts = trials.scripts_of(shared.config.scripts_folder)
+    scripts = trials.scripts_of(shared)
     return page(
         request,
         "group.html",
@@ -120,17 +120,13 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
         rules=[(rule, condition_in_words(rule)) for rule in rules],
         messages=found.messages,
         more=address("/messages", code=code),
-        scripts=[script for script in scripts.values() if _takes(script.declared.selection.codes, code)],
+        scripts=[one for one in scripts.values() if (wants := one.declared.selection).any_code or code in wants.codes],
         job=_seen(bench.latest(trials.proposals_key(code))),
     )
 
 
 def _seen(job: Job | None) -> Job | None:
     return None if job is None else job.look()
-
-
-def _takes(codes: tuple[str, ...], code: str) -> bool:
-    return not codes or code in codes
 
 
 @router.post("/code/{code}/proposals")

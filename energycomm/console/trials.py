@@ -18,13 +18,14 @@ from energycomm.correction import campaign
 from energycomm.correction.analysis import Judged
 from energycomm.correction.cases import STUCK, read_cases, stuck_ids
 from energycomm.correction.evidence import evidence_of
+from energycomm.correction.library import LoadedScript, find_script, read_scripts
 from energycomm.correction.planning import Planned, Preview, plan, preview
 from energycomm.correction.proposals import Proposal, propose
-from energycomm.correction.script import LoadedScript, find_script, load_scripts
 from energycomm.correction.tickets import make_tickets
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
+from energycomm.webservice.services import Services
 
 SAMPLE = 40
 """Messages of a group that scripts are tried on."""
@@ -59,19 +60,21 @@ class Ticketed(Struct, frozen=True, kw_only=True):
     messages: int
 
 
-def scripts_of(folder: Path | None) -> dict[str, LoadedScript]:
-    """The shipped scripts and those of a folder, read anew only when a file of the folder has changed.
+def scripts_of(shared: Services) -> dict[str, LoadedScript]:
+    """The scripts there are; their files are read anew only when one of one's own folder has changed.
 
     Raises:
       UserError: a script cannot be read.
     """
+    folder = shared.config.scripts_folder
     seen = () if folder is None else tuple((file.name, file.stat().st_mtime_ns) for file in sorted(folder.glob("*.py")))
-    return _scripts(folder, seen)
+    rules = shared.gateway.catalogue.rules
+    return {name: script.meant_for(rules) for name, script in _scripts(folder, seen).items()}
 
 
 @lru_cache(maxsize=4)
 def _scripts(folder: Path | None, _seen: tuple[tuple[str, int], ...]) -> dict[str, LoadedScript]:
-    return load_scripts(folder)
+    return read_scripts(folder)
 
 
 def proposals_key(code: str) -> str:
@@ -87,7 +90,7 @@ def propose_for(bench: Workbench, code: str, by: str) -> Job:
         with shared.rehearsing() as store:
             cases = _sample(store, shared.gateway.markets, code)
             job.step(0, len(cases))
-            scripts = scripts_of(shared.config.scripts_folder).values()
+            scripts = scripts_of(shared).values()
             return propose(
                 store,
                 shared.writer(),
@@ -137,7 +140,7 @@ def try_script(
       UserError: there is no such script, or a parameter is unknown or missing.
     """
     shared = bench.shared
-    script = find_script(name, shared.config.scripts_folder)
+    script = find_script(name, shared.gateway.catalogue.rules, shared.config.scripts_folder)
     script.values(parameters)
 
     def work(job: Job) -> Trial:

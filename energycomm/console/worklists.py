@@ -40,7 +40,7 @@ def quarantine(request: Request, person: Reader, shared: Shared, cursor: str | N
         number = number_of(connection, wanted)
         rows = connection.execute(select(k.id, k.waits_until).where(k.id.in_(ids)))
         until = {row[0]: None if row[1] is None else instant(row[1]) for row in rows}
-    scripts = scripts_of(shared.config.scripts_folder)
+    scripts = scripts_of(shared)
     more = address("/quarantine", cursor=found.next) if found.next else None
     return page(
         request,

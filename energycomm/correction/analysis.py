@@ -16,7 +16,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import GridCharge, GridInvoice, MeteredVolume, MeterReading
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 Dimension = Literal["code", "codes", "access-point", "rule", "operator", "type", "kind", "age", "class", "state"]
 

@@ -24,8 +24,9 @@ from energycomm.correction.acting import (
     withdraw,
 )
 from energycomm.correction.cases import content_of
+from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import Planned
-from energycomm.correction.script import Action, Create, LoadedScript, Modify, Reorder, Replay, SetAside, Storing
+from energycomm.correction.script import Action, Create, Modify, Reorder, Replay, SetAside, Storing
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import Conflict, reading

@@ -54,6 +54,7 @@ def _facts(rule: Rule) -> dict[str, str]:
         "markets": " ".join(rule.markets) or "all",
         "severity": rule.severity,
         "class": rule.error_class,
+        "repaired by": " ".join(rule.repair),
         "until": str(rule.until or "open"),
         "does": " ".join((*rule.do, rule.notify or "", rule.wait or "")).strip(),
         "sentence": rule.sentence,

@@ -23,8 +23,8 @@ from energycomm.kernel.check import KernelChecker, explain
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.markets import Markets
 
 
 class Examined(Struct, frozen=True, kw_only=True):

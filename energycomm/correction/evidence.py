@@ -19,9 +19,6 @@ WIDESPREAD = 5
 EXPLAINS: Mapping[str, tuple[str, ...]] = {"CO-R07": ("CO-R05",)}
 """Error code -> codes that follow from it: an index in the wrong unit is below the one before, too."""
 
-MARKET_WORDS: Mapping[str, str] = {"LossResult": "EndOfSupply", "GainResult": "StartOfSupply"}
-"""What a market's rule says that it waits for -> the kind that it is."""
-
 _PRECEDENCE: tuple[ErrorClass, ...] = ("dno", "missing", "ordering", "product")
 
 
@@ -64,7 +61,7 @@ def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evide
 
 def _missing(case: Case, waits_for: str) -> list[Evidence]:
     """What it waits for is nowhere, or came and was refused."""
-    kind = MARKET_WORDS.get(waits_for.split()[0], waits_for.split()[0])
+    kind = waits_for.split()[0]
     refused = [one for one in case.around if _is_predecessor(one, kind, case)]
     if not refused:
         return [Evidence("missing", f"no {waits_for} has arrived")]

@@ -19,8 +19,8 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
+from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import Entry, Judge
-from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.rows import error_codes
 
 

@@ -8,8 +8,9 @@ from msgspec import Struct, field
 
 from energycomm.correction import campaign
 from energycomm.correction.analysis import judged_cases
+from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import Plan, plan, preview
-from energycomm.correction.script import LoadedScript, Replay
+from energycomm.correction.script import Replay
 from energycomm.correction.tickets import close_settled, make_tickets
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros

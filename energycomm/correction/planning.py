@@ -23,16 +23,17 @@ from energycomm.correction.acting import (
     states_at,
 )
 from energycomm.correction.cases import APPLIED, Case, read_cases, stuck_ids
+from energycomm.correction.library import LoadedScript
 from energycomm.correction.lookup import Lookup
-from energycomm.correction.script import Action, LoadedScript, Replay, Selection, SetAside, Storing
+from energycomm.correction.script import Action, Replay, Selection, SetAside, Storing
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import is_sqlite, reading, rehearsal
 from energycomm.eis.messages import current_codes
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
+from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.markets import Markets
 
 SLICE = 8
 """Access points of one rehearsal: a writer waits for no more than these."""
@@ -136,6 +137,8 @@ def plan(
 
 def selected_ids(engine: Engine, selection: Selection, only: Iterable[int] | None = None) -> list[int]:
     """Ids of the stuck messages of a selection; of these only, where they are given."""
+    if not (selection.codes or selection.any_code):
+        return []
     ids = stuck_ids(
         engine,
         selection.states,

@@ -15,8 +15,8 @@ from msgspec import Struct
 from energycomm.correction.acting import Place
 from energycomm.correction.analysis import Dimension, Judged, members
 from energycomm.correction.cases import Case
+from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import asked, preview, selected_ids
-from energycomm.correction.script import LoadedScript
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.pipeline.batch import BatchWriter

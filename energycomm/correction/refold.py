@@ -12,9 +12,9 @@ from energycomm.eis.store import Store
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.installed import Markets
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Entry, Fold, Judge, business_key
-from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.state import AccessPointState
 
 _ENTRIES = (

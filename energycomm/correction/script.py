@@ -4,7 +4,7 @@
 
     SCRIPT = Script(
         title="An index in the wrong unit",
-        selection=Selection(codes=("CO-R05",), kinds=("MeterReading",)),
+        selection=Selection(codes=("XX-R05",), kinds=("MeterReading",)),
     )
 
     def correct(case, parameters):
@@ -18,22 +18,12 @@ a `Lookup` too, for what lies at other access points. A script whose parameters 
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from energycomm.correction.cases import STUCK, Case
-from energycomm.correction.lookup import Lookup
-from energycomm.errors import UserError
 from energycomm.kernel.messages import KernelMessage
-
-SHIPPED = Path(__file__).parent / "scripts"
 
 
 class Modify(Struct, frozen=True):
@@ -79,18 +69,14 @@ Storing: TypeAlias = Modify | Reorder | Create
 
 Action: TypeAlias = Storing | Replay | SetAside
 
-Correct: TypeAlias = Callable[..., Action | None]
-"""correct(case, parameters) or correct(case, parameters, lookup)."""
-
-Suggest: TypeAlias = Callable[[Sequence[Case]], Sequence[Mapping[str, str]]]
-"""suggest(cases): parameters that may be worth a try for a group of messages."""
-
 
 class Selection(Struct, frozen=True, kw_only=True):
     """Which stuck messages a script is about; what is empty does not restrict.
 
     Attributes:
       codes: it has one of these error codes.
+      by_rules: it has an error code of a rule that names the script as its `repair`; they are added to `codes` when the
+        script is loaded, and where no rule names it, it takes nothing.
       kinds: it is of one of these kinds.
       states: it is in one of these states.
       waits_for: it waits, or waited in vain, for something whose words begin like this.
@@ -99,11 +85,17 @@ class Selection(Struct, frozen=True, kw_only=True):
     """
 
     codes: tuple[str, ...] = ()
+    by_rules: bool = False
     kinds: tuple[str, ...] = ()
     states: tuple[str, ...] = STUCK
     waits_for: tuple[str, ...] = ()
     markets: tuple[str, ...] = ()
     sql: str | None = None
+
+    @property
+    def any_code(self) -> bool:
+        """Whether error codes do not restrict it."""
+        return not (self.codes or self.by_rules)
 
     def takes(self, case: Case) -> bool:
         """Whether a stuck message is selected; `sql` apart."""
@@ -111,7 +103,7 @@ class Selection(Struct, frozen=True, kw_only=True):
             case.state in self.states
             and (not self.kinds or case.kind in self.kinds)
             and (not self.markets or case.message.market in self.markets)
-            and (not self.codes or bool(set(self.codes) & set(case.codes)))
+            and (self.any_code or bool(set(self.codes) & set(case.codes)))
             and (not self.waits_for or (case.waits_for or "").startswith(self.waits_for))
         )
 
@@ -138,122 +130,3 @@ class Script(Struct, frozen=True, kw_only=True):
     selection: Selection
     parameters: tuple[Parameter, ...] = ()
     automatic: bool = False
-
-
-class LoadedScript(Struct, frozen=True, kw_only=True):
-    """A script that was read.
-
-    Attributes:
-      name: of its file.
-      declared: its declaration.
-      correct: its function.
-      suggest: its function of parameters worth a try, where it has one.
-      documentation: the words at the top of its file.
-      digest: SHA-256 of the file.
-      path: of the file.
-    """
-
-    name: str
-    declared: Script
-    correct: Correct
-    documentation: str
-    digest: str
-    path: Path
-    suggest: Suggest | None = None
-
-    def ask(self, case: Case, values: Mapping[str, str], lookup: Lookup) -> Action | None:
-        """What the script says about a message; it is given the lookup if it wants one."""
-        wants = len(inspect.signature(self.correct).parameters) > len(("case", "parameters"))
-        return self.correct(case, values, lookup) if wants else self.correct(case, values)
-
-    def values(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The parameters of a run: what was given, and the defaults.
-
-        Raises:
-          UserError: one is unknown or missing.
-        """
-        known = {parameter.name: parameter for parameter in self.declared.parameters}
-        for name in given:
-            if name not in known:
-                words = ", ".join(known) or "none"
-                raise UserError(f"The script {self.name} has no parameter {name!r}.", f"Its parameters: {words}.")
-        values: dict[str, str] = {}
-        for name, parameter in known.items():
-            value = given.get(name, parameter.default)
-            if value is None:
-                raise UserError(f"The script {self.name} needs the parameter {name!r}: {parameter.help}.")
-            values[name] = value
-        return values
-
-
-def load_scripts(folder: Path | None = None) -> dict[str, LoadedScript]:
-    """The shipped scripts and those of one's own folder, by name; one's own goes before a shipped one of its name.
-
-    Raises:
-      UserError: a script cannot be read.
-    """
-    files = sorted(SHIPPED.glob("*.py"))
-    if folder is not None:
-        if not folder.is_dir():
-            raise UserError(f"There is no folder of correction scripts {folder}.", "Correct `scripts`.")
-        files += sorted(folder.glob("*.py"))
-    scripts: dict[str, LoadedScript] = {}
-    for file in files:
-        if not file.name.startswith("_"):
-            script = load_script(file)
-            scripts[script.name] = script
-    return dict(sorted(scripts.items()))
-
-
-def load_script(file: Path) -> LoadedScript:
-    """One script.
-
-    Raises:
-      UserError: it cannot be run, or lacks its declaration, its function or its documentation.
-    """
-    name = file.stem.replace("_", "-")
-    module = _run(file)
-    declared, correct = getattr(module, "SCRIPT", None), getattr(module, "correct", None)
-    if not isinstance(declared, Script) or not callable(correct):
-        raise UserError(
-            f"The correction script {file} is not complete.",
-            "It needs SCRIPT = Script(...) and correct(case, parameters).",
-        )
-    documentation = (module.__doc__ or "").strip()
-    if not documentation:
-        raise UserError(f"The correction script {file} has no documentation.", "Say at its top what it does and why.")
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return LoadedScript(
-        name=name,
-        declared=declared,
-        correct=correct,
-        suggest=getattr(module, "suggest", None),
-        documentation=documentation,
-        digest=digest,
-        path=file,
-    )
-
-
-def _run(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"energycomm_script_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise UserError(f"The correction script {file} cannot be read: {type(error).__name__}: {error}.") from None
-    return module
-
-
-def find_script(name: str, folder: Path | None = None) -> LoadedScript:
-    """A script by its name.
-
-    Raises:
-      UserError: there is none.
-    """
-    scripts = load_scripts(folder)
-    found: Any = scripts.get(name) or scripts.get(name.replace("_", "-"))
-    if found is None:
-        raise UserError(f"There is no correction script {name!r}.", f"Scripts: {', '.join(scripts)}.")
-    return found  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from energycomm.engine.port import RuleEngine
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import instant
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 
 AROUND = 5
 """Messages before and after that are shown."""

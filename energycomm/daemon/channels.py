@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from energycomm.config import Config
 from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import Takes
-from energycomm.pipeline.markets import installed_adapters, service_names
 from energycomm.transport.channel import Seen
 from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
@@ -64,7 +64,7 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
 
 def open_places(config: Config) -> Places:
     """Where the files of channels are, and what the services of markets call things."""
-    names = service_names(installed_adapters(config.mapping_files))
+    names = {market: adapter.service for market, adapter in installed_adapters(config.mapping_files).items()}
     return Places(config.folder, config.spool_folder, queue_names=names)
 
 

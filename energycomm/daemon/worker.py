@@ -142,7 +142,14 @@ class Worker:
         keys = open_keys(self.config)
         duties: list[Duty] = [Housekeeping(desk, gateway.rules_version_id)]
         for channel in incoming:
-            inbound = Inbound(desk.store, gateway.writer, gateway.inbound.adapters, keys, self.config.envelope_limits)
+            inbound = Inbound(
+                desk.store,
+                gateway.writer,
+                gateway.inbound.adapters,
+                keys,
+                self.config.envelope_limits,
+                channels=gateway.inbound.channels,
+            )
             duties.append(Polling(desk, channel, inbound))
         again = repetition(gateway.inbound.adapters)
         duties += [Delivering(desk, route.channel, route.takes, route.share, again) for route in outgoing]
@@ -178,7 +185,7 @@ class Worker:
         attempt = begin(desk.store, item.id)
         if attempt is None:
             return False
-        envelope = OpenEnvelope(item.id, item.name, item.sha256, item.state == "archived")
+        envelope = OpenEnvelope(item.id, item.name, item.sha256, item.state == "archived", item.channel)
         if attempt > self.config.daemon.attempts:
             log.error("envelope.put_aside", attempts=attempt - 1)
             put_aside(desk.store, envelope, f"{attempt - 1} attempts")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import DamagedRow
-from energycomm.pipeline.markets import GROUP
+from energycomm.market.installed import GROUP
 from energycomm.transport import codes as transport
 
 
@@ -61,6 +61,11 @@ GATEWAY: tuple[Code, ...] = (
         "TYPE_UNKNOWN",
         "No installed market knows the member's type.",
         "Check the file, and which adapters are installed.",
+    ),
+    Code(
+        "TYPE_CLAIMED",
+        "Several installed markets take the member for their own, and no channel says whose it is.",
+        "Let it come by a channel of its market.",
     ),
     Code(
         "CH_PUT_ASIDE",

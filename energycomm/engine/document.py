@@ -162,6 +162,8 @@ def rule_facts(rule: Rule) -> Facts:
             ("Severity", rule.severity),
             ("Error class", ERROR_CLASSES[rule.error_class]),
         ]
+    if rule.repair:
+        rows.append(("Correction script", ", ".join(f"`{name}`" for name in rule.repair)))
     rows.append(("Source", rule.source))
     for example in rule.examples:
         rows.append((_judged(rule, example), example_words(example)))

@@ -78,6 +78,7 @@ class Rule:
       severity, error_class: as findings carry them.
       ebix: the ebIX reason code of the same mistake.
       market_code: the market's own error code of it, of the list that the market names.
+      repair: names of correction scripts that are made for what it refuses.
       since, until: first and last day (inclusive) on which it is in force, by the message's effective day.
       source: where the market says so.
       do, notify, wait: what an action rule asks for.
@@ -108,6 +109,7 @@ class Rule:
     error_class: ErrorClass = "dno"
     ebix: str | None = None
     market_code: str | None = None
+    repair: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
     do: tuple[str, ...] = ()

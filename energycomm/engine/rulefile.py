@@ -28,7 +28,18 @@ _SHARED_KEYS = frozenset(
     ["code", "title", "sentence", "applies_to", "each", "when", "since", "until", "source", "examples"]
 )
 _VALIDATION_KEYS = _SHARED_KEYS | frozenset(
-    ["error_code", "holds", "violated_when", "field", "comment", "severity", "error_class", "ebix", "market_code"]
+    [
+        "error_code",
+        "holds",
+        "violated_when",
+        "field",
+        "comment",
+        "severity",
+        "error_class",
+        "ebix",
+        "market_code",
+        "repair",
+    ]
 )
 _ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
 _FILE_KEYS = frozenset({"rule_set", "market", "pack", "rules"})
@@ -227,6 +238,7 @@ class _RuleReader:
             error_class=cast(ErrorClass, self.chosen("error_class", get_args(ErrorClass), "dno")),
             ebix=self.text("ebix") or None,
             market_code=self.market_code(),
+            repair=self.words("repair"),
             since=self.file.attempt(self.entries["since"].day) if "since" in self.entries else None,
             until=self.file.attempt(self.entries["until"].day) if "until" in self.entries else None,
             do=self.verbs(),
@@ -242,7 +254,7 @@ class _RuleReader:
                 self.line("code"), f"code {rule.code!r} lacks its market", f"Begin it with {rule.market.lower()}-."
             )
         if rule.error_code and not _ERROR_CODE.fullmatch(rule.error_code):
-            advice = "Write market, hyphen, letter and two digits: FR-R03."
+            advice = "Write market, hyphen, letter and two digits: XX-R03."
             self.report(self.line("error_code"), f"error code {rule.error_code!r} has another form", advice)
         if rule.ebix and not _EBIX.fullmatch(rule.ebix):
             self.report(self.line("ebix"), f"ebix {rule.ebix!r} is no ebIX code", "Write a letter and two more: E73.")
@@ -451,7 +463,7 @@ class _RuleReader:
         kind = stated.pop("kind", rule.applies_to[0])
         history = stated.pop("history", None) or {}
         errors = stated.pop("errors", None) or []
-        market = rule.markets[0] if rule.markets else (sorted(self.file.markets) or ["FR"])[0]
+        market = rule.markets[0] if rule.markets else min(self.file.markets, default="XX")
         if kind not in rule.applies_to:
             self.report(
                 cell.line, f"the example is of kind {kind!r}", f"The rule applies to {', '.join(rule.applies_to)}."

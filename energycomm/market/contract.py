@@ -1,5 +1,8 @@
 """What a market adapter is. A new market is one folder with an object that satisfies `Adapter`, plus its rule files.
 
+Everything of one country but its rules is named here: its types, digesters and builders, its words, its correction
+scripts, its simulator. The gateway knows a market by its adapter alone.
+
 The gateway opens envelopes (decryption, zip, safety of XML) and hands each member to the adapter of its market as a
 stream. The adapter says what the member is (`dispatch`), splits it into CH messages and digests each into Kernel
 messages (`digest`). Bad content is a value (`Refusal`), never an exception: one bad transaction harms no other.
@@ -8,7 +11,7 @@ messages (`digest`). Bad content is a value (`Refusal`), never an exception: one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -16,6 +19,7 @@ from msgspec import Struct
 
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.kernel.vocabulary import Role
 
 
 class Sniff(NamedTuple):
@@ -25,7 +29,8 @@ class Sniff(NamedTuple):
       name: file name of the member, without folders.
       form: how the content is written.
       root: local name of the XML root element; the first keys, comma separated, of a JSON object;
-        the first characters of any other text (EDIFACT, CSV).
+        the first characters of any other text, some hundreds: an interchange of EDIFACT says there who wrote to whom,
+        and after which guide.
       namespace: namespace of the XML root element.
       namespaces: namespaces that the beginning of an XML document declares: where the root is one that many share, a
         SOAP envelope, they tell whose content it carries.
@@ -36,6 +41,26 @@ class Sniff(NamedTuple):
     root: str | None = None
     namespace: str | None = None
     namespaces: tuple[str, ...] = ()
+
+
+class Announcement(Struct, frozen=True, kw_only=True):
+    """How a market announces that supply begins or ends: the plainest of its announcements.
+
+    Attributes:
+      market_type: message type of the market.
+      event: its code of the event.
+      sender: who announces it; that of the messages around it when None.
+      sender_role: role of that sender.
+      numbered: whether a number of the transaction is demanded.
+      whole_days: whether supply begins and ends at midnight in the market's legal time.
+    """
+
+    market_type: str
+    event: str
+    sender: str | None = None
+    sender_role: Role | None = None
+    numbered: bool = False
+    whole_days: bool = False
 
 
 class Series(NamedTuple):
@@ -208,11 +233,25 @@ class Adapter(Protocol):
     """Every document type the adapter digests, by label."""
     builds: frozenset[str]
     """Names of the outgoing Kernel kinds that `build` knows."""
+    answer_within: Mapping[str, timedelta]
+    """Kind -> how long the market may take to answer before a request is overdue; of others the gateway's own time."""
+    entry: Announcement
+    """How supply is announced to begin: what a start that follows from the history is written as."""
+    exit: Announcement
+    """How supply is announced to end."""
+    service: Mapping[str, str]
+    """What the elements of the market's message service are called, for a channel of the kind ``message-queue``."""
+    scripts: Path | None
+    """Folder of correction scripts for what only this market's rules refuse."""
+    simulator: str | None
+    """Where the market's simulator is, as ``module:object``; it is imported when somebody asks for it."""
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of the member's type (`Dispatch_in`), or a refusal: unknown type, unknown version.
 
-        A member that is not of this market at all gives the refusal code ``TYPE_NOT_OURS``.
+        A member that is not of this market at all gives the refusal code ``TYPE_NOT_OURS``. Where several markets write
+        in one form, sender, receiver or guide have to say that it is this one: two markets that claim one document are
+        a refusal, unless it came by a channel of one of them.
         """
 
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:

@@ -10,25 +10,27 @@ from energycomm.eis.archive import open_raw
 from energycomm.eis.store import Store
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Acknowledging
+from energycomm.market.dispatch import dispatch
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_keys
-from energycomm.pipeline.markets import dispatch, installed_adapters
 from energycomm.pipeline.records import look
 from energycomm.transport.envelopes import open_envelope
 
 
 def acknowledgements(
-    config: Config, store: Store, envelope: tuple[int, str, bytes], now: datetime
+    config: Config, store: Store, envelope: tuple[int, str, bytes, str], now: datetime
 ) -> Iterator[bytes | Refusal]:
     """What answers each member of an envelope; nothing for members that want no answer.
 
     Args:
       config: the configuration: its keys open encrypted envelopes.
       store: the EIS.
-      envelope: number, name and SHA-256.
+      envelope: number, name, SHA-256 and channel.
       now: when the answer is written, aware.
     """
-    number, name, sha256 = envelope
+    number, name, sha256, channel = envelope
     adapters = installed_adapters(config.mapping_files)
+    market = next((one.market for one in config.channels if one.name == channel), None)
     with (
         open_raw(store.engine, sha256) as raw,
         open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,
@@ -38,7 +40,7 @@ def acknowledgements(
                 yield member
                 continue
             seen = look(member)
-            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0])
+            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0], market)
             if isinstance(route, Refusal):
                 yield route
                 continue

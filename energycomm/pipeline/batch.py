@@ -28,6 +28,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DIGEST_FAILED
 from energycomm.market.contract import Transaction as ChMessage
+from energycomm.market.installed import Markets
 from energycomm.pipeline.arrivals import Arrival, Moved, Repeats, chosen, insert_notes
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.effects import Rows
@@ -41,7 +42,6 @@ from energycomm.pipeline.fold import (
     fault_words,
     judge_alone,
 )
-from energycomm.pipeline.markets import Markets
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging

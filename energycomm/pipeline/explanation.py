@@ -8,14 +8,15 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.dispatch import dispatch
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_keys
-from energycomm.pipeline.markets import dispatch, installed_adapters
 from energycomm.pipeline.records import look
 from energycomm.transport.codes import refuse
 from energycomm.transport.envelopes import open_envelope
 
 _CH = (
-    "SELECT c.position, m.path, e.name, e.sha256 FROM ch_message c JOIN member m ON m.id = c.member_id "
+    "SELECT c.position, m.path, e.name, e.sha256, c.market FROM ch_message c JOIN member m ON m.id = c.member_id "
     "JOIN envelope e ON e.id = c.envelope_id WHERE c.id = ?"
 )
 
@@ -35,7 +36,7 @@ def explain_ch_message(config: Config, store: Store, ch_message_id: int) -> list
         rows = driver_of(connection).rows(_CH, (ch_message_id,))
     if not rows:
         return None
-    position, path, name, sha256 = rows[0]
+    position, path, name, sha256, market = rows[0]
     adapters = installed_adapters(config.mapping_files)
     with (
         open_raw(store.engine, bytes(sha256)) as raw,
@@ -45,7 +46,7 @@ def explain_ch_message(config: Config, store: Store, ch_message_id: int) -> list
             if isinstance(member, Refusal) or member.path != path:
                 continue
             seen = look(member)
-            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0])
+            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0], market)
             if isinstance(route, Refusal):
                 return [route]
             adapter, label = route

@@ -23,9 +23,9 @@ from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.quarantine import give_up
 from energycomm.transport.keys import STORAGE, KeyRing, read_keys
 
@@ -59,6 +59,7 @@ class Gateway:
             open_keys(config),
             config.envelope_limits,
             config.batch_size,
+            channels={channel.name: channel.market for channel in config.channels},
         )
 
     def give_up_overdue(self) -> int:

@@ -24,11 +24,11 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Adapter, MemberHead, Transaction
+from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Tally
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.gathering import Gathering, Part, Refused, Repeated
-from energycomm.pipeline.markets import dispatch, series_of
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope, TakenOver
 from energycomm.transport.codes import refuse
 from energycomm.transport.envelopes import open_envelope
@@ -79,6 +79,7 @@ class Inbound:
       limits: bounds of an envelope.
       batch_size: CH messages in one transaction.
       attempts: runs that may end in the middle of one envelope before it is put aside.
+      channels: channel -> its market, which is asked first whether a document is its own.
     """
 
     def __init__(
@@ -90,9 +91,11 @@ class Inbound:
         limits: Limits,
         batch_size: int = 500,
         attempts: int = ATTEMPTS,
+        channels: Mapping[str, str] | None = None,
     ) -> None:
         self.store, self.writer, self.adapters = store, writer, adapters
         self.keys, self.limits, self.batch_size, self.attempts = keys, limits, batch_size, attempts
+        self.channels = channels or {}
         self.progress = Progress()
         self.watch: Callable[[Progress], None] | None = None
         """Called after every batch and envelope."""
@@ -266,15 +269,17 @@ class Inbound:
             for source in sources:
                 self._take_sources([source], channel)
             return
-        self._process_together(kept, sources)
+        self._process_together(kept, sources, channel)
 
-    def _process_together(self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]]) -> None:
+    def _process_together(
+        self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]], channel: str
+    ) -> None:
         for archived, (source, name) in zip(kept, sources, strict=True):
             self.progress.files += 1
             if archived.duplicate_of is None:
                 source.seek(0)
                 # A large file is read from the archive: on the disk it may have changed since.
-                self._guarded(_opened(archived, name), source if isinstance(source, io.BytesIO) else None)
+                self._guarded(_opened(archived, name, channel), source if isinstance(source, io.BytesIO) else None)
             self._tell()
 
     def take_one(self, source: IO[bytes], name: str, channel: str) -> int:
@@ -285,7 +290,7 @@ class Inbound:
         """
         archived = self.archive_one(source, name, channel)
         if archived.duplicate_of is None:
-            self.process_one(_opened(archived, name))
+            self.process_one(_opened(archived, name, channel))
         return archived.envelope_id
 
     def archive_one(self, source: IO[bytes], name: str, channel: str) -> Archived:
@@ -442,7 +447,7 @@ class Inbound:
             if first is not None:
                 self.gathering.add(Repeated(envelope, record, first))
                 return True
-        route = dispatch(self.adapters, sniff)
+        route = dispatch(self.adapters, sniff, self.channels.get(envelope.channel))
         if isinstance(route, Refusal):
             return self._refuse(envelope, record, route)
         adapter, label = route
@@ -511,9 +516,9 @@ class Inbound:
         self.gathering.add(Part(envelope, record, adapter.market, self.writer.prepare(batch), position, last))
 
 
-def _opened(archived: Archived, name: str) -> OpenEnvelope:
+def _opened(archived: Archived, name: str, channel: str) -> OpenEnvelope:
     shown = storable(name, archive.LONGEST_NAME)
-    return OpenEnvelope(archived.envelope_id, shown, archived.sha256, fresh=not archived.resumes)
+    return OpenEnvelope(archived.envelope_id, shown, archived.sha256, fresh=not archived.resumes, channel=channel)
 
 
 def _unfit(head: MemberHead, path: str) -> Refusal | None:

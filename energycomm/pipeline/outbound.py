@@ -226,7 +226,7 @@ class Outbound:
         key: str | None,
     ) -> int:
         kind = type(message).__name__
-        within: Mapping[str, timedelta] = getattr(self.adapters[message.market], "answer_within", {})
+        within = self.adapters[message.market].answer_within
         (request_id,) = tx.reserve(tables.outgoing, 1)
         values: dict[str, Any] = {
             "id": request_id,

@@ -32,12 +32,14 @@ class TakenOver(Exception):
 
 
 class OpenEnvelope(NamedTuple):
-    """An archived envelope that is to be processed; `fresh` while nothing of its content is stored."""
+    """An archived envelope that is to be processed; `fresh` while nothing of its content is stored, `channel` the way
+    by which it came."""
 
     id: int
     name: str
     sha256: bytes
     fresh: bool = False
+    channel: str = ""
 
 
 class MemberRecord(Struct):
@@ -71,10 +73,10 @@ class MemberRecord(Struct):
 
 def unfinished(store: Store) -> list[OpenEnvelope]:
     """Envelopes that were archived and not finished, in the order they came."""
-    sql = "SELECT id, name, sha256, state FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
+    sql = "SELECT id, name, sha256, state, channel FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
     with reading(store.engine) as connection:
         found = driver_of(connection).rows(sql)
-    return [OpenEnvelope(row[0], row[1], bytes(row[2]), row[3] == "archived") for row in found]
+    return [OpenEnvelope(row[0], row[1], bytes(row[2]), row[3] == "archived", row[4]) for row in found]
 
 
 def begin(store: Store, envelope_id: int) -> int | None:

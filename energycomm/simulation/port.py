@@ -1,4 +1,4 @@
-"""What a market's simulator is. It is found through the entry point group ``energycomm.simulators``, by market.
+"""What a market's simulator is. Its market's adapter says where it is.
 
 Simulators are loaded when they are asked for: the command line starts without them.
 """
@@ -6,14 +6,13 @@ Simulators are loaded when they are asked for: the command line starts without t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Protocol
 
+from energycomm.market.installed import installed_adapters
 from energycomm.simulation.answering import Clerk
 from energycomm.simulation.scenario import Scenario
-
-GROUP = "energycomm.simulators"
 
 
 class Written(Protocol):
@@ -58,15 +57,16 @@ class Simulator(Protocol):
         """Write one plain file of a type of `flat_types`, of about so many bytes, and what has to come before it."""
 
 
-def simulated_markets() -> dict[str, EntryPoint]:
-    """Markets that have a simulator, in lower case, in order; nothing is loaded."""
-    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)}
+def simulated_markets() -> dict[str, str]:
+    """Market in lower case -> where its simulator is, of those that have one, in order; no simulator is imported."""
+    found = {market.lower(): adapter.simulator for market, adapter in installed_adapters().items()}
+    return {market: place for market, place in found.items() if place is not None}
 
 
 def load_simulator(market: str) -> Simulator | None:
     """The simulator of a market, None where it has none."""
-    point = simulated_markets().get(market.lower())
-    if point is None:
+    place = simulated_markets().get(market.lower())
+    if place is None:
         return None
-    loaded: Simulator = point.load()
+    loaded: Simulator = resolve_name(place)
     return loaded

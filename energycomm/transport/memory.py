@@ -20,7 +20,7 @@ class MemoryIn:
 
     direction: Direction = "in"
 
-    def __init__(self, name: str = "memory-in", market: str = "FR") -> None:
+    def __init__(self, name: str = "memory-in", market: str = "XX") -> None:
         self.name, self.market = name, market
         self.settled: list[tuple[str, Outcome]] = []
         self.faults: deque[TechnicalError] = deque()
@@ -90,7 +90,7 @@ class MemoryOut:
 
     direction: Direction = "out"
 
-    def __init__(self, name: str = "memory-out", market: str = "FR") -> None:
+    def __init__(self, name: str = "memory-out", market: str = "XX") -> None:
         self.name, self.market = name, market
         self.sent: dict[str, Outgoing] = {}
         self.attempts: list[str] = []

@@ -1,8 +1,8 @@
-"""A message service that is polled: SendMessage, GetMessage, GetMessageCount and IsAvailable over SOAP, as in Belgium.
+"""A message service that is polled: SendMessage, GetMessage, GetMessageCount and IsAvailable over SOAP.
 
-Which elements carry what is not public; the names are arguments. GetMessage is taken to remove the message that it
-gives, so each lies in the spool before anything else happens, and none is asked for while the disk could not take it.
-Where a service has an operation that confirms a message instead, it is called after the store has the bytes.
+Which elements carry what is the market's matter; the names are arguments. GetMessage is taken to remove the message
+that it gives, so each lies in the spool before anything else happens, and none is asked for while the disk could not
+take it. Where a service has an operation that confirms a message instead, it is called after the store has the bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class QueueNames(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
       payload: how the payload stands in its element: ``base64``, or as ``xml``.
     """
 
-    namespace: str = "urn:be:atrias:b2b:messageservice:1"
+    namespace: str
     action: str = ""
     send: str = "SendMessageRequest"
     get: str = "GetMessageRequest"

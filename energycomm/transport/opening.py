@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from energycomm.errors import UserError
 from energycomm.transport.breaker import CircuitBreaker
 from energycomm.transport.channel import Incoming, Seen, Sending
 from energycomm.transport.credentials import Secret
@@ -213,7 +214,13 @@ def _sftp(setting: SftpSetting, places: Places, seen: Seen | None) -> SftpIn | S
 
 
 def _queue(setting: QueueSetting, places: Places) -> QueueIn | QueueOut:
-    names = msgspec.convert({**places.queue_names.get(setting.market, {}), **setting.names}, QueueNames)
+    try:
+        names = msgspec.convert({**places.queue_names.get(setting.market, {}), **setting.names}, QueueNames)
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"The names of the service of channel {setting.name} are not complete: {error}.",
+            "Write them under [channels.names], or install an adapter of the market that knows them.",
+        ) from None
     service = QueueService(setting.name, _https(setting, places), names, setting.queue, setting.soap)
     if setting.direction == "out":
         return QueueOut(setting.name, setting.market, service)

@@ -134,7 +134,7 @@ class TlsSetting(ChannelSetting):
 
 
 class SoapSetting(TlsSetting):
-    """A SOAP service that answers at once: SGE, EDSN. Its direction is out."""
+    """A SOAP service that answers at once. Its direction is out."""
 
     kind: Literal["soap"] = Field(description="Kind of channel.")
     direction: Literal["out"] = Field(default="out", description="Always out; answers are taken in with the request.")
@@ -144,7 +144,7 @@ class SoapSetting(TlsSetting):
         default=(), description="Patterns of message types whose body is signed (WS-Security) with our certificate."
     )
     signature: Literal["rsa-sha1", "rsa-sha256"] = Field(
-        default="rsa-sha256", description="How it is signed; P4 of EDSN asks for rsa-sha1."
+        default="rsa-sha256", description="How it is signed; some markets still ask for rsa-sha1."
     )
     signing_certificate_file: str | None = Field(
         default=None, description="Certificate of the signature, in PEM; certificate_file if not set."

@@ -16,7 +16,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.messages import StartOfSupply
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage, Sniff, Transaction
-from energycomm.pipeline.markets import installed_adapters
+from energycomm.market.installed import installed_adapters
 from tests.adapters.belgian import FOLDER, POINT, REFERENCE, content, request, stream
 
 

@@ -32,7 +32,7 @@ def mapping(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
 
 def test_the_names_of_the_table_are_those_of_the_channel() -> None:
     assert dict(adapter.service) == table().service
-    assert QueueNames(**table().service) == QueueNames()  # type: ignore[arg-type]
+    assert QueueNames(**table().service) == QueueNames(namespace="urn:be:atrias:b2b:messageservice:1")  # type: ignore[arg-type]
 
 
 def test_a_message_that_the_channel_sends_arrives(mapping: Table) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from energycomm.correction import campaign
 from energycomm.correction.cases import stuck_ids
+from energycomm.correction.library import LoadedScript, load_script, load_scripts
 from energycomm.correction.planning import Preview, difference, plan, preview
-from energycomm.correction.script import LoadedScript, load_script, load_scripts
 from energycomm.eis.database import rehearsal
 from energycomm.errors import UserError
-from tests.pipeline.desk import Desk
+from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, end, reading, start
 
 PRM = "99000000000017"
@@ -218,7 +218,7 @@ def test_a_lost_entry_is_made_and_what_waited_for_it_is_freed(database_url: str)
     """The made message is attributed; undoing it sends the others back to quarantine."""
     desk = Desk(database_url)
     desk.deliver([reading(PRM, day(31), 1_100_000), reading(PRM, day(60), 1_200_000), end(PRM, day(90))])
-    script = load_scripts()["create-missing-start"]
+    script = load_scripts(shipped_rules().rules)["create-missing-start"]
     useful = tried(desk, script, {}).useful
     assert len(useful) == 1
     number = campaign.start(desk.store, script, useful, by="anna", why="the entry was lost")
@@ -237,7 +237,8 @@ def test_no_start_is_made_beside_one_that_was_refused(tmp_path: Path) -> None:
     desk.deliver([start(PRM, day(0)), end(PRM, day(90)), start(PRM, day(100))])
     desk.deliver([reading(PRM, day(120), 1_100_000, contract="987654321")])
     assert "quarantined" in desk.states().values()
-    assert plan(desk.database, desk.markets, load_scripts()["create-missing-start"], {}).items == ()
+    script = load_scripts(shipped_rules().rules)["create-missing-start"]
+    assert plan(desk.database, desk.markets, script, {}).items == ()
 
 
 def test_a_script_without_documentation_or_function_is_refused_in_words(tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_a_field_is_set_where_it_has_the_wrong_value(tmp_path: Path) -> None:
     """A reference of letters is put right by hand, one code at a time; what is no value of the field is told."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     desk.deliver([start(PRM, day(0), "AB-12")])
-    script = load_scripts()["set-field"]
+    script = load_scripts(shipped_rules().rules)["set-field"]
     wanted = {"code": "FR-C02", "field": "contract_reference", "value": "123456789", "only_if": "AB-12"}
     found = tried(desk, script, wanted)
     assert len(found.freed) == len(found.useful) == 4

@@ -12,15 +12,15 @@ from adapters.fr_enedis.simulator import simulate_market
 from benchmarks.correction import FAULTS as FAULTS_OF_ALL
 from benchmarks.correction import is_freeable, processed, run
 from energycomm.correction.analysis import judged_cases
+from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop
-from energycomm.correction.script import load_scripts
 from energycomm.correction.tickets import tickets
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.engine.parallel import ParallelEngine
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
@@ -60,7 +60,7 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     store = Store(engine)
     writer = BatchWriter(ParallelEngine(shipped_rules()), 1, 30, installed_adapters())
     assert {line.outcome.error_class for line in truth.values()} >= {"missing", "dno", "product"}
-    report = loop(store, writer, load_scripts().values(), by="test", why="nightly")
+    report = loop(store, writer, load_scripts(shipped_rules().rules).values(), by="test", why="nightly")
     left = {one.case.id for one in judged_cases(engine, writer.markets)}
     freed = set(truth) - left
     assert freed == {number for number, line in truth.items() if is_freeable(line)}
@@ -75,7 +75,7 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
         if ticket.error_class != truth[number].outcome.error_class
     ]
     assert wrong == []
-    again = loop(store, writer, load_scripts().values(), by="test", why="nightly")
+    again = loop(store, writer, load_scripts(shipped_rules().rules).values(), by="test", why="nightly")
     assert (again.steps, again.freed, again.tickets, again.left) == ([], 0, [], len(left))
 
 

@@ -17,16 +17,16 @@ from openpyxl import load_workbook
 
 from energycomm import cli
 from energycomm.correction.analysis import Judged, judged_cases
+from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import Proposal, propose
 from energycomm.correction.report import report
-from energycomm.correction.script import load_scripts
 from energycomm.correction.spreadsheet import write_workbook
 from energycomm.correction.webpage import webpage
 from energycomm.errors import ExitCode
 from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.kernel.messages import AccessPointData
 from energycomm.market.contract import Transaction
-from tests.pipeline.desk import Desk
+from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, reading, start, transaction
 
 LOST, WRONG = 6, 3
@@ -49,7 +49,9 @@ def deliver(desk: Desk) -> None:
 def proposals(desk: Desk, **options: Any) -> list[Proposal]:
     """What is proposed for the groups by code."""
     cases = judged_cases(desk.database, desk.markets)
-    return propose(desk.store, desk.writer, load_scripts().values(), cases, now=now_micros(), **options)
+    return propose(
+        desk.store, desk.writer, load_scripts(shipped_rules().rules).values(), cases, now=now_micros(), **options
+    )
 
 
 def test_the_action_that_frees_most_comes_first_and_nothing_is_stored(database_url: str) -> None:

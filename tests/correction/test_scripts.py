@@ -12,8 +12,8 @@ from msgspec import structs
 
 from energycomm.correction import campaign
 from energycomm.correction.cases import STUCK, stuck_ids
+from energycomm.correction.library import load_scripts
 from energycomm.correction.planning import Preview, plan, preview
-from energycomm.correction.script import load_scripts
 from energycomm.kernel.messages import (
     ContractTerms,
     KernelMessage,
@@ -36,11 +36,11 @@ from tests.correction.neighbours import (
     terminated,
     voltage,
 )
-from tests.pipeline.desk import Desk
+from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, end, head, reading, start, transaction
 
 PRM = "99000000000017"
-SCRIPTS = load_scripts()
+SCRIPTS = load_scripts(shipped_rules().rules)
 
 Messages: TypeAlias = Sequence[Sequence[KernelMessage]]
 """CH messages, each of some Kernel messages."""

@@ -33,7 +33,7 @@ from tests.servers.queueservice import QueueBehaviour
 from tests.servers.sftp import SftpTestServer
 
 MARKETS = ("FR", "NL", "BE")
-QUEUE = QueueNames(confirm="ConfirmMessageRequest")
+QUEUE = QueueNames(namespace="urn:be:atrias:b2b:messageservice:1", confirm="ConfirmMessageRequest")
 MANNERS = Manners(refuse=0.25, twice=0.25, disorder=0.3)
 BEGUN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 """When the markets of the simulation receive the first request; each further one a minute later."""

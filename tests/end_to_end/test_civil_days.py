@@ -14,7 +14,7 @@ import pytest
 from energycomm.correction.refold import history_before
 from energycomm.errors import UserError
 from energycomm.kernel.messages import AccessPointData
-from energycomm.pipeline.markets import Markets
+from energycomm.market.installed import Markets
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, start, transaction
 

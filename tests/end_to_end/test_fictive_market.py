@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.pipeline.markets import installed_adapters
+from energycomm.market.installed import installed_adapters
 from tests.end_to_end.conftest import Place
 
 Places = Callable[..., Place]

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 from energycomm.eis.database import opened, writing
 from energycomm.engine.port import RuleEngine
-from energycomm.pipeline import gateway, markets
+from energycomm.market import installed
+from energycomm.pipeline import gateway
 from tests.faults.jobs import Job
 from tests.faults.points import FAULTS, KILLED, Fault, Point, Trap
 from tests.faults.stores import Database, Facts, SqliteFiles
@@ -76,7 +77,7 @@ def prepare(folder: Path, jobs: Sequence[Job]) -> None:
     gateway.open_engine = lambda catalogue, name: (
         engines.get((id(catalogue), name)) or engines.setdefault((id(catalogue), name), made(catalogue, name))
     )
-    gateway.installed_adapters = cache(markets.installed_adapters)  # type: ignore[attr-defined]
+    gateway.installed_adapters = cache(installed.installed_adapters)  # type: ignore[attr-defined]
     here = Path.cwd()
     for job in jobs:
         place = folder / "warm" / job.name

@@ -19,8 +19,8 @@ from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.market.contract import Transaction
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter, Origin, Tally
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.records import MemberRecord, save_member
 
 NOW = 1_790_000_000_000_000

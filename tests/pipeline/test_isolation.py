@@ -19,11 +19,12 @@ from energycomm.engine.port import Judgement
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.verdicts import Verdict
-from energycomm.pipeline import markets, records
+from energycomm.market import dispatch as dispatching
+from energycomm.market.installed import installed_adapters
+from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
 from energycomm.pipeline.submissions import read_handed
@@ -223,12 +224,12 @@ def test_an_envelope_that_breaks_the_program_stops_neither_this_run_nor_the_next
 ) -> None:
     """It is put aside with its name; its bytes are there, and it can be tried again."""
     desk = Desk(database_url)
-    real = markets.dispatch
+    real = dispatching.dispatch
 
-    def dispatch(adapters: Any, sniff: Any) -> Any:
+    def dispatch(adapters: Any, sniff: Any, market: Any) -> Any:
         if sniff.name == "r15_periodic.xml":
             raise Fault("a name that nobody foresaw")
-        return real(adapters, sniff)
+        return real(adapters, sniff, market)
 
     monkeypatch.setattr("energycomm.pipeline.inbound.dispatch", dispatch)
     way = gate(desk)

@@ -79,7 +79,7 @@ def test_a_good_message_breaks_no_rule_and_gives_no_warning(engine: ParallelEngi
 
 def test_a_start_waits_for_the_loss_of_the_supply_that_runs(engine: ParallelEngine) -> None:
     verdict = engine.judge(*good("StartOfSupply", SUPPLIED))
-    assert (verdict.label, verdict.waits_for) == ("quarantined", "LossResult of the running supply")
+    assert (verdict.label, verdict.waits_for) == ("quarantined", "EndOfSupply of the running supply (LossResult)")
 
 
 def registers(**changes: Any) -> tuple[Register, ...]:

@@ -12,7 +12,7 @@ import pytest
 from energycomm.kernel.codec import decode_json
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import OutgoingMessage
-from energycomm.pipeline.markets import installed_adapters
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.submissions import completed
 from energycomm.simulation.answering import Asked, Delivery, Manners, answer
 from energycomm.simulation.port import load_simulator

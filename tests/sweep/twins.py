@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, rehearsal
 from energycomm.eis.store import Store
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject, unfit
-from energycomm.pipeline.markets import installed_adapters
 from energycomm.pipeline.outbound import Outbound
 from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing

@@ -113,7 +113,7 @@ def test_every_kind_is_opened_as_it_is_configured(
     """Nothing is connected by opening; a variable that holds a secret is no unknown setting."""
     monkeypatch.setenv("ENERGYCOMM_ENEDIS_PASSWORD", "hunter2")
     config = read(EVERY_KIND)
-    places, seen = Places(config.folder, config.spool_folder), Unseen()
+    places, seen = Places(config.folder, config.spool_folder, queue_names={"BE": {"namespace": "urn:x"}}), Unseen()
     channels = [bare_channel(setting, places, seen) for setting in config.channels]
     kinds = [FolderIn, FolderOut, SftpIn, SftpOut, SoapOut, QueueIn, QueueOut, PushIn]
     assert [type(channel) for channel in channels] == kinds
@@ -200,7 +200,7 @@ def test_the_names_that_can_be_configured_are_those_of_the_channel() -> None:
 def test_the_names_of_a_market_are_used_where_the_configuration_says_none(read: Writer, tmp_path: Path) -> None:
     """The adapter's table, then the settings."""
     setting = read(service("message-queue", names='{queue = "Q"}')).channels[0]
-    places = Places(tmp_path, tmp_path, queue_names={"FR": {"queue": "X", "send": "Send"}})
+    places = Places(tmp_path, tmp_path, queue_names={"FR": {"namespace": "urn:x", "queue": "X", "send": "Send"}})
     channel = bare_channel(setting, places)
     assert isinstance(channel, QueueIn)
     assert (channel._service.names.queue, channel._service.names.send) == ("Q", "Send")

@@ -46,7 +46,7 @@ class Stage(NamedTuple):
 @pytest.fixture(params=["default names", "other names"])
 def names(request: pytest.FixtureRequest) -> QueueNames:
     """Our own names with base64, and a licensee's with XML and an operation that confirms."""
-    return QueueNames() if request.param == "default names" else OTHER_NAMES
+    return QueueNames(namespace="urn:example:service") if request.param == "default names" else OTHER_NAMES
 
 
 @pytest.fixture

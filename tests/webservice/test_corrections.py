@@ -15,7 +15,7 @@ from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.tickets import make_tickets
-from energycomm.pipeline.markets import installed_adapters
+from energycomm.market.installed import installed_adapters
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import PRM, Site, configured, copied, told
 

@@ -6,9 +6,11 @@ agree is refused alone; an interchange whose UNZ does not agree ends in a refusa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from hashlib import blake2b
+from io import BytesIO
 from typing import IO, Any, NamedTuple
 
 from adapters.be_atrias import structure
@@ -20,7 +22,7 @@ from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
-from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read
+from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read, segments
 from adapters.common.outcome import FAULTS, business_order
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -40,10 +42,26 @@ _UTILMD: dict[str, Digest] = {
 }
 
 
+_PARTY = re.compile(r"54[0-9]{11}")
+"""A GLN of the number range that GS1 gave to Belgium and Luxembourg."""
+_GUIDE = re.compile(r"E[0-9]BE")
+"""How the association assigned code of a Belgian guide begins: E5BE01."""
+
+
 def recognised(text: str) -> bool:
-    """Whether the first characters of a text begin an interchange."""
-    start = text.lstrip("\ufeff \r\n\t")
-    return start.startswith(("UNA", "UNB")) and "UNB" in start[:16]
+    """Whether the first characters of a text begin an interchange of this market: a party of UNB is of its number
+    range, or the first message follows one of its guides. Other countries write interchanges too."""
+    try:
+        for segment in segments(BytesIO(text.encode("utf-8", "surrogatepass"))):
+            if segment.tag == "UNB" and any(_PARTY.fullmatch(segment.get(at)) for at in (1, 2)):
+                return True
+            if segment.tag == "UNH":
+                return _GUIDE.match(segment.get(1, 4)) is not None
+            if segment.tag != "UNB":
+                return False
+    except Unreadable:
+        return False
+    return False
 
 
 class Piece(NamedTuple):

@@ -34,4 +34,4 @@ class BelgianSimulator:
 
 
 simulator = BelgianSimulator()
-"""What the entry point ``be`` of the group ``energycomm.simulators`` names."""
+"""What the adapter names as its `simulator`."""

@@ -54,4 +54,4 @@ class FrenchSimulator:
 
 
 simulator = FrenchSimulator()
-"""What the entry point ``fr`` of the group ``energycomm.simulators`` names."""
+"""What the adapter names as its `simulator`."""

@@ -34,4 +34,4 @@ class DutchSimulator:
 
 
 simulator = DutchSimulator()
-"""What the entry point ``nl`` of the group ``energycomm.simulators`` names."""
+"""What the adapter names as its `simulator`."""

@@ -19,7 +19,7 @@ from energycomm.kernel.messages import ContractTerms, MeteredVolume, MeterReadin
 SCRIPT = Script(
     title="The calendar of the contract for a rogue one",
     selection=Selection(
-        codes=("FR-R06", "FR-R07", "FR-R08", "FR-C08", "BE-C05"),
+        by_rules=True,
         kinds=("MeterReading", "MeteredVolume", "ContractTerms"),
     ),
 )

@@ -18,7 +18,7 @@ from energycomm.kernel.parts import Register
 
 SCRIPT = Script(
     title="A repeated previous index that is wrong",
-    selection=Selection(codes=("CO-R08",), kinds=("MeterReading",)),
+    selection=Selection(by_rules=True, kinds=("MeterReading",)),
 )
 
 

@@ -20,7 +20,7 @@ _P = TypeVar("_P", Register, Volume)
 
 SCRIPT = Script(
     title="A register given twice",
-    selection=Selection(codes=("CO-R02", "CO-V02"), kinds=("MeterReading", "MeteredVolume")),
+    selection=Selection(by_rules=True, kinds=("MeterReading", "MeteredVolume")),
 )
 
 

@@ -20,20 +20,7 @@ ELECTRICITY = "active-energy"
 SCRIPT = Script(
     title="The wrong energy or product",
     selection=Selection(
-        codes=(
-            "NL-P09",
-            "NL-P10",
-            "NL-R01",
-            "NL-R02",
-            "NL-V01",
-            "NL-V10",
-            "NL-V11",
-            "BE-R01",
-            "BE-R02",
-            "BE-V01",
-            "BE-V08",
-        ),
-        markets=("NL", "BE"),
+        by_rules=True,
     ),
 )
 

@@ -18,7 +18,7 @@ from energycomm.kernel.messages import RequestStatus
 
 SCRIPT = Script(
     title="Milestones in the order of their numbers",
-    selection=Selection(codes=("CO-A02",), kinds=("RequestStatus",)),
+    selection=Selection(by_rules=True, kinds=("RequestStatus",)),
     parameters=(Parameter(name="minutes", help="how far apart clocks may be", default="120"),),
 )
 

@@ -19,7 +19,7 @@ from energycomm.kernel.parts import Register
 
 SCRIPT = Script(
     title="A register that passed through zero",
-    selection=Selection(codes=("CO-R05", "CO-R08"), kinds=("MeterReading",)),
+    selection=Selection(by_rules=True, kinds=("MeterReading",)),
     parameters=(Parameter(name="percent", help="how near to the ends of its range, in percent of it", default="10"),),
 )
 

@@ -23,7 +23,7 @@ OTHER = {"Wh": ("kWh",), "kWh": ("Wh", "MWh"), "MWh": ("kWh",), "m3": ("dm3",), 
 
 SCRIPT = Script(
     title="Indexes in the wrong unit",
-    selection=Selection(codes=("CO-R07",), kinds=("MeterReading",)),
+    selection=Selection(by_rules=True, kinds=("MeterReading",)),
 )
 
 

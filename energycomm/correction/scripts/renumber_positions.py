@@ -18,7 +18,7 @@ from energycomm.kernel.messages import MeasureSeries
 
 SCRIPT = Script(
     title="Intervals numbered from one on",
-    selection=Selection(codes=("CO-V06",), kinds=("MeasureSeries",)),
+    selection=Selection(by_rules=True, kinds=("MeasureSeries",)),
 )
 
 

@@ -16,7 +16,7 @@ from energycomm.kernel.messages import StartOfSupply
 
 SCRIPT = Script(
     title="A start or end of supply that is repeated",
-    selection=Selection(codes=("CO-S01", "CO-S03"), kinds=("StartOfSupply", "EndOfSupply")),
+    selection=Selection(by_rules=True, kinds=("StartOfSupply", "EndOfSupply")),
 )
 
 

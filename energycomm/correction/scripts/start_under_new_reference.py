@@ -17,7 +17,7 @@ from energycomm.kernel.messages import StartOfSupply
 
 SCRIPT = Script(
     title="An entry under the reference of an ended contract",
-    selection=Selection(codes=("CO-S02", "FR-S01", "FR-S02")),
+    selection=Selection(by_rules=True),
 )
 
 

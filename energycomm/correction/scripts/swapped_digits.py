@@ -17,7 +17,7 @@ from energycomm.correction.script import Modify, Script, Selection
 
 SCRIPT = Script(
     title="Swapped or mistyped digits of an access point",
-    selection=Selection(codes=("NL-P02", "BE-P01"), markets=("NL", "BE")),
+    selection=Selection(by_rules=True),
 )
 
 

@@ -20,7 +20,7 @@ from energycomm.kernel.messages import EndOfSupply, MeteredVolume
 
 SCRIPT = Script(
     title="Shifted end of day",
-    selection=Selection(codes=("NL-S06", "NL-R04", "NL-V03", "BE-S01", "BE-S02", "FR-R13")),
+    selection=Selection(by_rules=True),
     parameters=(Parameter(name="minutes", help="how far away midnight may be", default="120"),),
 )
 

@@ -15,9 +15,10 @@ from energycomm.correction.analysis import Dimension, Group, groups, judged_case
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.cases import read_cases
 from energycomm.correction.editing import Examined, edit, editable, examine
+from energycomm.correction.library import LoadedScript, load_scripts
 from energycomm.correction.planning import Preview, difference, plan, preview
 from energycomm.correction.proposals import Proposal, propose
-from energycomm.correction.script import LoadedScript, Parameter, Selection, load_scripts
+from energycomm.correction.script import Parameter, Selection
 from energycomm.correction.tickets import delegate
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageSummary, summaries
@@ -148,7 +149,7 @@ def proposed(
         found = propose(
             store,
             shared.writer(),
-            load_scripts(shared.config.scripts_folder).values(),
+            _scripts(shared).values(),
             judged_cases(store.engine, shared.gateway.markets),
             by,
             now=now_micros(),
@@ -167,7 +168,10 @@ def proposed(
 )
 def scripts(request: Request, shared: Shared, _: Consultant) -> Response:
     """Those that are shipped, and one's own."""
-    return tagged(request, [_description(one) for one in load_scripts(shared.config.scripts_folder).values()])
+    return tagged(
+        request,
+        [_description(one) for one in _scripts(shared).values()],
+    )
 
 
 @router.get(
@@ -217,9 +221,13 @@ def try_out(shared: Shared, _: Consultant, name: Name, body: Trial) -> Response:
     )
 
 
+def _scripts(shared: Services) -> dict[str, LoadedScript]:
+    return load_scripts(shared.gateway.catalogue.rules, shared.config.scripts_folder)
+
+
 def find_script(shared: Services, name: str) -> LoadedScript:
     """A script, or 404."""
-    found = load_scripts(shared.config.scripts_folder).get(name)
+    found = _scripts(shared).get(name)
     if found is None:
         raise not_found("script", "name", name, "GET /api/v1/corrections/scripts lists them.")
     return found

@@ -16,7 +16,7 @@ from energycomm.correction.script import Modify, Script, Selection
 
 SCRIPT = Script(
     title="Name the contract that runs",
-    selection=Selection(codes=("FR-C01",)),
+    selection=Selection(by_rules=True),
 )
 
 

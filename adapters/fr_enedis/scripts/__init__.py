@@ -1,0 +1,1 @@
+"""Correction scripts that EnergyComm ships; each file holds one."""

@@ -1,0 +1,70 @@
+"""Whose a document is: the market that digests a member of an envelope, and the series that a file's name tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Adapter, Series, Sniff
+
+NOT_OURS = "TYPE_NOT_OURS"
+
+
+def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None = None) -> tuple[Adapter, str] | Refusal:
+    """Find the adapter that digests a member, and the label of the member's type.
+
+    Args:
+      adapters: the installed markets.
+      sniff: what can be seen of the member.
+      market: of the channel that brought it, where one did. What its adapter knows is its own; the others are asked
+        about the rest.
+
+    Returns:
+      The adapter and the label; else the refusal of the market that the member belongs to; else one that says that no
+      market knows it, or that several say it is theirs: then nothing is guessed.
+    """
+    ordered = sorted(adapters.items(), key=lambda item: item[0] != market)
+    claims: list[tuple[Adapter, str]] = []
+    theirs: Refusal | None = None
+    for name, adapter in ordered:
+        answer = adapter.dispatch(sniff)
+        if isinstance(answer, str):
+            claims.append((adapter, answer))
+            if name == market:
+                break
+        elif answer.code != NOT_OURS:
+            theirs = theirs or answer
+    if len(claims) > 1:
+        return Refusal(
+            code="TYPE_CLAIMED",
+            path=sniff.name,
+            value=", ".join(f"{adapter.market} as {label}" for adapter, label in claims),
+            expected="a document that one market alone takes for its own",
+            advice="let it come by a channel of its market",
+        )
+    if claims:
+        return claims[0]
+    return theirs or Refusal(
+        code="TYPE_UNKNOWN",
+        path=sniff.name,
+        value=sniff.root,
+        expected="a message type of an installed market",
+        advice="check that the file is a market's envelope and that the market's adapter is installed",
+    )
+
+
+def series_of(adapters: Mapping[str, Adapter], name: str) -> tuple[str, Series] | dict[str, Refusal]:
+    """The market and the place in its numbered series that an envelope's file name tells.
+
+    Returns:
+      Market and series; else, by market, the refusal of those to whom the name is unknown. Whose file it is may only
+      be told by its content.
+    """
+    unknown: dict[str, Refusal] = {}
+    for market, adapter in adapters.items():
+        answer = adapter.series(name)
+        if isinstance(answer, Series):
+            return market, answer
+        if isinstance(answer, Refusal):
+            unknown[market] = answer
+    return unknown

@@ -13,6 +13,7 @@ from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import Adapter
 from energycomm.market.installed import Markets
 
 STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
@@ -98,6 +99,15 @@ class Case(Struct, frozen=True, kw_only=True):
     def kind(self) -> str:
         """Name of its kind."""
         return type(self.message).__name__
+
+    @property
+    def adapter(self) -> Adapter:
+        """What its market offers: how it announces that supply begins, for one.
+
+        Raises:
+          UserError: the market is not installed.
+        """
+        return self.markets[self.message.market]
 
     @property
     def zone(self) -> ZoneInfo:

@@ -9,27 +9,14 @@ from zoneinfo import ZoneInfo
 from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Announcement
-from energycomm.market.installed import installed_adapters
 
 
-def entry_of(market: str) -> Announcement | None:
-    """How a market announces that supply begins; None where it is not installed."""
-    adapter = installed_adapters().get(market)
-    return None if adapter is None else adapter.entry
-
-
-def exit_of(market: str) -> Announcement | None:
-    """How a market announces that supply ends; None where it is not installed."""
-    adapter = installed_adapters().get(market)
-    return None if adapter is None else adapter.exit
-
-
-def head(like: KernelMessage, words: Announcement | None, at: datetime, what: str) -> dict[str, Any]:
+def head(like: KernelMessage, words: Announcement, at: datetime, what: str) -> dict[str, Any]:
     """The head of a deduced message.
 
     Args:
       like: the message that it is deduced from: its parties, point and energy are taken over.
-      words: of the market; those of `like` when None.
+      words: how the market announces it.
       at: when it takes effect.
       what: start or end, for its reference.
     """
@@ -37,8 +24,8 @@ def head(like: KernelMessage, words: Announcement | None, at: datetime, what: st
     fields: dict[str, Any] = {
         "market": like.market,
         "energy": like.energy,
-        "market_type": like.market_type if words is None else words.market_type,
-        "market_reason": like.market_reason if words is None else words.event,
+        "market_type": words.market_type,
+        "market_reason": words.event,
         "reference": f"deduced {what} {like.access_point} {reference or f'{at:%Y-%m-%d}'}",
         "created": at,
         "effective": at,
@@ -49,16 +36,14 @@ def head(like: KernelMessage, words: Announcement | None, at: datetime, what: st
         "receiver_role": like.receiver_role,
         "grid_operator": like.grid_operator,
     }
-    if words is not None and words.sender is not None:
+    if words.sender is not None:
         fields |= {"sender": words.sender, "sender_role": words.sender_role}
-    if words is not None and words.numbered:
+    if words.numbered:
         # Letters no register gives: nobody takes the number for one of its own.
         fields["request_reference"] = f"D{(like.access_point or '')[-9:]}{'S' if what == 'start' else 'E'}"
     return fields
 
 
-def whole_day(zone: ZoneInfo, at: datetime, words: Announcement | None) -> datetime:
+def whole_day(zone: ZoneInfo, at: datetime, words: Announcement) -> datetime:
     """An instant, put to the midnight before it in the market's legal time where it knows whole days only."""
-    if words is None or not words.whole_days:
-        return at
-    return midnight(zone, local_day(zone, micros(at)))
+    return midnight(zone, local_day(zone, micros(at))) if words.whole_days else at

@@ -237,8 +237,8 @@ def test_no_start_is_made_beside_one_that_was_refused(tmp_path: Path) -> None:
     desk.deliver([start(PRM, day(0)), end(PRM, day(90)), start(PRM, day(100))])
     desk.deliver([reading(PRM, day(120), 1_100_000, contract="987654321")])
     assert "quarantined" in desk.states().values()
-    planned = plan(desk.database, desk.markets, load_scripts(shipped_rules().rules)["create-missing-start"], {})
-    assert planned.items == ()
+    script = load_scripts(shipped_rules().rules)["create-missing-start"]
+    assert plan(desk.database, desk.markets, script, {}).items == ()
 
 
 def test_a_script_without_documentation_or_function_is_refused_in_words(tmp_path: Path) -> None:

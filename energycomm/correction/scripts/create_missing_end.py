@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from energycomm.correction.cases import APPLIED, Case
-from energycomm.correction.deduced import exit_of, head, whole_day
+from energycomm.correction.deduced import head, whole_day
 from energycomm.correction.script import Create, Script, Selection
 from energycomm.kernel.messages import EndOfSupply
 
@@ -31,7 +31,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     ends = [one for one in case.around if one.kind == "EndOfSupply" and (reference is not None or one.at > last.at)]
     if any(one.message.contract_reference == reference for one in ends):
         return None
-    words = exit_of(case.message.market)
+    words = case.adapter.exit
     at = whole_day(case.zone, case.message.effective, words)
     message = EndOfSupply(
         **head(case.message, words, at, "end"),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime, time
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
-from energycomm.correction.deduced import entry_of, head, whole_day
+from energycomm.correction.deduced import head, whole_day
 from energycomm.correction.script import Create, Parameter, Script, Selection
 from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import AccessPointData, ContractTerms, KernelMessage, StartOfSupply
@@ -45,7 +45,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
     if any(one.state not in APPLIED and (ended or one.at) <= one.at <= case.at for one in starts):
         return None  # under another reference, perhaps, but it did arrive
     since = [one.message for one in fellows] + [case.message]
-    words = entry_of(case.message.market)
+    words = case.adapter.entry
     at = whole_day(case.zone, _begin(case, since, ended), words)
     points = [one for one in [*since, *(other.message for other in case.around)] if isinstance(one, AccessPointData)]
     supplier = parameters["supplier"] or _stated([one.supplier for one in points]) or case.message.receiver

@@ -16,7 +16,6 @@ from energycomm.eis.database import reading
 from energycomm.eis.messages import summaries
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.links import fault_of_link
-from energycomm.pipeline.rows import insert_numbered
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 
@@ -91,8 +90,8 @@ def change(
     )
     if note.strip():
         with shared.store.transaction() as tx:
-            row = (None, number, None, now_micros(), person.name[:120], None, note.strip())
-            insert_numbered(tx, tables.note, [row])
+            told = {"ticket_id": number, "at": now_micros(), "by": person.name[:120], "text": note.strip()}
+            tx.insert(tables.note, [told])
     return RedirectResponse(f"/tickets/{number}", 303)
 
 

@@ -21,7 +21,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.replay import correct, mark, replay, replay_alone
-from energycomm.pipeline.rows import insert_numbered
+from energycomm.pipeline.rows import change_row, message_row
 
 ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay", "SetAside": "set-aside"}
 """Class of an action -> its word in the store."""
@@ -99,8 +99,7 @@ def _set_aside(tx: StoreTransaction, message_id: int, before: str, by: str, why:
         raise NotDone("it is a corrected version: undo its campaign instead")
     tx.set_states([(message_id, "withdrawn", None, None)])
     tx.retire_findings([message_id])
-    change = (message_id, before, "withdrawn", now_micros(), by[:120], None, why[:400])
-    insert_numbered(tx, tables.state_change, [change])
+    tx.insert(tables.state_change, [change_row(message_id, before, "withdrawn", now_micros(), why, by)])
 
 
 def take_up(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
@@ -116,8 +115,7 @@ def take_up(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
     if not rows or rows[0][0] != "withdrawn":
         raise NotDone("it is not set aside")
     tx.set_states([(message_id, "to_replay", None, None)])
-    change = (message_id, "withdrawn", "to_replay", now_micros(), by[:120], None, why[:400])
-    insert_numbered(tx, tables.state_change, [change])
+    tx.insert(tables.state_change, [change_row(message_id, "withdrawn", "to_replay", now_micros(), why, by)])
     return int(rows[0][1])
 
 
@@ -148,26 +146,9 @@ def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> i
     if message.access_point is not None:
         point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
     (number,) = tx.reserve(tables.kernel_message, 1)
-    row = (
-        number,
-        None,
-        1,
-        point_id,
-        message.market,
-        message.market_type,
-        type(message).__name__,
-        micros(message.effective),
-        "to_replay",
-        None,
-        None,
-        now,
-        encode(message),
-        1,
-        None,
-        by[:120],
-    )
-    tx.insert(tables.kernel_message, [row])
-    insert_numbered(tx, tables.state_change, [(number, "received", "to_replay", now, by[:120], None, why[:400])])
+    row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
+    tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
+    tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number
 
 
@@ -190,16 +171,16 @@ def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
         raise NotDone("it was withdrawn before")
     if tx.superseded([message_id]):
         raise NotDone("it was corrected further: undo that first")
-    changes = [(message_id, state, "withdrawn", now, by[:120], None, why[:400])]
+    changes = [change_row(message_id, state, "withdrawn", now, why, by)]
     tx.set_states([(message_id, "withdrawn", None, None)])
     tx.retire_findings([message_id])
     tx.withdraw_notifications([message_id], now)
     if original is not None:
         ((before, at),) = tx.driver.rows("SELECT state, effective FROM kernel_message WHERE id = ?", (original,))
         tx.set_states([(original, "to_replay", None, None)])
-        changes.append((original, before, "to_replay", now, by[:120], None, why[:400]))
+        changes.append(change_row(original, before, "to_replay", now, why, by))
         since = min(since, at)
-    insert_numbered(tx, tables.state_change, changes)
+    tx.insert(tables.state_change, changes)
     return int(since)
 
 

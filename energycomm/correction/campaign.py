@@ -28,7 +28,7 @@ from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import Planned
 from energycomm.correction.script import Action, Create, Modify, Reorder, Replay, SetAside, Storing
 from energycomm.eis import tables
-from energycomm.eis.bulk import Row, driver_of
+from energycomm.eis.bulk import NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, reading
 from energycomm.eis.fitting import Misfit
 from energycomm.eis.store import Store, StoreTransaction
@@ -37,7 +37,6 @@ from energycomm.kernel.codec import encode
 from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
-from energycomm.pipeline.rows import insert_numbered
 
 log = structlog.get_logger()
 
@@ -109,9 +108,20 @@ def start(
     try:
         with store.transaction() as tx:
             (campaign_id,) = tx.reserve(tables.campaign, 1)
-            row = (campaign_id, name, digest, content, "planned", by[:120], why[:400], None, key, now_micros(), None)
-            tx.insert(tables.campaign, [(*row, number, 0)])
-            insert_numbered(tx, tables.campaign_item, [_item_row(campaign_id, item) for item in items])
+            row = {
+                "id": campaign_id,
+                "script": name,
+                "digest": digest,
+                "parameters": content,
+                "state": "planned",
+                "by": by[:120],
+                "why": why[:400],
+                "key": key,
+                "created_at": now_micros(),
+                "selected": number,
+            }
+            tx.insert(tables.campaign, [row])
+            tx.insert(tables.campaign_item, [_item_row(campaign_id, item) for item in items])
     except Conflict:
         known = None if key is None else by_key(store, key)
         if known is None:
@@ -127,12 +137,18 @@ def by_key(store: Store, key: str) -> int | None:
     return rows[0][0] if rows else None
 
 
-def _item_row(campaign_id: int, item: Planned) -> Row:
+def _item_row(campaign_id: int, item: Planned) -> NewRow:
     case, action = item.case, item.action
-    content = encode(action.message) if isinstance(action, Storing) else ""
-    word = ACTIONS[type(action).__name__]
-    note = action.note[:400]
-    return (campaign_id, case.id, case.access_point_id, word, "planned", content, note, case.state, None, None)
+    return {
+        "campaign_id": campaign_id,
+        "message_id": case.id,
+        "access_point_id": case.access_point_id,
+        "action": ACTIONS[type(action).__name__],
+        "state": "planned",
+        "content": encode(action.message) if isinstance(action, Storing) else "",
+        "note": action.note[:400],
+        "before": case.state,
+    }
 
 
 def approve(store: Store, campaign_id: int, by: str) -> None:

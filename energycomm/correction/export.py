@@ -99,11 +99,12 @@ def _known(store: Store, ticket_id: int, name: str) -> tuple[str, str] | None:
 
 
 def _remember(store: Store, ticket_id: int, name: str, remote: str, digest: str) -> None:
-    row = (remote[:200], digest, now_micros(), ticket_id, name)
+    now, remote = now_micros(), remote[:200]
     with store.transaction() as tx:
         sql = "UPDATE ticket_export SET remote = ?, digest = ?, exported_at = ? WHERE ticket_id = ? AND tracker = ?"
-        if not tx.driver.run(sql, row):
-            tx.insert(tables.ticket_export, [(ticket_id, name, *row[:3])])
+        if not tx.driver.run(sql, (remote, digest, now, ticket_id, name)):
+            row = {"ticket_id": ticket_id, "tracker": name, "remote": remote, "digest": digest, "exported_at": now}
+            tx.insert(tables.ticket_export, [row])
 
 
 def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:

@@ -18,7 +18,7 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros, now_micros
 from energycomm.links import fault_of_link
-from energycomm.pipeline.rows import insert_numbered
+from energycomm.pipeline.rows import change_row
 
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
 """States that become `ticketed`; a message in quarantine goes on waiting."""
@@ -105,16 +105,26 @@ def _make(
         _grow(tx, ticket_id, key, members)
     else:
         (ticket_id,) = tx.reserve(tables.ticket, 1)
-        title = _title(key, len(members), len(points))
-        due = None if due_days is None else now + due_days * 86_400_000_000
-        row = (ticket_id, title, error_class, codes, market, operator or None, _evidence(members), "open", owner, due)
-        tx.insert(tables.ticket, [(*row, by[:120], now, None, None)])
-    tx.insert(tables.ticket_message, [(ticket_id, one.case.id) for one in members])
+        row = {
+            "id": ticket_id,
+            "title": _title(key, len(members), len(points)),
+            "error_class": error_class,
+            "codes": codes,
+            "market": market,
+            "grid_operator": operator or None,
+            "evidence": _evidence(members),
+            "state": "open",
+            "owner": owner,
+            "due_at": None if due_days is None else now + due_days * 86_400_000_000,
+            "by": by[:120],
+            "created_at": now,
+        }
+        tx.insert(tables.ticket, [row])
+    tx.insert(tables.ticket_message, [{"ticket_id": ticket_id, "message_id": one.case.id} for one in members])
     moved = [one.case for one in members if one.case.state in TICKETABLE]
     tx.set_states([(case.id, "ticketed", case.waits_for, None) for case in moved])
     why = f"ticket {ticket_id}"
-    changes = [(case.id, case.state, "ticketed", now, by[:120], None, why) for case in moved]
-    insert_numbered(tx, tables.state_change, changes)
+    tx.insert(tables.state_change, [change_row(case.id, case.state, "ticketed", now, why, by) for case in moved])
     return ticket_id
 
 
@@ -244,9 +254,8 @@ def delegate(store: Store, message_ids: Sequence[int], to: str, by: str, text: s
         rows = tx.driver.matching("SELECT id, state, waits_for FROM kernel_message WHERE true", message_ids, "id")
         chosen = [row for row in rows if row[1] in ("rejected", "engine_error", "delegated")]
         tx.set_states([(row[0], "delegated", row[2], None) for row in chosen])
-        why = f"to {to}: {text}"[:400]
-        changes = [(row[0], row[1], "delegated", now, by[:120], None, why) for row in chosen]
-        insert_numbered(tx, tables.state_change, changes)
-        notes = [(row[0], None, None, now, by[:120], to[:120], text) for row in chosen]
-        insert_numbered(tx, tables.note, notes)
+        why = f"to {to}: {text}"
+        tx.insert(tables.state_change, [change_row(row[0], row[1], "delegated", now, why, by) for row in chosen])
+        told = {"at": now, "by": by[:120], "assignee": to[:120], "text": text}
+        tx.insert(tables.note, [{"message_id": row[0], **told} for row in chosen])
     return [row[0] for row in chosen]

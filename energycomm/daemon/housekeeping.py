@@ -19,7 +19,6 @@ from energycomm.pipeline.delivery import overdue
 from energycomm.pipeline.quarantine import give_up
 from energycomm.pipeline.records import report_gaps
 from energycomm.pipeline.retention import purge
-from energycomm.pipeline.rows import insert_numbered
 
 log = structlog.get_logger()
 
@@ -73,8 +72,13 @@ class Housekeeping(Duty):
                 if tx.driver.rows(known, (request_id, OVERDUE)):
                     continue
                 late = (now - answer_by) // (3600 * SECOND)
-                event = (request_id, now, OVERDUE, None, f"no answer, {late} hours late", None)
-                insert_numbered(tx, tables.outgoing_event, [event])
+                event = {
+                    "outgoing_id": request_id,
+                    "at": now,
+                    "state": OVERDUE,
+                    "text": f"no answer, {late} hours late",
+                }
+                tx.insert(tables.outgoing_event, [event])
             log.warning("request.overdue", request=request_id, reference=reference)
 
     def _gaps(self) -> None:

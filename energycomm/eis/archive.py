@@ -67,7 +67,7 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, 
     if new:
         content.seek(0)
         for number, piece in enumerate(_pieces(content)):
-            tx.insert(tables.raw_chunk, [(sha256, number, piece)])
+            tx.insert(tables.raw_chunk, [{"sha256": sha256, "number": number, "bytes": piece}])
     else:
         rows = tx.driver.rows(_FIRST, (sha256, answers or 0))
         if rows:

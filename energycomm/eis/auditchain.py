@@ -107,7 +107,8 @@ def _append(tx: StoreTransaction, content: Sequence[int | str]) -> None:
         raise _headless()
     position, previous = head[0][0] + 1, bytes(head[0][1])
     own = hashed(previous, (number, *content))
-    tx.insert(tables.audit, [(number, *content, position, previous, own)])
+    line = dict(zip(CONTENT, (number, *content), strict=True))
+    tx.insert(tables.audit, [{**line, "position": position, "previous": previous, "hash": own}])
     tx.driver.run("UPDATE audit_head SET position = ?, hash = ? WHERE one = 1", (position, own))
 
 

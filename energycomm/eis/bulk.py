@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol, cast
 
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
-from energycomm.eis.fitting import check
+from energycomm.eis.fitting import check, ordered
 from energycomm.eis.sealing import PLAIN, VAULT, Vault, sealed_column
 
 Row = tuple[Any, ...]
+"""A row that was read, or the id and changed values of one."""
+
+NewRow = Mapping[str, Any]
+"""A row to store: value by name of column. What may be empty, or has a default, may be left out."""
 
 SQLITE_CHUNK = 512
 """Values in one IN list: few enough for every build of SQLite, and few different statements to prepare."""
@@ -45,11 +49,12 @@ class Driver(Protocol):
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run a statement for each row of values."""
 
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each in the order of the table's columns; what is encrypted at rest is sealed here.
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+        """Store rows; what is encrypted at rest is sealed here.
 
         Raises:
           Misfit: one of the databases would refuse a value.
+          TypeError: a row names a column that there is not, or leaves out one that needs a value.
         """
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
@@ -121,16 +126,15 @@ class SqliteDriver(_Sealing):
         if rows:
             self._connection.executemany(sql, rows)
 
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each in the order of the table's columns."""
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+        """Store rows."""
         if rows:
-            check(table, rows)
-            self._connection.executemany(_sqlite_insert(table), self._sealed(table, rows))
+            self._connection.executemany(_sqlite_insert(table), self._sealed(table, ordered(table, rows)))
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
-            check(table, rows, ("id", *columns))
+            check(table, ("id", *columns), rows)
             changes = [(*row[1:], row[0]) for row in self._sealed(table, rows, columns)]
             self._connection.executemany(_sqlite_update(table, columns), changes)
 
@@ -169,23 +173,22 @@ class PostgresDriver(_Sealing):
         if rows:
             self._cursor.executemany(_percent(sql), rows)
 
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each in the order of the table's columns."""
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+        """Store rows."""
         if not rows:
             return
-        check(table, rows)
-        rows = self._sealed(table, rows)
         statement, types = _copy(table)
+        stored = self._sealed(table, ordered(table, rows))
         with self._cursor.copy(statement) as copy:
             copy.set_types(types)
             write = copy.write_row
-            for row in rows:
+            for row in stored:
                 write(row)
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
-            check(table, rows, ("id", *columns))
+            check(table, ("id", *columns), rows)
             changes = self._sealed(table, rows, columns)
             self._cursor.execute(_postgres_update(table, columns), [list(one) for one in zip(*changes, strict=True)])
 

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Table
 
 from energycomm.eis import tables
-from energycomm.eis.bulk import Driver, PostgresDriver, Row, column_names, quoted
+from energycomm.eis.bulk import Driver, NewRow, PostgresDriver, Row, column_names, quoted
 
 
 class Writing(Protocol):
@@ -22,7 +22,7 @@ class Writing(Protocol):
     def reserve(self, table: Table, n: int) -> range:
         """The next ids of a table."""
 
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
         """Store rows."""
 
 
@@ -38,21 +38,21 @@ def keep_images(tx: Writing, table: Table, rows: Sequence[Row], why: str, now: i
     """
     if not rows:
         return
-    names = column_names(table)
-    whose = names.index("access_point_id") if "access_point_id" in names else None
-    images = [
-        (
-            image_id,
-            table.name,
-            row[0],
-            row[whose] if whose is not None else None,
-            now,
-            why,
-            msgspec.json.encode(dict(zip(names, row, strict=True))).decode(),
-        )
-        for image_id, row in zip(tx.reserve(tables.before_image, len(rows)), rows, strict=True)
-    ]
-    tx.insert(tables.before_image, images)
+    images = [dict(zip(column_names(table), row, strict=True)) for row in rows]
+    tx.insert(
+        tables.before_image,
+        [
+            {
+                "table_name": table.name,
+                "row_id": image["id"],
+                "access_point_id": image.get("access_point_id"),
+                "at": now,
+                "why": why,
+                "image": msgspec.json.encode(image).decode(),
+            }
+            for image in images
+        ],
+    )
 
 
 def change_rows(tx: Writing, table: Table, columns: tuple[str, ...], rows: Sequence[Row], why: str, now: int) -> None:

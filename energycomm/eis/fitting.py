@@ -7,7 +7,7 @@ What one of them would not take is not given to the other either, so that the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -78,48 +78,79 @@ def _bits(column: Column[Any]) -> int | None:
     return next((bits for kind, bits in _RANGES if isinstance(column.type, kind)), None)
 
 
-def check(table: Table, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...] | None = None) -> None:
-    """Check rows before they are stored.
+def ordered(table: Table, rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    """New rows of a table, checked, with their values in the order of its columns.
 
     Args:
       table: where they go.
-      rows: a value for each column in the table's order, or in that of `columns`.
+      rows: value by name of column; a column that may be empty, or has a default, may be left out.
+
+    Raises:
+      Misfit: one holds what one of the databases would refuse.
+      TypeError: one names a column that the table has not, or leaves out one that needs a value.
+    """
+    row_of = _row_of(table)
+    return [row_of(**row) for row in rows]
+
+
+def check(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Check changed values before they are stored.
+
+    Args:
+      table: where they go.
       columns: names of the columns.
+      rows: a value for each of them.
 
     Raises:
       Misfit: one holds what one of the databases would refuse.
     """
-    _checker(table, columns)(rows)
+    checks = _checks(table, columns)
+    for row in rows:
+        checks(*row)
 
 
 @cache
-def _checker(table: Table, names: tuple[str, ...] | None) -> Callable[[Sequence[tuple[Any, ...]]], None]:
-    """A function that checks rows of a table. It is generated: every row that is stored passes it."""
-    columns = [table.columns[name] for name in names] if names else list(table.columns)
-    lines = ["def check(rows):", "    for row in rows:"]
-    for number, column in enumerate(columns):
-        condition = _condition(column)
-        if condition:
-            lines.append(f"        value = row[{number}]")
-            lines.append(f"        if value is not None and ({condition}): fail({number}, value)")
-    lines.append("        pass")
+def _row_of(table: Table) -> Callable[..., tuple[Any, ...]]:
+    """A function that takes the columns of a table by name, and gives a row. It is generated: every row that is stored
+    passes it."""
+    columns = list(table.columns)
+    given = []
+    for column in columns:
+        default = getattr(column.default, "arg", None)
+        needed = not column.nullable and default is None
+        given.append(column.name if needed else f"{column.name}={default!r}")
+    names = ", ".join(column.name for column in columns)
+    return _made(table, columns, f"def {table.name}(*, {', '.join(given)}):", f"    return ({names},)")
+
+
+@cache
+def _checks(table: Table, names: tuple[str, ...]) -> Callable[..., None]:
+    """A function that takes values of some columns of a table, in their order."""
+    columns = [table.columns[name] for name in names]
+    return _made(table, columns, f"def {table.name}({', '.join(names)}):", "    return None")
+
+
+def _made(table: Table, columns: Sequence[Column[Any]], head: str, end: str) -> Callable[..., Any]:
+    """A function of columns that checks each of them."""
+    conditions = [(number, column.name, _condition(column)) for number, column in enumerate(columns)]
+    body = [f"    if {name} is not None and ({told}): fail({n}, {name})" for n, name, told in conditions if told]
 
     def fail(number: int, value: object) -> None:
         column = columns[number]
         raise Misfit(f"{table.name}.{column.name}", value, expected(column))
 
     scope: dict[str, Any] = {"fail": fail}
-    # The source is made of nothing but numbers of our own table definitions: no input reaches it.
-    exec(compile("\n".join(lines), f"<check of {table.name}>", "exec"), scope)  # noqa: S102 - as above
-    checker: Callable[[Sequence[tuple[Any, ...]]], None] = scope["check"]
-    return checker
+    # The source is made of nothing but names and numbers of our own table definitions: no input reaches it.
+    exec(compile("\n".join((head, *body, end)), f"<{table.name}>", "exec"), scope)  # noqa: S102 - as above
+    made: Callable[..., Any] = scope[table.name]
+    return made
 
 
 def _condition(column: Column[Any]) -> str:
     """What a value must not be, as an expression. Halves of characters are left to the drivers, which both refuse
     them; so are numbers of more than eight bytes."""
     if isinstance(column.type, String):
-        length = f"len(value) > {column.type.length} or " if column.type.length is not None else ""
-        return f"{length}'\\0' in value"
+        length = f"len({column.name}) > {column.type.length} or " if column.type.length is not None else ""
+        return f"{length}'\\0' in {column.name}"
     bits = _bits(column)
-    return f"not -{1 << bits} <= value < {1 << bits}" if bits is not None and bits < 63 else ""
+    return f"not -{1 << bits} <= {column.name} < {1 << bits}" if bits is not None and bits < 63 else ""

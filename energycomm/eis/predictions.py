@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection, Engine, func, select
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import NewRow
 from energycomm.eis.database import reading
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import instant
@@ -93,18 +94,14 @@ def disagreements(
         return tuple(_record(row) for row in connection.execute(query).mappings())
 
 
-def _row(record: PredictionRecord) -> tuple[Any, ...]:
-    return (
-        record.message_id,
-        record.model[:120],
-        record.rules,
-        SEPARATOR.join(record.codes),
-        round(record.probability * 1_000_000),
-        record.abstained,
-        record.agrees,
-        record.comment,
-        int(record.at.timestamp() * 1_000_000),
-    )
+def _row(record: PredictionRecord) -> NewRow:
+    return {
+        **structs.asdict(record),
+        "model": record.model[:120],
+        "codes": SEPARATOR.join(record.codes),
+        "probability": round(record.probability * 1_000_000),
+        "at": int(record.at.timestamp() * 1_000_000),
+    }
 
 
 def _record(row: Any) -> PredictionRecord:

@@ -3,7 +3,7 @@
     store = Store(engine)
     with store.transaction() as tx:
         ids = tx.reserve(tables.ch_message, len(batch))
-        tx.insert(tables.ch_message, rows)
+        tx.insert(tables.ch_message, [{"id": i, "market": "FR", ...} for i in ids])
 
 A transaction is used by one thread. `access_points` is called once in a transaction, with all access points that it
 will touch: they are locked in one order, so that two workers never judge one access point at once, and never wait for
@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, Table
 
 from energycomm.eis import tables
 from energycomm.eis.archive import Archived, archive
-from energycomm.eis.bulk import Driver, Row, driver_of
+from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
 from energycomm.eis.database import is_sqlite, reporting, writing
 from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
@@ -117,8 +117,15 @@ class StoreTransaction:
         """The next `n` ids of a table, one after the other."""
         return self._ids.reserve(table.name, n)
 
-    def insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Store rows, each with a value for every column in the order of the table's columns."""
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+        """Store rows, each a value by name of column; rows without an id, in a table that has one, get the next.
+
+        Raises:
+          Misfit: one of the databases would refuse a value.
+          TypeError: a row names a column that there is not, or leaves out one that needs a value.
+        """
+        if rows and "id" not in rows[0] and "id" in table.columns:
+            rows = [{"id": i, **row} for i, row in zip(self.reserve(table, len(rows)), rows, strict=True)]
         self.driver.insert(table, rows)
 
     # --- what arrived ---

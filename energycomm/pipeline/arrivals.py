@@ -15,13 +15,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from energycomm.eis import tables
-from energycomm.eis.bulk import PostgresDriver
+from energycomm.eis.bulk import NewRow, PostgresDriver
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.codec import decode
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Transaction
-from energycomm.pipeline.rows import insert_numbered
 
 Rank = tuple[int, Sequence[str], str]
 
@@ -200,19 +199,21 @@ def chosen(arrivals: Iterable[tuple[bytes, tuple[int, int], Transaction, Sequenc
     }
 
 
-def insert_notes(tx: StoreTransaction, notes: Sequence[tuple[Any, ...]]) -> None:
+def insert_notes(tx: StoreTransaction, notes: Sequence[NewRow]) -> None:
     """Store what was noticed of repeated CH messages and was not known of them before.
 
     Args:
       tx: the transaction; notes of the batch itself are stored by now.
       notes: rows of `incident` without their ids.
     """
-    sql = "SELECT ch_message_id, code, path, value, expected FROM incident WHERE severity = 'note'"
-    known = set(tx.driver.matching(sql, sorted({note[2] for note in notes}), "ch_message_id")) if notes else set()
+    names = ("ch_message_id", "code", "path", "value", "expected")
+    sql = f"SELECT {', '.join(names)} FROM incident WHERE severity = 'note'"  # noqa: S608 - our own names
+    first = sorted({note["ch_message_id"] for note in notes})
+    known = set(tx.driver.matching(sql, first, "ch_message_id")) if notes else set()
     fresh = []
     for note in notes:
-        _, _, first, code, _, path, value, expected, *_ = note
-        if (first, code, path, value, expected) not in known:
-            known.add((first, code, path, value, expected))
+        told = tuple(note[name] for name in names)
+        if told not in known:
+            known.add(told)
             fresh.append(note)
-    insert_numbered(tx, tables.incident, fresh)
+    tx.insert(tables.incident, fresh)

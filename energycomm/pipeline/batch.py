@@ -18,6 +18,7 @@ import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import NewRow
 from energycomm.eis.database import Conflict
 from energycomm.eis.fitting import expected, fits, storable
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
@@ -46,11 +47,11 @@ from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
 from energycomm.pipeline.rows import (
+    change_row,
     finding_row,
     incident_row,
-    insert_numbered,
+    message_row,
     notification_rows,
-    verdict_change,
     verdict_why,
 )
 from energycomm.pipeline.state import dump_state, load_state
@@ -299,14 +300,22 @@ def _outcome(refused: tuple[Refusal, ...]) -> str:
     return ASIDE if any(refusal.code in (PUT_ASIDE, DIGEST_FAILED) for refusal in refused) else "refused"
 
 
-def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> tuple[Any, ...]:
+def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> NewRow:
     """A row of `ch_message`; values of a refused one that the store does not hold are cut to what it does."""
-    kind, version, sender, reference, point = (
-        value if value is None or fits(tables.ch_message.c[name], value) else storable(value, _LONGEST[name])
-        for name, value in ((name, getattr(transaction, name)) for name in _OWN)
-    )
-    place = number, origin.envelope_id, origin.member_id, transaction.position, origin.market
-    return (*place, kind, version, sender, reference, point, identity, outcome)
+    row = {
+        "id": number,
+        "envelope_id": origin.envelope_id,
+        "member_id": origin.member_id,
+        "position": transaction.position,
+        "market": origin.market,
+        "identity": identity,
+        "outcome": outcome,
+    }
+    for name in _OWN:
+        value = getattr(transaction, name)
+        unfit = value is not None and not fits(tables.ch_message.c[name], value)
+        row[name] = storable(value, _LONGEST[name]) if unfit else value
+    return row
 
 
 _LONGEST: dict[str, int] = {name: getattr(tables.ch_message.c[name].type, "length", 0) for name in _OWN}
@@ -333,13 +342,13 @@ class _Sorting:
         self.fresh: set[bytes] = set()
         """Identities that are new in this batch."""
         self.repeats = Repeats(tx)
-        self.notes: list[tuple[Any, ...]] = []
+        self.notes: list[NewRow] = []
         """What was noticed of duplicates."""
-        self.ch_rows: list[tuple[Any, ...]] = []
+        self.ch_rows: list[NewRow] = []
         self.outcomes: list[tuple[int, str]] = []
         """Outcomes of CH messages that had been put aside."""
-        self.duplicates: list[tuple[Any, ...]] = []
-        self.incidents: list[tuple[Any, ...]] = []
+        self.duplicates: list[NewRow] = []
+        self.incidents: list[NewRow] = []
 
     def sort(self, number: int, origin: Origin, batch: Prepared, tally: Tally) -> list[tuple[int, int]]:
         """The (index in the part, CH message id) of the CH messages that are new and were digested.
@@ -385,14 +394,18 @@ class _Sorting:
         self, identity: bytes, first: KnownMessage, origin: Origin, transaction: ChMessage, outcome: str
     ) -> None:
         if first.member_id != origin.member_id:
-            self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first.id))
+            self._duplicate(first.id, origin, transaction)
         if outcome != ASIDE:
             self.outcomes.append((first.id, outcome))
             self.known[identity] = first._replace(outcome=outcome)
 
+    def _duplicate(self, first: int, origin: Origin, transaction: ChMessage) -> None:
+        place = {"envelope_id": origin.envelope_id, "member_id": origin.member_id, "position": transaction.position}
+        self.duplicates.append({**place, "first_id": first})
+
     def _repeated(self, first: int, origin: Origin, batch: Prepared, index: int, *, stored: bool) -> None:
         transaction = batch.transactions[index]
-        self.duplicates.append((origin.envelope_id, origin.member_id, transaction.position, first))
+        self._duplicate(first, origin, transaction)
         for note in transaction.notes:
             self.notes.append(incident_row(note, "note", self.now, origin.envelope_id, origin.member_id, first))
         if stored and not batch.refusals[index]:
@@ -412,9 +425,9 @@ class _Work:
         self.rows: Rows = {}
         self.folds: list[Fold] = []
         self.checkpoints: list[tuple[int, int, bytes]] = []
-        self.changes: list[tuple[Any, ...]] = []
-        self.findings: list[tuple[Any, ...]] = []
-        self.notifications: list[tuple[Any, ...]] = []
+        self.changes: list[NewRow] = []
+        self.findings: list[NewRow] = []
+        self.notifications: list[NewRow] = []
         self.again: list[tuple[int, KernelMessage]] = []
         """Stored messages that were accepted when they were judged again."""
 
@@ -490,18 +503,18 @@ class _Work:
         tx = self.tx
         tx.insert(tables.ch_message, sorting.ch_rows)
         tx.driver.update(tables.ch_message, ("outcome",), sorting.outcomes)
-        insert_numbered(tx, tables.ch_duplicate, sorting.duplicates)
+        tx.insert(tables.ch_duplicate, sorting.duplicates)
         tx.insert(tables.kernel_message, self._message_rows())
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
         for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):
             self._verdict_rows(entry, change_id, tally)
         tx.insert(tables.state_change, self.changes)
-        insert_numbered(tx, tables.finding, self.findings)
-        insert_numbered(tx, tables.outbox, self.notifications)
+        tx.insert(tables.finding, self.findings)
+        tx.insert(tables.outbox, self.notifications)
         for table, rows in self.rows.items():
-            insert_numbered(tx, table, rows)
-        insert_numbered(tx, tables.incident, sorting.incidents)
+            tx.insert(table, rows)
+        tx.insert(tables.incident, sorting.incidents)
         insert_notes(tx, sorting.notes)
         sorting.repeats.settle()
         correlate(tx, [*self._accepted(), *self.again], self.now)
@@ -521,34 +534,19 @@ class _Work:
         )
         tx.save_checkpoints(self.checkpoints)
 
-    def _message_rows(self) -> list[tuple[Any, ...]]:
-        now, patience, points = self.now, self.writer.patience, self.points
-        rows = []
+    def _message_rows(self) -> list[NewRow]:
+        now, points = self.now, self.points
+        rows: list[NewRow] = []
         for entry, ch_message_id, position, xml, origin, _ in self.entries:
             message, verdict = entry.message, entry.verdict
             assert verdict is not None
-            waiting = verdict.label == "quarantined"
-            point = message.access_point
-            rows.append(
-                (
-                    entry.message_id,
-                    ch_message_id,
-                    position,
-                    None if point is None else points[point].id,
-                    message.market,
-                    message.market_type,
-                    type(message).__name__,
-                    entry.at,
-                    verdict.label,
-                    verdict.waits_for if waiting else None,
-                    now + patience if waiting else None,
-                    now,
-                    xml,
-                    1,
-                    None,
-                    origin.injected_by,
-                )
-            )
+            row = message_row(message, entry.message_id, entry.at, xml, verdict.label, now)
+            row["ch_message_id"], row["position"], row["injected_by"] = ch_message_id, position, origin.injected_by
+            if message.access_point is not None:
+                row["access_point_id"] = points[message.access_point].id
+            if verdict.label == "quarantined":
+                row["waits_for"], row["waits_until"] = verdict.waits_for, now + self.writer.patience
+            rows.append(row)
         return rows
 
     def _verdict_rows(self, entry: Entry, change_id: int, tally: Tally) -> None:
@@ -561,17 +559,9 @@ class _Work:
         why = verdict_why(verdict)
         if verdict.label != "accepted":
             tally.refused.append((number, verdict.label, why))
-        self.changes.append(
-            verdict_change(
-                change_id,
-                entry.message_id,
-                "received",
-                verdict.label,
-                self.now,
-                self.writer.rules_version_id,
-                why,
-            )
-        )
+        change = change_row(number, "received", verdict.label, self.now, why)
+        change["id"], change["rules_version_id"] = change_id, self.writer.rules_version_id
+        self.changes.append(change)
         if verdict.findings:
             for found in verdict.findings:
                 tally.codes[found.error_code] += 1

@@ -17,7 +17,6 @@ from energycomm.errors import DamagedRow
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.rows import insert_numbered
 
 PROGRESS: dict[str, int] = {
     "built": 0,
@@ -104,7 +103,8 @@ def _follow(
     known = "SELECT id FROM outgoing_event WHERE outgoing_id = ? AND message_id = ?"
     if tx.driver.rows(known, (request_id, message_id)):
         return 0
-    insert_numbered(tx, tables.outgoing_event, [(request_id, now, state, code, text, message_id)])
+    event = {"outgoing_id": request_id, "at": now, "state": state, "code": code, "text": text, "message_id": message_id}
+    tx.insert(tables.outgoing_event, [event])
     moved = 0
     if market_reference not in (None, message.correlation):
         sql = "UPDATE outgoing SET market_reference = ? WHERE id = ? AND market_reference IS NULL"

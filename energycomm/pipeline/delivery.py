@@ -20,7 +20,6 @@ from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.market.contract import Adapter, OutgoingMessage, Repeating
 from energycomm.masking import mask
-from energycomm.pipeline.rows import insert_numbered
 from energycomm.transport.breaker import ABOUT_ONE_ITEM
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
 
@@ -129,8 +128,8 @@ def _put_aside(store: Store, request_id: int, damaged: DamagedRow) -> None:
     with store.transaction() as tx:
         sql = "UPDATE outgoing SET state = 'dead', next_at = NULL, last_error = ? WHERE id = ? AND state = 'built'"
         if tx.driver.run(sql, (str(damaged), request_id)):
-            event = (request_id, now_micros(), "dead", damaged.code, str(damaged), None)
-            insert_numbered(tx, tables.outgoing_event, [event])
+            event = {"outgoing_id": request_id, "at": now_micros(), "state": "dead", "code": damaged.code}
+            tx.insert(tables.outgoing_event, [{**event, "text": str(damaged)}])
 
 
 def deliver(
@@ -194,7 +193,8 @@ def settle(
                 "last_error = NULL WHERE id = ? AND state = 'built'"
             )
             tx.driver.run(sql, (now, attempts, channel, outcome.receipt[:400], parcel.id))
-            insert_numbered(tx, tables.outgoing_event, [(parcel.id, now, "sent", None, outcome.receipt, None)])
+            event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}
+            tx.insert(tables.outgoing_event, [event])
             return "sent"
         dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
         whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
@@ -209,8 +209,8 @@ def settle(
             "WHERE id = ? AND state = 'built'"
         )
         tx.driver.run(sql, (state, attempts, channel, next_at, words, parcel.id))
-        event = (parcel.id, now, "dead" if dead else "put-off", outcome.code, words, None)
-        insert_numbered(tx, tables.outgoing_event, [event])
+        event = {"outgoing_id": parcel.id, "at": now, "state": "dead" if dead else "put-off", "text": words}
+        tx.insert(tables.outgoing_event, [{**event, "code": outcome.code}])
     return "dead" if dead else "put_off"
 
 

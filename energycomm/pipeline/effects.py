@@ -1,8 +1,7 @@
 """What an accepted message does: it changes the state of its access point and writes rows of the domain tables.
 
 Each verb of the qualification rules is one function here; `VERB_FUNCTIONS` is the visible table of them. A function
-gets the `Step` and changes `step.state`; rows go to `step.rows` without their id, in the order of the table's columns
-after `id`.
+gets the `Step` and changes `step.state`; rows go to `step.rows`, by name of column, without their id.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import Row
+from energycomm.eis.fitting import ordered
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import EndOfSupply, KernelMessage
 from energycomm.pipeline.facts import WH_PER_UNIT, event_key, find_original, generation_for, register_key
@@ -29,7 +30,8 @@ from energycomm.pipeline.state import (
     RequestMemory,
 )
 
-Rows = dict[Table, list[tuple[Any, ...]]]
+DomainRow = dict[str, Any]
+Rows = dict[Table, list[DomainRow]]
 
 _json = msgspec.json.Encoder(decimal_format="string")
 
@@ -53,14 +55,24 @@ class Step(Struct):
     access_point_id: int | None
     rows: Rows
 
-    def write(self, table: Table, *columns: object) -> None:
-        """Add one domain row; columns follow those that all domain tables begin with."""
-        row = (self.access_point_id, self.at, self.message_id, *columns)
+    def write(self, table: Table, **columns: object) -> None:
+        """Add one domain row; the columns that all domain tables have are filled in."""
+        columns["access_point_id"] = self.access_point_id
+        self.write_alone(table, **columns)
+
+    def write_alone(self, table: Table, **columns: object) -> None:
+        """Add one row to a domain table of what belongs to no access point."""
+        columns["at"], columns["message_id"] = self.at, self.message_id
         rows = self.rows.get(table)
         if rows is None:
-            self.rows[table] = [row]
+            self.rows[table] = [columns]
         else:
-            rows.append(row)
+            rows.append(columns)
+
+
+def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
+    """Domain rows as they would be read: each column but the id, in the order of the table."""
+    return [row[1:] for row in ordered(table, [{**row, "id": 0} for row in rows])]
 
 
 def _text(parts: Sequence[Struct]) -> str:
@@ -130,16 +142,15 @@ def store_contract(step: Step) -> None:
         state.sequence = m.sequence
     if m.calendar is not None:
         state.calendar = m.calendar
-    power = None if m.subscribed_power is None else format(m.subscribed_power, "f")
     step.write(
         tables.contract,
-        m.contract_reference,
-        m.contract_status,
-        m.sequence,
-        m.tariff,
-        power,
-        m.power_unit,
-        m.calendar,
+        reference=m.contract_reference,
+        status=m.contract_status,
+        sequence=m.sequence,
+        tariff=m.tariff,
+        subscribed_power=None if m.subscribed_power is None else format(m.subscribed_power, "f"),
+        power_unit=m.power_unit,
+        calendar=m.calendar,
     )
 
 
@@ -152,14 +163,20 @@ def store_point(step: Step) -> None:
         state.connection = m.connection_status
     if m.service_level is not None:
         state.service_level = m.service_level
-    step.write(tables.point_data, m.segment, m.connection_status, m.service_level, _fields(m))
+    step.write(
+        tables.point_data,
+        segment=m.segment,
+        connection_status=m.connection_status,
+        service_level=m.service_level,
+        content=_fields(m),
+    )
 
 
 def store_customer(step: Step) -> None:
     """The customer behind the point."""
     m = step.message
     name = m.company or " ".join(part for part in (m.first_name, m.surname) if part) or None
-    step.write(tables.customer, m.category, name, _fields(m))
+    step.write(tables.customer, category=m.category, name=name, content=_fields(m))
 
 
 def store_meter(step: Step) -> None:
@@ -172,7 +189,7 @@ def store_meter(step: Step) -> None:
             state.generation += 1
             state.generation_at = step.at
         state.meter = m.meter
-    step.write(tables.meter, m.meter, m.action, m.meter_type)
+    step.write(tables.meter, serial=m.meter, action=m.action, type=m.meter_type)
 
 
 def store_reading(step: Step) -> None:
@@ -185,17 +202,7 @@ def store_reading(step: Step) -> None:
     if m.function != "original":
         _settle_original(step, tables.reading)
     if m.function == "cancel":
-        step.write(
-            tables.reading,
-            m.reading_reference,
-            m.market_type,
-            m.qualification,
-            m.nature,
-            "cancels",
-            m.calendar,
-            None,
-            "[]",
-        )
+        _write_reading(step, "cancels", None, "[]")
         return
     estimated = m.nature in ("estimated", "unknown")
     generation = generation_for(state, m, step.at)
@@ -217,16 +224,21 @@ def store_reading(step: Step) -> None:
             registers,
         )
     )
+    _write_reading(step, "current", m.maximum_power, _text(m.registers))
+
+
+def _write_reading(step: Step, status: str, maximum_power: int | None, registers: str) -> None:
+    m = step.message
     step.write(
         tables.reading,
-        m.reading_reference,
-        m.market_type,
-        m.qualification,
-        m.nature,
-        "current",
-        m.calendar,
-        m.maximum_power,
-        _text(m.registers),
+        reference=m.reading_reference,
+        source=m.market_type,
+        qualification=m.qualification,
+        nature=m.nature,
+        status=status,
+        calendar=m.calendar,
+        maximum_power=maximum_power,
+        registers=registers,
     )
 
 
@@ -235,14 +247,19 @@ def store_volume(step: Step) -> None:
     m = step.message
     if m.function != "original":
         _settle_original(step, tables.volume)
-    start = None if m.start is None else micros(m.start)
-    if m.function == "cancel":
-        step.write(tables.volume, start, m.market_type, m.nature, "cancels", "[]")
-        return
-    step.state.readings.append(
-        ReadingState("MeteredVolume", m.market_type, m.reading_reference, m.reference, "current", step.message_id)
+    cancels = m.function == "cancel"
+    if not cancels:
+        step.state.readings.append(
+            ReadingState("MeteredVolume", m.market_type, m.reading_reference, m.reference, "current", step.message_id)
+        )
+    step.write(
+        tables.volume,
+        start_at=None if m.start is None else micros(m.start),
+        source=m.market_type,
+        nature=m.nature,
+        status="cancels" if cancels else "current",
+        volumes="[]" if cancels else _text(m.volumes),
     )
-    step.write(tables.volume, start, m.market_type, m.nature, "current", _text(m.volumes))
 
 
 def _settle_original(step: Step, table: Table) -> None:
@@ -250,18 +267,10 @@ def _settle_original(step: Step, table: Table) -> None:
     if original is None:
         return
     original.status = "cancelled" if step.message.function == "cancel" else "replaced"
-    rows = step.rows[table]  # a correction and its original share an instant, so they are always judged together
-    column = _STATUS[table]
-    for number, row in enumerate(rows):
-        if row[2] == original.message:
-            rows[number] = (*row[:column], original.status, *row[column + 1 :])
+    for row in step.rows[table]:  # a correction and its original share an instant, so they are always judged together
+        if row["message_id"] == original.message:
+            row["status"] = original.status
             return
-
-
-_STATUS: dict[Table, int] = {
-    table: list(table.c.keys()).index("status") - 1 for table in (tables.reading, tables.volume)
-}
-"""Where the status stands in a row that has no id yet."""
 
 
 def store_series(step: Step) -> None:
@@ -269,12 +278,12 @@ def store_series(step: Step) -> None:
     m = step.message
     step.write(
         tables.series,
-        micros(m.end),
-        m.market_type,
-        m.resolution,
-        m.unit,
-        getattr(m, "direction", None),
-        _text(m.positions),
+        end_at=micros(m.end),
+        source=m.market_type,
+        resolution=m.resolution,
+        unit=m.unit,
+        direction=getattr(m, "direction", None),
+        positions=_text(m.positions),
     )
 
 
@@ -285,12 +294,12 @@ def store_charge(step: Step) -> None:
     del charges[:-MAX_CHARGES]
     step.write(
         tables.grid_charge,
-        m.invoice,
-        m.charge_reference,
-        m.billing_type,
-        m.currency,
-        format(m.total_excluding_tax, "f"),
-        _text(m.lines),
+        invoice=m.invoice,
+        reference=m.charge_reference,
+        billing_type=m.billing_type,
+        currency=m.currency,
+        total=format(m.total_excluding_tax, "f"),
+        lines=_text(m.lines),
     )
 
 
@@ -298,17 +307,14 @@ def store_invoice(step: Step) -> None:
     """The head of a grid invoice; it belongs to no access point."""
     m = step.message
     total: Decimal | None = m.total_excluding_tax
-    step.rows.setdefault(tables.grid_invoice, []).append(
-        (
-            m.market,
-            step.at,
-            step.message_id,
-            m.invoice,
-            m.invoice_type,
-            m.currency,
-            None if total is None else format(total, "f"),
-            m.charges,
-        )
+    step.write_alone(
+        tables.grid_invoice,
+        market=m.market,
+        invoice=m.invoice,
+        type=m.invoice_type,
+        currency=m.currency,
+        total=None if total is None else format(total, "f"),
+        charges=m.charges,
     )
 
 
@@ -316,16 +322,13 @@ def store_calorific_value(step: Step) -> None:
     """The calorific value of a month at a receiving station; it belongs to no access point."""
     m = step.message
     value: Decimal | None = m.value
-    step.rows.setdefault(tables.calorific_value, []).append(
-        (
-            m.market,
-            step.at,
-            step.message_id,
-            m.station,
-            m.station_name,
-            m.month,
-            None if value is None else format(value, "f"),
-        )
+    step.write_alone(
+        tables.calorific_value,
+        market=m.market,
+        station=m.station,
+        name=m.station_name,
+        month=m.month,
+        value=None if value is None else format(value, "f"),
     )
 
 
@@ -338,7 +341,15 @@ def follow_request(step: Step) -> None:
         requests[m.request] = RequestMemory(m.state, m.milestone, step.at)
         if len(requests) > MAX_REQUESTS:
             del requests[next(iter(requests))]
-    step.write(tables.request, m.request, m.milestone, m.state, m.state_code, m.object_code, m.initiated_by_us)
+    step.write(
+        tables.request,
+        reference=m.request,
+        milestone=m.milestone,
+        state=m.state,
+        state_code=m.state_code,
+        object_code=m.object_code,
+        initiated_by_us=m.initiated_by_us,
+    )
 
 
 VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
@@ -26,7 +25,7 @@ from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 from energycomm.market.contract import Adapter, OutgoingMessage
 from energycomm.pipeline.facts import history_of
 from energycomm.pipeline.fold import Judge
-from energycomm.pipeline.rows import finding_row, insert_numbered, notification_rows, verdict_change, verdict_why
+from energycomm.pipeline.rows import change_row, finding_row, message_row, notification_rows, verdict_why
 from energycomm.pipeline.state import RequestMemory, load_state
 
 ANSWER_WITHIN = timedelta(days=10)
@@ -186,32 +185,13 @@ class Outbound:
     ) -> int:
         (message_id,) = tx.reserve(tables.kernel_message, 1)
         (change_id,) = tx.reserve(tables.state_change, 1)
-        row = (
-            message_id,
-            None,
-            1,
-            None if point is None else point.id,
-            message.market,
-            message.market_type,
-            type(message).__name__,
-            micros(message.effective),
-            verdict.label,
-            verdict.waits_for,
-            None,
-            now,
-            encode(message),
-            1,
-            None,
-            by[:120],
-        )
-        tx.insert(tables.kernel_message, [row])
-        why = verdict_why(verdict)
-        tx.insert(
-            tables.state_change,
-            [verdict_change(change_id, message_id, "received", verdict.label, now, self.rules_version_id, why)],
-        )
-        insert_numbered(tx, tables.finding, [finding_row(found, message_id, change_id) for found in verdict.findings])
-        insert_numbered(tx, tables.outbox, notification_rows(verdict, message_id, now))
+        row = message_row(message, message_id, micros(message.effective), encode(message), verdict.label, now)
+        row |= {"access_point_id": None if point is None else point.id, "injected_by": by[:120]}
+        tx.insert(tables.kernel_message, [{**row, "waits_for": verdict.waits_for}])
+        change = change_row(message_id, "received", verdict.label, now, verdict_why(verdict))
+        tx.insert(tables.state_change, [{**change, "id": change_id, "rules_version_id": self.rules_version_id}])
+        tx.insert(tables.finding, [finding_row(found, message_id, change_id) for found in verdict.findings])
+        tx.insert(tables.outbox, notification_rows(verdict, message_id, now))
         return message_id
 
     def _request(
@@ -228,7 +208,7 @@ class Outbound:
         kind = type(message).__name__
         within = self.adapters[message.market].answer_within
         (request_id,) = tx.reserve(tables.outgoing, 1)
-        values: dict[str, Any] = {
+        row = {
             "id": request_id,
             "message_id": message_id,
             "access_point_id": None if point is None else point.id,
@@ -241,12 +221,12 @@ class Outbound:
             "state": "built",
             "created_at": now,
             "answer_by": now + int(within.get(kind, ANSWER_WITHIN).total_seconds() * 1_000_000),
-            "attempts": 0,
             "idempotency_key": key,
             "submitted_by": by[:120],
         }
-        tx.insert(tables.outgoing, [tuple(values.get(column.name) for column in tables.outgoing.columns)])
-        insert_numbered(tx, tables.outgoing_event, [(request_id, now, "built", None, None, message_id)])
+        tx.insert(tables.outgoing, [row])
+        event = {"outgoing_id": request_id, "at": now, "state": "built", "message_id": message_id}
+        tx.insert(tables.outgoing_event, [event])
         return request_id
 
 

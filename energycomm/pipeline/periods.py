@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from energycomm.eis import tables
+from energycomm.eis.bulk import NewRow
 from energycomm.eis.store import StoreTransaction
 from energycomm.pipeline.state import AccessPointState, Period
 
@@ -36,16 +37,16 @@ def project_periods(tx: StoreTransaction, points: Sequence[tuple[int, AccessPoin
                 period.written = period.end
 
 
-def _row(number: int, point_id: int, period: Period) -> tuple[object, ...]:
-    return (
-        number,
-        point_id,
-        period.start,
-        period.message,
-        period.reference,
-        period.supplier,
-        period.reason,
-        period.end,
-        period.end_reason,
-        period.end_message,
-    )
+def _row(number: int, point_id: int, period: Period) -> NewRow:
+    return {
+        "id": number,
+        "access_point_id": point_id,
+        "at": period.start,
+        "message_id": period.message,
+        "reference": period.reference,
+        "supplier": period.supplier,
+        "reason": period.reason,
+        "ended_at": period.end,
+        "end_reason": period.end_reason,
+        "end_message_id": period.end_message,
+    }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from energycomm.eis import tables
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.verdicts import Finding
-from energycomm.pipeline.rows import finding_row, insert_numbered, verdict_change
+from energycomm.pipeline.rows import change_row, finding_row, notification_row
 
 GIVEN_UP = "EC-Q01"
 """Error code of a message whose predecessor did not come in time."""
@@ -46,16 +46,19 @@ def give_up(store: Store, now: int, rules_version_id: int | None) -> int:
             tx.insert(
                 tables.state_change,
                 [
-                    verdict_change(change, number, "quarantined", "rejected", now, rules_version_id, GIVEN_UP)
+                    {
+                        **change_row(number, "quarantined", "rejected", now, GIVEN_UP),
+                        "id": change,
+                        "rules_version_id": rules_version_id,
+                    }
                     for change, number in zip(changes, ids, strict=True)
                 ],
             )
-            insert_numbered(
-                tx,
+            tx.insert(
                 tables.finding,
                 [finding_row(_finding(waits[n]), n, change) for change, n in zip(changes, ids, strict=True)],
             )
-            insert_numbered(tx, tables.outbox, [(n, GIVEN_UP_EVENT, now, "pending", 0, None, None) for n in ids])
+            tx.insert(tables.outbox, [notification_row(n, GIVEN_UP_EVENT, now) for n in ids])
         total += len(ids)
         if len(ids) < _PIECE:
             return total

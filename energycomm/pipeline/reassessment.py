@@ -7,20 +7,17 @@ gets a new row of `state_change`, and the back office is told (`energycomm.pipel
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Table
-
 from energycomm.eis import tables
-from energycomm.eis.bulk import column_names, quoted
+from energycomm.eis.bulk import Row, column_names, quoted
 from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
 from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.effects import DomainRow, Rows, contents
 from energycomm.pipeline.fold import Entry, Fold, around_broken, business_key
 from energycomm.pipeline.rejudging import AGAIN, REJECTED, WITHDRAWN, Judging, Rejudging
 from energycomm.pipeline.state import load_state
@@ -124,25 +121,26 @@ class Reassessment(Rejudging):
             period.row, period.written = rows.pop((period.start, period.message), (0, None))
         self.tx.drop_effects(table, [number for number, _ in rows.values()], AGAIN, self.now)
 
-    def _difference(self, fold: Fold, start: int) -> dict[Table, list[tuple[Any, ...]]]:
+    def _difference(self, fold: Fold, start: int) -> Rows:
         """Withdraw stored domain rows that the fold no longer writes; return those that are not stored yet."""
-        missing: dict[Table, list[tuple[Any, ...]]] = {}
+        missing: Rows = {}
         for table in tables.EFFECTS:
             if table is tables.supply_period:
                 continue
-            wanted = Counter(fold.rows.get(table, ()))
+            written = fold.rows.get(table, [])
+            wanted: dict[Row, list[DomainRow]] = {}
+            for content, row in zip(contents(table, written), written, strict=True):
+                wanted.setdefault(content, []).append(row)
             names = quoted(column_names(table))
             # Names of our own table and columns, never values.
             sql = f"SELECT {names} FROM {table.name} WHERE access_point_id = ? AND at >= ?"  # noqa: S608 - our own names
             surplus = []
-            for row in self.tx.driver.rows(sql, (self.point.id, start)):
-                content = tuple(row)[1:]
-                if wanted[content] > 0:
-                    wanted[content] -= 1
+            for number, *stored in self.tx.driver.rows(sql, (self.point.id, start)):
+                if again := wanted.get(tuple(stored)):
+                    again.pop()
                 else:
-                    surplus.append(row[0])
+                    surplus.append(number)
             self.tx.drop_effects(table, surplus, AGAIN, self.now)
-            rows = list(wanted.elements())
-            if rows:
+            if rows := [row for several in wanted.values() for row in several]:
                 missing[table] = rows
         return missing

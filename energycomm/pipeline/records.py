@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -17,7 +17,7 @@ from energycomm.kernel.safexml import prescan
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Series, Sniff
 from energycomm.pipeline.batch import Tally
-from energycomm.pipeline.rows import incident_row, insert_numbered
+from energycomm.pipeline.rows import incident_row
 from energycomm.transport.codes import refuse
 from energycomm.transport.forms import HEAD, XML_HEAD, json_root, namespaces_of, text_root
 from energycomm.transport.members import BrokenMember, Member
@@ -192,9 +192,8 @@ def note_in(
     """Record an incident, once for one place of one envelope."""
     row = incident_row(refusal, severity, now_micros(), None if envelope is None else envelope.id, member_id)
     known = "SELECT id FROM incident WHERE envelope_id = ? AND code = ? AND path = ? AND ch_message_id IS NULL"
-    _, _, _, code, _, path, *_ = row
-    if envelope is None or envelope.fresh or not tx.driver.rows(known, (envelope.id, code, path)):
-        insert_numbered(tx, tables.incident, [row])
+    if envelope is None or envelope.fresh or not tx.driver.rows(known, (envelope.id, row["code"], row["path"])):
+        tx.insert(tables.incident, [row])
 
 
 def report_gaps(store: Store, tally: Tally, keys: set[str]) -> list[Refusal]:
@@ -316,7 +315,7 @@ def save_member(
     now = now_micros()
     for found in record.head.notes if record.head else ():
         tally.incidents[found.code] += 1
-        insert_numbered(tx, tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
+        tx.insert(tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
     return tally
 
 
@@ -348,32 +347,26 @@ def add_member(
       market: the market that its content is of.
     """
     (record.id,) = tx.reserve(tables.member, 1)
-    transactions = record.committed if state == "done" else None
-    tx.insert(tables.member, [_member_row(envelope_id, record, state, first, record.committed, transactions)])
+    head = record.head
+    row = {
+        "id": record.id,
+        "envelope_id": envelope_id,
+        "path": storable(record.path, LONGEST_PATH),
+        "sha256": record.sha256,
+        "size": record.size,
+        "type": head.type if head else None,
+        "declared_version": head.declared_version if head else None,
+        "version": head.version if head else None,
+        "sender": head.sender if head else None,
+        "receiver": head.receiver if head else None,
+        "state": state,
+        "duplicate_of": first,
+        "committed": record.committed,
+        "transactions": record.committed if state == "done" else None,
+    }
+    tx.insert(tables.member, [row])
     sql = (
         "UPDATE envelope SET market = COALESCE(?, market), "
         "state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
     )
     tx.driver.run(sql, (market, envelope_id))
-
-
-def _member_row(
-    envelope_id: int, record: MemberRecord, state: str, first: int | None, committed: int, transactions: int | None
-) -> tuple[Any, ...]:
-    head = record.head
-    return (
-        record.id,
-        envelope_id,
-        storable(record.path, LONGEST_PATH),
-        record.sha256,
-        record.size,
-        head.type if head else None,
-        head.declared_version if head else None,
-        head.version if head else None,
-        head.sender if head else None,
-        head.receiver if head else None,
-        state,
-        first,
-        committed,
-        transactions,
-    )

@@ -14,15 +14,15 @@ from energycomm.eis.store import MessageRow, StoreTransaction
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Verdict
-from energycomm.pipeline.effects import Rows
+from energycomm.pipeline.effects import Rows, contents
 from energycomm.pipeline.fold import APPLIED, Entry, Judge, judge_alone
 from energycomm.pipeline.rows import (
+    change_row,
     error_codes,
     finding_row,
-    insert_numbered,
     moment,
+    notification_row,
     notification_rows,
-    verdict_change,
     verdict_why,
 )
 
@@ -114,9 +114,9 @@ class Rejudging:
             sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608 - our own names
             found = self.tx.driver.rows(sql, (row.id,))
             wanted = rows.get(table, [])
-            if [tuple(one)[1:] for one in found] != wanted:
+            if [tuple(one)[1:] for one in found] != contents(table, wanted):
                 drop_rows(self.tx, table, "true", "id", [one[0] for one in found], AGAIN, self.now)
-                insert_numbered(self.tx, table, wanted)
+                self.tx.insert(table, wanted)
 
     def give_up(self, row: MessageRow, why: str) -> None:
         """Record that a stored message cannot be judged: it must not hold up its neighbours.
@@ -128,9 +128,8 @@ class Rejudging:
         if row.state == "engine_error":
             return
         self.tx.set_states([(row.id, "engine_error", None, None)])
-        (change,) = self.tx.reserve(tables.state_change, 1)
-        told = (change, row.id, row.state, "engine_error", self.now, self.rules_version_id, why[:400])
-        self.tx.insert(tables.state_change, [verdict_change(*told)])
+        change = change_row(row.id, row.state, "engine_error", self.now, why)
+        self.tx.insert(tables.state_change, [{**change, "rules_version_id": self.rules_version_id}])
 
     def record(self, entries: list[Entry]) -> None:
         """Write new verdicts of messages that were judged before, where they differ."""
@@ -175,14 +174,14 @@ class Rejudging:
         withdrawn = [place for place, (_, event, _) in enumerate(told) if event == WITHDRAWN_EVENT]
         told = told[withdrawn[-1] + 1 :] if withdrawn and verdict.label == "accepted" else told
         heard = {event for _, event, state in told if state != "pending"}
-        wanted = [row for row in notification_rows(verdict, number, now) if row[1] not in heard]
+        wanted = [row for row in notification_rows(verdict, number, now) if row["event"] not in heard]
         untold = [(row_id, event) for row_id, event, state in told if state == "pending" and event != WITHDRAWN_EVENT]
         if verdict.label == "rejected" and heard:
             return  # an earlier refusal may have been told in the same words: this one stays as it is
-        if [event for _, event in untold] != [row[1] for row in wanted]:
+        if [event for _, event in untold] != [row["event"] for row in wanted]:
             # All of them anew: what is told of a message is told in the order of its rules.
             drop_rows(tx, tables.outbox, "state = 'pending'", "id", [row_id for row_id, _ in untold], AGAIN, now)
-            insert_numbered(tx, tables.outbox, wanted)
+            tx.insert(tables.outbox, wanted)
 
     def _change(self, entry: Entry, verdict: Verdict, before: str, after: str) -> None:
         tx, number = self.tx, entry.message_id
@@ -207,16 +206,12 @@ class Rejudging:
         change_id = tx.reserve(tables.state_change, 1)[0]
         why = verdict_why(verdict) or AGAIN
         version = rules_version_of(self.engine, entry.message, self.rules_version_id)
-        tx.insert(
-            tables.state_change,
-            [verdict_change(change_id, number, before, after, now, version, why)],
-        )
-        findings = [finding_row(found, number, change_id) for found in verdict.findings]
-        notifications = notification_rows(verdict, number, now)
+        change = change_row(number, before, after, now, why)
+        tx.insert(tables.state_change, [{**change, "id": change_id, "rules_version_id": version}])
+        tx.insert(tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
+        tx.insert(tables.outbox, notification_rows(verdict, number, now))
         if told:
-            notifications.append((number, WITHDRAWN_EVENT, now, "pending", 0, None, None))
-        for table, rows in ((tables.finding, findings), (tables.outbox, notifications)):
-            tx.insert(table, [(n, *row) for n, row in zip(tx.reserve(table, len(rows)), rows, strict=True)])
+            tx.insert(tables.outbox, [notification_row(number, WITHDRAWN_EVENT, now)])
 
     def _was_told(self, number: int, untold: bool) -> bool:
         """Whether the back office heard that a message is accepted, and not that it is no more.

@@ -26,7 +26,7 @@ from energycomm.pipeline.fold import Fold, fault_words
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
-from energycomm.pipeline.rows import insert_numbered
+from energycomm.pipeline.rows import change_row, message_row
 from energycomm.pipeline.state import dump_state
 
 log = structlog.get_logger()
@@ -64,11 +64,7 @@ def mark(tx: StoreTransaction, message_ids: Sequence[int], by: str, why: str) ->
     superseded = tx.superseded([row[0] for row in chosen])
     chosen = [row for row in chosen if row[0] not in superseded]
     tx.set_states([(row[0], "to_replay", row[2], None) for row in chosen])
-    insert_numbered(
-        tx,
-        tables.state_change,
-        [(row[0], row[1], "to_replay", now, by[:120], None, why[:400]) for row in chosen],
-    )
+    tx.insert(tables.state_change, [change_row(row[0], row[1], "to_replay", now, why, by) for row in chosen])
     return [row[0] for row in chosen]
 
 
@@ -100,26 +96,10 @@ def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: 
     if message.access_point is not None:
         point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
     (number,) = tx.reserve(tables.kernel_message, 1)
-    row = (
-        number,
-        ch_message_id,
-        position,
-        point_id,
-        message.market,
-        message.market_type,
-        type(message).__name__,
-        micros(message.effective),
-        "to_replay",
-        None,
-        None,
-        now,
-        encode(message),
-        version + 1,
-        original_id,
-        by[:120],
-    )
-    tx.insert(tables.kernel_message, [row])
-    insert_numbered(tx, tables.state_change, [(number, "received", "to_replay", now, by[:120], None, why[:400])])
+    row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
+    row |= {"ch_message_id": ch_message_id, "position": position, "version": version + 1, "corrects": original_id}
+    tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
+    tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number
 
 
@@ -230,7 +210,7 @@ def _save(tx: StoreTransaction, fold: Fold, now: int) -> None:
     project_periods(tx, [(fold.access_point_id, fold.state)], now)
     tx.save_access_points([(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint)])
     for table, rows in fold.rows.items():
-        insert_numbered(tx, table, rows)
+        tx.insert(table, rows)
 
 
 def _close_originals(tx: StoreTransaction, changes: Sequence[Change], now: int) -> None:
@@ -247,7 +227,7 @@ def _close_originals(tx: StoreTransaction, changes: Sequence[Change], now: int) 
         tx.retire_findings([original])
         tx.withdraw_notifications([original], now)
         why = f"corrected by message {version}"
-        insert_numbered(tx, tables.state_change, [(original, before, "treated", now, "kernel", None, why)])
+        tx.insert(tables.state_change, [change_row(original, before, "treated", now, why)])
 
 
 def replay_alone(store: Store, writer: BatchWriter) -> Replayed:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from energycomm.eis import tables
 from energycomm.eis.store import Store, StoreTransaction
-from energycomm.pipeline.rows import insert_numbered
 
 DAY = 86_400_000_000
 PIECE = 500
@@ -43,8 +42,9 @@ def purge(store: Store, what: str, days: int, now: int, by: str) -> tuple[int, i
         with store.transaction() as tx:
             ids, removed = (_raw if what == "raw" else _notifications)(tx, before)
             if ids:
-                audit = (now, what, before, days, len(ids), removed, by, ids[0], ids[-1])
-                insert_numbered(tx, tables.purge, [audit])
+                policy = {"at": now, "what": what, "before": before, "days": days, "by": by}
+                removal = {"rows": len(ids), "bytes": removed, "first_id": ids[0], "last_id": ids[-1]}
+                tx.insert(tables.purge, [{**policy, **removal}])
         rows, size = rows + len(ids), size + removed
         if len(ids) < PIECE:
             return rows, size

@@ -1,14 +1,13 @@
-"""Rows of the EIS that a verdict becomes, in the order of the tables' columns."""
+"""Rows of the EIS that a message and its verdict become: value by name of column."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Table
-
+from energycomm.eis.bulk import NewRow
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import StoreTransaction
+from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 from energycomm.masking import mask
 
@@ -32,45 +31,71 @@ def error_codes(verdict: Verdict) -> list[str]:
     return list(dict.fromkeys(found.error_code for found in verdict.findings if found.severity == "error"))
 
 
-def verdict_change(
-    change_id: int,
-    message_id: int,
-    before: str | None,
-    after: str,
-    now: int,
-    rules_version_id: int | None,
-    why: str | None,
-) -> tuple[Any, ...]:
-    """A row of `state_change`."""
-    return (change_id, message_id, before, after, now, KERNEL, rules_version_id, why)
+def message_row(message: KernelMessage, message_id: int, at: int, xml: str, state: str, now: int) -> dict[str, Any]:
+    """A row of `kernel_message`: the first version of a message that we made.
+
+    Args:
+      message: what it says.
+      message_id: its id.
+      at: its effective instant, microseconds since the epoch.
+      xml: its Kernel XML.
+      state: its state.
+      now: when it arrived or was made, microseconds since the epoch.
+    """
+    return {
+        "id": message_id,
+        "position": 1,
+        "market": message.market,
+        "market_type": message.market_type,
+        "kind": type(message).__name__,
+        "effective": at,
+        "state": state,
+        "received_at": now,
+        "xml": xml,
+    }
 
 
-def finding_row(found: Finding, message_id: int, change_id: int) -> tuple[Any, ...]:
+def change_row(
+    message_id: int, before: str | None, after: str, now: int, why: str | None, by: str = KERNEL
+) -> dict[str, Any]:
+    """A row of `state_change`, without its id and the version of the rules."""
+    return {
+        "message_id": message_id,
+        "before": before,
+        "after": after,
+        "at": now,
+        "by": by[:120],
+        "why": None if why is None else why[:400],
+    }
+
+
+def finding_row(found: Finding, message_id: int, change_id: int) -> NewRow:
     """A row of `finding`, without its id."""
-    return (
-        message_id,
-        change_id,
-        True,
-        found.error_code,
-        found.rule,
-        found.severity,
-        found.error_class,
-        found.field,
-        found.value,
-        found.comment,
-        found.comment_fr,
-    )
+    return {
+        "message_id": message_id,
+        "change_id": change_id,
+        "current": True,
+        "error_code": found.error_code,
+        "rule": found.rule,
+        "severity": found.severity,
+        "error_class": found.error_class,
+        "field": found.field,
+        "value": found.value,
+        "comment": found.comment,
+        "comment_fr": found.comment_fr,
+    }
 
 
-def notification_rows(verdict: Verdict, message_id: int, now: int) -> list[tuple[Any, ...]]:
+def notification_row(message_id: int, event: str | None, now: int) -> NewRow:
+    """A row of `outbox`, without its id."""
+    return {"message_id": message_id, "event": event, "at": now, "state": "pending"}
+
+
+def notification_rows(verdict: Verdict, message_id: int, now: int) -> list[NewRow]:
     """Rows of `outbox`, without their ids: what the back office is told of a verdict."""
     if verdict.label == "quarantined":
         return []
-    return [
-        (message_id, action.argument, now, "pending", 0, None, None)
-        for action in verdict.actions
-        if action.verb == "notify"
-    ]
+    return [notification_row(message_id, action.argument, now) for action in verdict.actions if action.verb == "notify"]
 
 
 def moment(tx: StoreTransaction, message_id: int, now: int) -> int:
@@ -90,24 +115,17 @@ def incident_row(
     envelope_id: int | None,
     member_id: int | None = None,
     ch_message_id: int | None = None,
-) -> tuple[Any, ...]:
+) -> NewRow:
     """A row of `incident`, without its id."""
-    value = None if refusal.value is None else storable(mask(refusal.value), 2000)
-    return (
-        envelope_id,
-        member_id,
-        ch_message_id,
-        refusal.code,
-        severity,
-        storable(refusal.path, 600),
-        value,
-        storable(refusal.expected, 2000),
-        storable(refusal.advice, 2000),
-        now,
-    )
-
-
-def insert_numbered(tx: StoreTransaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows that have no id yet."""
-    if rows:
-        tx.insert(table, [(number, *row) for number, row in zip(tx.reserve(table, len(rows)), rows, strict=True)])
+    return {
+        "envelope_id": envelope_id,
+        "member_id": member_id,
+        "ch_message_id": ch_message_id,
+        "code": refusal.code,
+        "severity": severity,
+        "path": storable(refusal.path, 600),
+        "value": None if refusal.value is None else storable(mask(refusal.value), 2000),
+        "expected": storable(refusal.expected, 2000),
+        "advice": storable(refusal.advice, 2000),
+        "at": now,
+    }

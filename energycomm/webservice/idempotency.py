@@ -70,7 +70,7 @@ def _claim(store: Store, digest: bytes, sent: bytes) -> Response | None:
     try:
         with store.transaction() as tx:
             tx.connection.execute(delete(t).where(t.c.at < now - KEPT))
-            tx.insert(t, [(digest, sent, now, None, None)])
+            tx.insert(t, [{"hash": digest, "content": sent, "at": now}])
         return None
     except Conflict:
         pass

@@ -67,7 +67,8 @@ def begin(store: Store, person: Person, hours: float) -> Begun:
     cookie = secrets.token_urlsafe(32)
     with store.transaction() as tx:
         tx.connection.execute(delete(t).where(t.c.expires_at < now))
-        tx.insert(t, [(digest(cookie), person.name, content, now, end, person.token)])
+        begun = {"hash": digest(cookie), "person": person.name, "content": content, "token": person.token}
+        tx.insert(t, [{**begun, "created_at": now, "expires_at": end}])
     return Begun(cookie, max(0, (end - now) // SECOND))
 
 

@@ -192,9 +192,19 @@ def _insert(
 ) -> tuple[int, str]:
     secret = PREFIX + secrets.token_urlsafe(32)
     (number,) = tx.reserve(tables.api_token, 1)
-    words = (words_of(roles), words_of(scopes))
-    made = (now_micros(), by, end)
-    tx.insert(tables.api_token, [(number, label, digest(secret), person, *words, *made, None, None, None, made_with)])
+    row = {
+        "id": number,
+        "label": label,
+        "hash": digest(secret),
+        "person": person,
+        "roles": words_of(roles),
+        "scopes": words_of(scopes),
+        "created_at": now_micros(),
+        "created_by": by,
+        "expires_at": end,
+        "made_with": made_with,
+    }
+    tx.insert(tables.api_token, [row])
     return number, secret
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Table
 
 from energycomm.config import Config
 from energycomm.daemon.alarms import ALARMS
@@ -26,6 +27,7 @@ from energycomm.daemon.supervisor import check
 from energycomm.daemon.worker import Worker
 from energycomm.eis import migrations, tables
 from energycomm.eis.database import opened
+from energycomm.eis.store import StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.records import OpenEnvelope, begin
@@ -194,12 +196,12 @@ def asked(office: Office, reference: str) -> None:
         (message,) = tx.reserve(tables.kernel_message, 1)
         row: dict[str, Any] = {"id": message, "position": 1, "market": "FR", "market_type": "ASK", "kind": "Ask"}
         row |= {"effective": now, "state": "accepted", "received_at": now, "xml": "<Ask/>", "version": 1}
-        tx.insert(tables.kernel_message, [tuple(row.get(c.name) for c in tables.kernel_message.columns)])
+        tx.insert(tables.kernel_message, [row])
         (request,) = tx.reserve(tables.outgoing, 1)
         row = {"id": request, "message_id": message, "market": "FR", "kind": "Ask", "type": "ASK", "state": "built"}
         row |= {"reference": reference, "content": b"<ask/>", "content_type": "application/xml", "created_at": now}
         row |= {"answer_by": now, "attempts": 0, "submitted_by": "test"}
-        tx.insert(tables.outgoing, [tuple(row.get(c.name) for c in tables.outgoing.columns)])
+        tx.insert(tables.outgoing, [row])
 
 
 def test_an_answer_that_comes_at_once_is_archived_with_the_sending(office: Office) -> None:
@@ -225,11 +227,15 @@ def test_a_database_lost_while_an_answer_is_recorded_loses_neither(
     duty = Delivering(office.desk, channel)
     assert office.desk.locks.take(duty.key)
 
-    def lost(*_: Any) -> None:
-        raise UserError("The database was lost.", "", 4)
+    insert = StoreTransaction.insert
+
+    def lost(tx: StoreTransaction, table: Table, rows: Any) -> None:
+        if table is tables.outgoing_event:
+            raise UserError("The database was lost.", "", 4)
+        insert(tx, table, rows)
 
     with monkeypatch.context() as broken:
-        broken.setattr("energycomm.pipeline.delivery.insert_numbered", lost)
+        broken.setattr(StoreTransaction, "insert", lost)
         with pytest.raises(UserError):
             duty.turn()
     assert office.rows("SELECT state FROM outgoing") == [("built",)]

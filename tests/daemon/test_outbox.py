@@ -18,7 +18,7 @@ from energycomm.eis.datakeys import unlock
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import retention
 from energycomm.pipeline.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
-from energycomm.pipeline.rows import insert_numbered
+from energycomm.pipeline.rows import notification_row
 from energycomm.pipeline.targets import FolderTarget, Webhook
 from energycomm.transport.credentials import Secret
 from energycomm.transport.keys import StorageKey
@@ -79,9 +79,9 @@ def messages(office: Office, *events: tuple[int, str]) -> list[int]:
                 row: dict[str, Any] = {"id": ids[number], "position": 1, "market": "FR", "market_type": "C15"}
                 row |= {"kind": "SupplyStart", "effective": now, "state": "accepted", "received_at": now}
                 row |= {"xml": "<SupplyStart/>", "version": 1}
-                tx.insert(tables.kernel_message, [tuple(row.get(c.name) for c in tables.kernel_message.columns)])
-        rows = [(ids[n], event, now + i, "pending", 0, None, None) for i, (n, event) in enumerate(events)]
-        insert_numbered(tx, tables.outbox, rows)
+                tx.insert(tables.kernel_message, [row])
+        rows = [notification_row(ids[n], event, now + i) for i, (n, event) in enumerate(events)]
+        tx.insert(tables.outbox, rows)
     return [row[0] for row in office.rows("SELECT id FROM outbox ORDER BY at")]
 
 

@@ -14,15 +14,11 @@ NOW = 1_700_000_000_000_000
 DAY = 86_400_000_000
 
 
-def row(table: Table, **values: Any) -> tuple[Any, ...]:
+def row(table: Table, **values: Any) -> dict[str, Any]:
     """A row of a table: the values given, and plain ones for the columns that need a value."""
-    unknown = set(values) - set(table.columns.keys())
-    assert not unknown, f"{table.name} has no {unknown}"
     plain: dict[str, Any] = {"int": 0, "str": "x", "bool": True, "bytes": b""}
-    return tuple(
-        values.get(column.name, None if column.nullable else plain[column.type.python_type.__name__])
-        for column in table.columns
-    )
+    needed = {column.name: plain[column.type.python_type.__name__] for column in table.columns if not column.nullable}
+    return needed | values
 
 
 def put(tx: StoreTransaction, table: Table, *many: dict[str, Any]) -> list[int]:

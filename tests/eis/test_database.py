@@ -68,12 +68,13 @@ from energycomm.eis import tables
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 store = Store(connect({engine.url.render_as_string(hide_password=False)!r}))
+plain = {{"engine": "parallel", "first_used_at": 0, "catalogue": "{{}}"}}
 with store.transaction() as tx:
     ids = tx.reserve(tables.rules_version, 3)
-    tx.insert(tables.rules_version, [(i, f"kept {{i}}", "parallel", 0, "{{}}") for i in ids])
+    tx.insert(tables.rules_version, [{{**plain, "id": i, "hash": f"kept {{i}}"}} for i in ids])
 with store.transaction() as tx:
     ids = tx.reserve(tables.rules_version, 3)
-    tx.insert(tables.rules_version, [(i, f"lost {{i}}", "parallel", 0, "{{}}") for i in ids])
+    tx.insert(tables.rules_version, [{{**plain, "id": i, "hash": f"lost {{i}}"}} for i in ids])
     os.kill(os.getpid(), 9)
 """
     done = subprocess.run([sys.executable, "-c", script], check=False)

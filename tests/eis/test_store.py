@@ -227,9 +227,25 @@ def test_two_workers_never_judge_one_access_point_at_once(store: Store, engine: 
     assert {r.messages for r in rows_of(engine, tables.access_point)} == {20}
 
 
-def test_a_row_of_the_wrong_length_is_refused(store: Store) -> None:
-    with pytest.raises(Exception, match=r"2 values|2 bindings|uses 2"), store.transaction() as tx:
-        tx.insert(tables.raw, [(b"a" * 32,)])
+def test_a_row_that_leaves_out_what_is_needed_is_refused(store: Store) -> None:
+    with pytest.raises(TypeError, match="size"), store.transaction() as tx:
+        tx.insert(tables.raw, [{"sha256": b"a" * 32}])
+
+
+def test_a_row_that_names_a_column_that_there_is_not_is_refused(store: Store) -> None:
+    with pytest.raises(TypeError, match="length"), store.transaction() as tx:
+        tx.insert(tables.raw, [{"sha256": b"a" * 32, "size": 1, "length": 1}])
+
+
+def test_what_a_row_leaves_out_is_empty_or_has_its_default_and_an_id_is_given(store: Store, engine: Engine) -> None:
+    """An attempt was not made yet, and when the next one is due nobody said."""
+    with store.transaction() as tx:
+        point = tx.access_points("FR", ["a"])["a"].id
+        told = {"message_id": put_kernel_message(tx, point, 1), "at": 1, "state": "pending"}
+        tx.insert(tables.outbox, [{**told, "event": "one"}, {"event": "two", **told}])
+    rows = rows_of(engine, tables.outbox)
+    assert [(row.event, row.attempts, row.next_at) for row in rows] == [("one", 0, None), ("two", 0, None)]
+    assert rows[0].id < rows[1].id
 
 
 def test_a_long_batch_goes_in_whole(store: Store, engine: Engine) -> None:

@@ -15,8 +15,8 @@ def registers_of(message: KernelMessage) -> str:
     """The JSON that a reading leaves in the domain table."""
     step = Step(AccessPointState(), message, micros(message.effective), 1, 1, {})
     store_reading(step)
-    ((*_, registers),) = step.rows[tables.reading]
-    return str(registers)
+    (row,) = step.rows[tables.reading]
+    return str(row["registers"])
 
 
 def test_a_message_that_was_stored_and_read_again_writes_the_same_row() -> None:

@@ -17,7 +17,7 @@ from energycomm.eis.comparison import Meaning, canonical
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import AccessPointData, KernelMessage, MeterData, MeterReading
 from energycomm.market.contract import Transaction
-from energycomm.pipeline.rows import insert_numbered
+from energycomm.pipeline.rows import notification_row
 from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, end, head, reading, start, story, transaction
 
@@ -127,8 +127,7 @@ def test_what_was_told_is_taken_back_though_more_of_it_was_still_to_be_told(tmp_
         "SELECT id FROM kernel_message WHERE kind = 'MeterReading' ORDER BY effective DESC LIMIT 1"
     )
     with desk.store.transaction() as tx:
-        row = (number, "estimate-replaced", NOW + 1, "pending", 0, None, None)
-        insert_numbered(tx, tables.outbox, [row])
+        tx.insert(tables.outbox, [notification_row(number, "estimate-replaced", NOW + 1)])
     desk.deliver([reading(prm, day(31), 1_300_000)], NOW + 5)
     events = [event for (event,) in desk.rows(f"SELECT event FROM outbox WHERE message_id = {number} ORDER BY id")]
     assert events[-2:] == ["message-rejected", "acceptance-withdrawn"]
@@ -152,9 +151,7 @@ def test_an_acceptance_that_was_taken_back_and_given_again_is_told_like_any_othe
         if number == 0:
             told = f"SELECT id FROM kernel_message WHERE kind = 'AccessPointData' AND effective = {micros(day(100))}"
             with desk.store.transaction() as tx:
-                insert_numbered(
-                    tx, tables.outbox, [(*desk.rows(told)[0], "point-known", NOW, "pending", 0, None, None)]
-                )
+                tx.insert(tables.outbox, [notification_row(desk.rows(told)[0][0], "point-known", NOW)])
         desk.tell_back_office()
         states.append(_state(desk, f"AccessPointData {second}:MES:{day(100).isoformat()}"))
     assert [state == "accepted" for state in states] == [True, False, True]

@@ -34,6 +34,30 @@ class AdapterCode(NamedTuple):
 
 SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
+        "TYPE_NOT_OURS",
+        "member",
+        "The member is no message of this market.",
+        "Check the folder or channel it came from; another market's adapter may read it.",
+    ),
+    AdapterCode(
+        "TYPE_UNKNOWN",
+        "member",
+        "The member is a message of this market that is not read, or its label is none of the types.",
+        "Nothing is lost: the bytes are kept. Have the table of types extended if the message matters.",
+    ),
+    AdapterCode(
+        "VERSION_UNKNOWN",
+        "member",
+        "The type is known, but not in this version or namespace.",
+        "The market may have published a new version: get its schema, have the table extended, replay the envelope.",
+    ),
+    AdapterCode(
+        "HEADER_MISSING",
+        "member",
+        "There is no header before the messages, or a part of it is missing.",
+        "Ask for the file again.",
+    ),
+    AdapterCode(
         "ROOT_UNEXPECTED",
         "member",
         "The root element, or the content of the envelope, is not that of the type.",
@@ -76,6 +100,12 @@ SHARED: tuple[AdapterCode, ...] = (
         "Report the message to the maintainers; its neighbours are not concerned.",
     ),
     AdapterCode(
+        "BUILD_KIND",
+        "build",
+        "The market has no message for this kind of request, or none that is known here.",
+        "See which requests the market takes in docs/requests.md.",
+    ),
+    AdapterCode(
         "BUILD_MISSING",
         "build",
         "A field is missing without which the request cannot be written.",
@@ -86,6 +116,30 @@ SHARED: tuple[AdapterCode, ...] = (
         "build",
         "A field has a value that the market's form does not take.",
         "Correct the request; nothing was sent.",
+    ),
+    AdapterCode(
+        "FORM_UNEXPECTED",
+        "member",
+        "The content is written in another form (XML, JSON, text) than its type.",
+        "Check the file's name and content; the sender may have given it the wrong name.",
+    ),
+    AdapterCode(
+        "NOTE_CODE_UNKNOWN",
+        "note",
+        "A code of the market is not in its list.",
+        "Have the list extended once its meaning is known.",
+    ),
+    AdapterCode(
+        "NOTE_INDEX_FRACTION",
+        "note",
+        "An index has a fraction, which was cut off.",
+        "Nothing.",
+    ),
+    AdapterCode(
+        "NOTE_FORM",
+        "note",
+        "The file's name says another form (XML, JSON) than its content has; the content holds.",
+        "Nothing. Report it to the sender if it goes on.",
     ),
     AdapterCode(
         "NOTE_ELEMENT_UNKNOWN",

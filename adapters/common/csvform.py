@@ -1,0 +1,84 @@
+"""Splits a table of text (CSV) into its rows: each is a CH message, whose leaves are its columns."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+
+CODES: tuple[AdapterCode, ...] = (
+    AdapterCode(
+        "CSV_COLUMNS",
+        "member",
+        "The first row does not name the columns that the table needs.",
+        "Check the file's separator and its first row.",
+    ),
+    AdapterCode(
+        "CSV_SYNTAX",
+        "member",
+        "A row of the table is too long, has too many cells, or a quotation that does not end.",
+        "Ask the sender for a correct file.",
+    ),
+)
+"""Codes of CSV, the same in every market; an adapter that reads it adds them to its table."""
+_refusal = CodeTable(*CODES).refusal
+
+MAX_ROW = 1 << 20
+"""Bytes of one row."""
+
+
+def is_table(beginning: str, columns: Sequence[str], separator: str) -> bool:
+    """Whether a text begins with the row of the names of the columns.
+
+    Args:
+      beginning: its first characters.
+      columns: the names that have to be there, in any order, others may stand among them.
+      separator: of columns.
+    """
+    lines = beginning.lstrip("\ufeff").splitlines()
+    try:
+        names = next(csv.reader(lines[:1], delimiter=separator), [])
+    except csv.Error:
+        return False
+    return set(columns) <= {name.strip() for name in names}
+
+
+def split(stream: IO[bytes], columns: Sequence[str], separator: str) -> Iterator[dict[str, str | None]]:
+    """The rows below the names of the columns, as name -> text; empty cells are None, empty rows are left out.
+
+    Args:
+      stream: the bytes, UTF-8; where they are none, Latin-1, row by row.
+      columns: the names that have to be there.
+      separator: of columns.
+
+    Raises:
+      Unreadable: a row is too long or has too many cells (CSV_SYNTAX), or the names are not there (CSV_COLUMNS).
+    """
+    rows = csv.reader(_lines(stream), delimiter=separator, strict=True)
+    try:
+        names = [name.strip() for name in next(rows, [])]
+        if missing := [name for name in columns if name not in names]:
+            raise Unreadable(_refusal("CSV_COLUMNS", value=separator.join(names), expected=", ".join(missing)))
+        for cells in rows:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) > len(names):
+                expected = f"{len(names)} cells"
+                raise Unreadable(_refusal("CSV_SYNTAX", f"line {rows.line_num}", separator.join(cells), expected))
+            yield {name: cell.strip() or None for name, cell in zip(names, cells, strict=False)}
+    except csv.Error as error:
+        raise Unreadable(_refusal("CSV_SYNTAX", f"line {rows.line_num}", str(error), "a row of the table")) from None
+
+
+def _lines(stream: IO[bytes]) -> Iterator[str]:
+    while line := stream.readline(MAX_ROW + 1):
+        if len(line) > MAX_ROW:
+            raise Unreadable(_refusal("CSV_SYNTAX", value=f"more than {MAX_ROW} bytes", expected="shorter rows"))
+        line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError:
+            yield line.decode("latin-1")

@@ -1,0 +1,219 @@
+"""Splits a JSON document into its header and its CH messages, one at a time: never the whole document is held.
+
+`ijson` reads it. NaN, infinities and a key that stands twice beside the messages are refused; half a character
+(``\\ud800`` alone), which JSON can say and no encoding can write, comes out as U+FFFE, which no message may hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import IO, Any, TypeAlias
+
+import ijson
+
+from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+
+Path: TypeAlias = tuple[str, ...]
+Part: TypeAlias = tuple[Path, Any]
+"""Where a value stands, by the keys above it, and the value."""
+
+CODES: tuple[AdapterCode, ...] = (
+    AdapterCode(
+        "JSON_SYNTAX",
+        "member",
+        "The content is no JSON, or a key stands twice.",
+        "Ask the sender for a correct file.",
+    ),
+    AdapterCode(
+        "JSON_TRUNCATED",
+        "member",
+        "The JSON ends before its end: the file was cut.",
+        "Fetch the file again.",
+    ),
+    AdapterCode(
+        "JSON_LIMIT",
+        "member",
+        "A value of the JSON is larger, or nested deeper, than any message can be.",
+        "Ask the sender for a correct file.",
+    ),
+)
+"""Codes of JSON, the same in every market; an adapter that reads it adds them to its table."""
+_refusal = CodeTable(*CODES).refusal
+
+MAX_PIECE = 16 << 20
+"""Bytes that may be read from one value to the next."""
+MAX_DEPTH = 200
+"""Objects and arrays inside one another."""
+_CHUNK = 1 << 16
+_HEX = rb"[0-9a-fA-F]{2}"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB]" + _HEX + rb"\\u[dD][c-fC-F]" + _HEX + rb"|(u[dD][89a-fA-F]" + _HEX + rb")|.)", re.DOTALL
+)
+"""An escape of a text: a pair of halves of one character, half a character alone, or any other."""
+_LONGEST_ESCAPE = 12
+_BOM = b"\xef\xbb\xbf"
+_SCALARS = frozenset(("string", "number", "boolean", "null"))
+
+
+def split(stream: IO[bytes], pieces: Collection[Path]) -> Iterator[Part]:
+    """Every value of a document that is not an object above a piece: header fields, and pieces one by one.
+
+    Args:
+      stream: the bytes; read once. An array of documents is read as its documents, one after the other.
+      pieces: the keys under which a CH message, or an array of them, stands.
+
+    Raises:
+      Unreadable: the document is no JSON (JSON_SYNTAX), is cut (JSON_TRUNCATED), or one value is too large or nested
+        too deeply (JSON_LIMIT).
+    """
+    source = _Source(stream)
+    above = {path[:length] for path in pieces for length in range(len(path))}
+    try:
+        yield from _Walk(source, above, frozenset(pieces)).parts()
+    except ijson.JSONError as error:
+        said = error.args[0] if error.args else ""
+        words = (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).split("\n")[0].strip()
+        if source.ended and "garbage" not in words:
+            raise Unreadable(_refusal("JSON_TRUNCATED", value=words, expected="the document to its end")) from None
+        raise Unreadable(_refusal("JSON_SYNTAX", value=words, expected="JSON")) from None
+
+
+class _Walk:
+    def __init__(self, source: _Source, above: Collection[Path], pieces: Collection[Path]) -> None:
+        self._source, self._above, self._pieces = source, above, pieces
+        self._events = iter(ijson.basic_parse(source, buf_size=_CHUNK))
+
+    def parts(self) -> Iterator[Part]:
+        event, value = next(self._events)
+        if event == "start_array":
+            for event, value in self._events:
+                if event == "end_array":
+                    break
+                yield from self._document(event, value)
+        else:
+            yield from self._document(event, value)
+        for _ in self._events:  # nothing but the end: the reader refuses what follows
+            pass
+
+    def _document(self, event: str, value: Any) -> Iterator[Part]:
+        if event != "start_map":
+            self._value(event, value)
+            raise Unreadable(_refusal("JSON_SYNTAX", value=event.removeprefix("start_"), expected="an object"))
+        yield from self._object(())
+
+    def _object(self, path: Path) -> Iterator[Part]:
+        seen: set[str] = set()
+        for event, key in self._events:
+            if event == "end_map":
+                return
+            if key in seen:
+                raise Unreadable(_refusal("JSON_SYNTAX", value=key, expected="a key that stands once"))
+            seen.add(key)
+            here = (*path, key)
+            event, value = next(self._events)
+            if here in self._above and event == "start_map":
+                yield from self._object(here)
+            elif here in self._pieces:
+                if event != "start_array":
+                    if event != "null":
+                        yield here, self._value(event, value)
+                    continue
+                for event, value in self._events:
+                    if event == "end_array":
+                        break
+                    yield here, self._value(event, value)
+            else:
+                yield here, self._value(event, value)
+
+    def _value(self, event: str, value: Any) -> Any:
+        """The value that an event begins, read to its end."""
+        self._source.left = MAX_PIECE
+        if event in _SCALARS:
+            return value
+        stack: list[Any] = [{} if event == "start_map" else []]
+        key = ""
+        keys: list[str] = []
+        for event, value in self._events:
+            holder = stack[-1]
+            if event == "map_key":
+                key = value
+                continue
+            if event in ("end_map", "end_array"):
+                stack.pop()
+                if not stack:
+                    return holder
+                key = keys.pop()
+                continue
+            inner = {} if event == "start_map" else [] if event == "start_array" else value
+            if type(holder) is dict:
+                holder[key] = inner
+            else:
+                holder.append(inner)
+            if event not in _SCALARS:
+                if len(stack) >= MAX_DEPTH:
+                    raise Unreadable(_refusal("JSON_LIMIT", value="nested too deeply", expected=f"{MAX_DEPTH} levels"))
+                stack.append(inner)
+                keys.append(key)
+        raise AssertionError("the reader ends no document in the middle of a value")
+
+
+class _Source:
+    """The bytes as the reader wants them: no byte order mark, no half characters, and not too many for one value.
+
+    Attributes:
+      left: bytes that may still be read for the present value.
+      ended: the end was reached.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._tail = b""
+        self._begun = False
+        self.left = MAX_PIECE
+        self.ended = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, none at the end."""
+        if size == 0:
+            return b""
+        given = b""
+        while not given and not self.ended:
+            data = self._stream.read(_CHUNK)
+            self.left -= len(data)
+            if self.left < 0:
+                raise Unreadable(
+                    _refusal("JSON_LIMIT", value=f"more than {MAX_PIECE} bytes", expected="smaller values")
+                )
+            self.ended = not data
+            if not self._begun and data:
+                self._begun = True
+                data = data.removeprefix(_BOM)
+            given = self._whole(data)
+        if self.ended and not given:
+            given, self._tail = self._tail, b""
+            return given
+        return given
+
+    def _whole(self, data: bytes) -> bytes:
+        """What can be given on: escapes that may be cut at the end stay back."""
+        data = self._tail + data
+        if self.ended:
+            cut = len(data)
+        elif b"\\" not in data[-_LONGEST_ESCAPE:] and b"\\u" not in data:
+            self._tail = b""
+            return data
+        else:
+            cut = max(len(data) - _LONGEST_ESCAPE, 0)
+        parts: list[bytes] = []
+        at = 0
+        for found in _ESCAPE.finditer(data):
+            if found.start() >= cut:
+                break
+            if found[1] is not None:
+                parts += [data[at : found.start()], rb"\ufffe"]
+                at = found.end()
+            cut = max(cut, found.end())
+        parts.append(data[at:cut])
+        self._tail = data[cut:]
+        return b"".join(parts)

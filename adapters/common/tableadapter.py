@@ -1,0 +1,372 @@
+"""The adapter of a market that a table describes: it recognises, splits and digests by the table alone.
+
+What a table cannot say is code of the market: what makes Kernel messages of a piece (`digesters`), a form of its own
+(`split`), building, and numbered series. docs/adapters.md tells how a table is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from io import BytesIO
+from typing import IO, Any, TypeAlias
+
+from lxml import etree
+
+from adapters.common import csvform, jsonform, xmlform
+from adapters.common.adapter import MarketAdapter
+from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+from adapters.common.outcome import FAULTS, LONGEST_POINT, LONGEST_REFERENCE, business_order
+from adapters.common.pieces import Reading, Values, messages_of
+from adapters.common.reading import namespace_of
+from adapters.common.table import Document, Node, Piece, Table
+from adapters.common.views import PLAIN, XML, View
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Sniff, Transaction
+
+Digest: TypeAlias = Callable[[Values, Values], list[KernelMessage]]
+"""Kernel messages of the values of a piece and those of its header. May raise `adapters.common.codes.Unreadable`."""
+Part: TypeAlias = tuple[tuple[str, ...], Any]
+"""Path below the root, and content: of a field of the header, or of a piece."""
+
+_ENDINGS = {".xml": "xml", ".json": "json", ".csv": "csv"}
+_SAID = {"xml": "XML", "json": "JSON", "csv": "CSV", "edifact": "EDIFACT", "other": "text"}
+_FORM_OF_SNIFF = {"csv": "other", "edifact": "other"}
+_BEGINNING = 64
+
+
+class TableAdapter(MarketAdapter):
+    """Reads the documents of a table. Satisfies `energycomm.market.contract.Adapter`.
+
+    An object may be used by several threads at once.
+    """
+
+    builds: frozenset[str] = frozenset()
+    """Names of the outgoing Kernel kinds that `build` knows: none, where the market has no code for it."""
+
+    def __init__(
+        self, table: Table, digesters: Mapping[str, Digest] | None = None, codes: Sequence[AdapterCode] = ()
+    ) -> None:
+        """Args:
+          table: of the market.
+          digesters: what makes Kernel messages of the pieces whose `digester` names it.
+          codes: those of the adapter beside the shared ones.
+
+        Raises:
+          ValueError: the table names a digester that is not given.
+        """
+        self.table = table
+        self.market: str = table.market
+        self.zone: str = table.legal.zone
+        self.types = {label: _type(document) for label, document in table.documents.items()}
+        self._digesters = digesters or {}
+        for label, document in table.documents.items():
+            for path, piece in document.pieces.items():
+                if piece.digester is not None and piece.digester not in self._digesters:
+                    raise ValueError(f"{label}/{'/'.join(path)}: there is no digester {piece.digester!r}")
+        forms = {form for document in table.documents.values() for form in document.forms}
+        of_forms = (*(jsonform.CODES if "json" in forms else ()), *(csvform.CODES if "csv" in forms else ()))
+        held = CodeTable(*of_forms, *codes)
+        self.codes = held.codes
+        """Every code of the adapter, in the order of the documentation."""
+        self.refusal = held.refusal
+
+    def dispatch(self, sniff: Sniff) -> str | Refusal:
+        """The label of a member's type, by its root and namespace, its first keys, or the names of its columns.
+
+        Returns:
+          A label of `types`, or a refusal: TYPE_UNKNOWN for a document that the market has and that is not read,
+          VERSION_UNKNOWN for a root we know in another namespace, TYPE_NOT_OURS for anything else.
+        """
+        expected = ", ".join(self.types)
+        root = sniff.root or ""
+        keys = {key.strip() for key in root.split(",")} if sniff.form == "json" else set()
+        versions: list[str] = []
+        for label, document in self.table.documents.items():
+            if sniff.form == "xml" and "xml" in document.forms and root == document.root:
+                if (sniff.namespace or None) in document.versions.values():
+                    return label
+                versions += [space or "no namespace" for space in document.versions.values()]
+            elif sniff.form == "json" and "json" in document.forms and self._has_keys(document, keys):
+                return label
+            elif sniff.form == "other" and "csv" in document.forms:
+                if csvform.is_table(root, document.columns, document.separator):
+                    return label
+            elif sniff.form == "other" and self.recognises(document, root):
+                return label
+        if versions:
+            return self.refusal("VERSION_UNKNOWN", sniff.name, sniff.namespace, ", ".join(versions))
+        for name in {root, *keys} & set(self.table.unread):
+            return self.refusal("TYPE_UNKNOWN", sniff.name, f"{name}: {self.table.unread[name]}", expected)
+        spaces = {space for document in self.table.documents.values() for space in document.versions.values()}
+        if sniff.form == "xml" and sniff.namespace is not None and sniff.namespace in spaces:
+            return self.refusal("TYPE_UNKNOWN", sniff.name, root, expected)
+        return self.refusal("TYPE_NOT_OURS", sniff.name, root[:80], expected)
+
+    @staticmethod
+    def _has_keys(document: Document, keys: set[str]) -> bool:
+        return document.root in keys if document.root else document.keys <= keys
+
+    def recognises(self, document: Document, beginning: str) -> bool:
+        """Whether a text that is neither XML, JSON nor CSV is a document of the table, by its first characters."""
+        return False
+
+    def split(self, document: Document, content: IO[bytes]) -> tuple[View, Iterator[Part]]:
+        """What looks at the parts of a document that is neither XML, JSON nor CSV, and the parts, the header first.
+
+        A market with EDIFACT gives the segments of each of its messages as dictionaries here.
+
+        Raises:
+          Unreadable: the market has no other form.
+        """
+        raise Unreadable(self.refusal("FORM_UNEXPECTED", value="text", expected=_said(document.forms)))
+
+    def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """The head and the transactions of a member. See `MarketAdapter.parts`."""
+        for part, _ in _Member(self, self.table.documents[label], name).parts(content):
+            yield part
+
+    def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message: what the market's schema says of it, and what its digester did."""
+        document = self.table.documents[label]
+        for part, piece in _Member(self, document, name).parts(content):
+            if isinstance(part, Transaction) and part.position == position:
+                if document.schema is None or not isinstance(piece, etree._Element):
+                    return part.refusals
+                explained = document.schema.explain(piece)
+                places = {_place(found.path) for found in explained if not found.code.startswith("NOTE_")}
+                return [*explained, *(found for found in part.refusals if _place(found.path) not in places)]
+        return []
+
+    def digester(self, piece: Piece) -> Digest | None:
+        """What makes Kernel messages of a piece, None where the table does."""
+        return None if piece.digester is None else self._digesters[piece.digester]
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """A refusal (BUILD_KIND): a table alone writes nothing."""
+        return self.refusal("BUILD_KIND", "kind", type(message).__name__, ", ".join(sorted(self.builds)))
+
+
+class _Member:
+    """The walk through one member: its header first, then its pieces."""
+
+    def __init__(self, adapter: TableAdapter, document: Document, name: str) -> None:
+        self.adapter, self.table, self.document, self.name = adapter, adapter.table, document, name
+        self.attributes = frozenset(_attributes(document))
+        self.heads: set[str] = set()
+        self.head: Values = {}
+        self.seed = blake2b(digest_size=16)
+        self.version: str | None = None
+        self.position = 0
+
+    def parts(self, content: IO[bytes]) -> Iterator[tuple[MemberHead | Transaction, Any]]:
+        """The head and each transaction with the content it was read of; raises `Unreadable`."""
+        form, content = self._form(content)
+        view, parts = self._split(form, content)
+        self.reading = Reading(self.table, view)
+        self._take_name()
+        held: list[Part] = []
+        told = False
+        for path, piece in parts:
+            if self.version is None:
+                self._find_version(piece)
+            if path not in self.document.pieces:
+                self._take(path, piece)
+            elif not told and form == "json" and not self._whole():
+                held.append((path, piece))  # members of an object have no order: the header may follow
+                if len(held) > _BEGINNING:
+                    break
+            else:
+                if not told:
+                    told = True
+                    yield self._open(form), None
+                yield self._transaction(path, piece, view), piece
+        if not told:
+            yield self._open(form), None
+        for path, piece in held:
+            yield self._transaction(path, piece, view), piece
+
+    def _form(self, content: IO[bytes]) -> tuple[str, IO[bytes]]:
+        """The form of a content by its first character, one of the document's, and the content from its beginning.
+
+        Raises:
+          Unreadable: it is written in a form that the document does not have (FORM_UNEXPECTED).
+        """
+        forms = self.document.forms
+        first = content.read(_BEGINNING)
+        content = _Joined(first, content)
+        begins = first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        found = "xml" if begins == b"<" or b"<\0" in first[:4] or b"\0<" in first[:4] else ""
+        found = found or ("json" if begins in (b"{", b"[") else "other")
+        if not begins or found in forms:
+            return found if found in forms else forms[0], content
+        other = next((form for form in forms if form in _FORM_OF_SNIFF), None)
+        if found == "other" and other is not None:
+            return other, content
+        if found == "other" and "xml" in forms:
+            return "xml", content  # the reader says what is wrong with it
+        raise Unreadable(self.adapter.refusal("FORM_UNEXPECTED", value=_SAID[found], expected=_said(forms)))
+
+    def _split(self, form: str, content: IO[bytes]) -> tuple[View, Iterator[Part]]:
+        document = self.document
+        if form == "xml":
+            namespaces = list(dict.fromkeys(document.versions.values()))
+            parts = xmlform.split(content, document.root or "", namespaces, document.head.children, document.pieces)
+            return XML, parts
+        if form == "json":
+            above = (document.root,) if document.root else ()
+            pieces = {(*above, *path) for path in document.pieces}
+            return PLAIN, ((path[len(above) :], held) for path, held in jsonform.split(content, pieces)
+                           if path[: len(above)] == above)  # fmt: skip
+        if form == "csv":
+            only = next(iter(document.pieces))
+            return PLAIN, ((only, row) for row in csvform.split(content, document.columns, document.separator))
+        return self.adapter.split(document, content)
+
+    def _find_version(self, content: Any) -> None:
+        versions = self.document.versions
+        space = namespace_of(str(content.tag)) if isinstance(content, etree._Element) else None
+        self.version = next((version for version, known in versions.items() if known == space), next(iter(versions)))
+
+    def _take(self, path: tuple[str, ...], content: Any) -> None:
+        name = path[0]
+        if name in self.document.head.children and name not in self.heads:
+            self.heads.add(name)
+            self.reading.take(name, content, self.document.head, self.document.head.tag)
+
+    def _take_name(self) -> None:
+        node = self.document.head.children.get("name")
+        if self.document.name is None or node is None:
+            return
+        found = re.fullmatch(self.document.name, re.split(r"[/\\]", self.name)[-1])
+        if found is not None:
+            self.heads.add("name")
+            Reading.walk(self.reading, {key: text for key, text in found.groupdict().items() if text}, node)
+
+    def _whole(self) -> bool:
+        """Whether every part of the header that has to be there was read."""
+        return all(name in self.heads for name, node in self.document.head.children.items() if node.needed)
+
+    def _open(self, form: str) -> MemberHead:
+        document, reading = self.document, self.reading
+        refusal = self.adapter.refusal
+        for name, node in document.head.children.items():
+            if node.needed and name not in self.heads:
+                raise Unreadable(refusal("HEADER_MISSING", f"{document.head.tag}/{name}", expected=name))
+        if reading.refusals:
+            first = reading.refusals[0]
+            raise Unreadable(refusal("HEADER_INVALID", first.path, first.value, first.expected))
+        values = {**document.fixed, **reading.values}
+        notes = list(reading.notes)
+        said = next((told for ending, told in _ENDINGS.items() if self.name.lower().endswith(ending)), form)
+        if said != form and not (said == "csv" and form == "edifact"):
+            notes.append(refusal("NOTE_FORM", self.name, _SAID[form], _SAID[said]))
+        self.head = {"market": self.table.market, "market_type": document.label, **values}
+        entering = [reading.raw.get(leaf.path) for leaf in document.head.leaves() if leaf.entering]
+        told = (self.table.market, document.label, values.get("sender"), *entering)
+        self.seed.update(repr(told).encode("utf-8", "surrogatepass"))
+        created = next((leaf.path for leaf in document.head.leaves() if leaf.name == "created"), None)
+        return MemberHead(
+            type=document.label,
+            version=self.version,
+            sender=values.get("sender"),
+            receiver=values.get("receiver"),
+            created=reading.raw.get(created) if created is not None else None,
+            notes=tuple(notes),
+        )
+
+    def _transaction(self, path: tuple[str, ...], content: Any, view: View) -> Transaction:
+        self.position += 1
+        piece, refusal = self.document.pieces[path], self.adapter.refusal
+        reading = Reading(self.table, view)
+        reading.walk(content, piece.node)
+        values = reading.values
+        messages: tuple[KernelMessage, ...] = ()
+        refusals, notes = list(reading.refusals), list(reading.notes)
+        if self.document.schema is not None and isinstance(content, etree._Element):
+            self._checked(content, refusals, notes)
+        reference = values.get("reference") or self.head.get("reference") or "-"
+        point = values.get("access_point") or self.head.get("access_point")
+        if not refusals:
+            try:
+                messages = tuple(sorted(self._messages(piece, reading, reference), key=business_order))
+            except Unreadable as unreadable:
+                refusals.append(unreadable.refusal)
+            except FAULTS as fault:
+                refusals.append(refusal("DIGEST_FAILED", piece.node.tag, f"{type(fault).__name__}: {fault}"))
+        return Transaction(
+            position=self.position,
+            type=self.document.label,
+            version=self.version,
+            reference=str(reference)[:LONGEST_REFERENCE],
+            access_point=None if point is None else str(point)[:LONGEST_POINT],
+            sender=self.head.get("sender"),
+            identity=view.identity(content, self.seed, self.attributes),
+            messages=messages,
+            refusals=tuple(refusals),
+            notes=tuple(notes),
+        )
+
+    def _checked(self, content: etree._Element, refusals: list[Refusal], notes: list[Refusal]) -> None:
+        """What the market's schema says besides what the table does."""
+        assert self.document.schema is not None
+        found = self.document.schema.check(content)
+        places = {_place(refused.path) for refused in refusals}
+        refusals += [refused for refused in found.refusals if _place(refused.path) not in places]
+        noted = {_place(note.path) for note in notes}
+        notes += [note for note in found.notes if _place(note.path) not in noted]
+
+    def _messages(self, piece: Piece, reading: Reading, reference: str) -> list[KernelMessage]:
+        head = {**self.head, "reference": reference}
+        head.setdefault("effective", head.get("created"))
+        particulars = {**self.reading.particulars, **reading.particulars}
+        digest = self.adapter.digester(piece)
+        if digest is None:
+            return messages_of(piece, reading.values, particulars, head)
+        return digest({**reading.values, "particulars": particulars}, {**head, **piece.fixed})
+
+
+class _Joined(BytesIO):
+    """A stream that gives bytes that were read before, and then the rest."""
+
+    def __init__(self, first: bytes, rest: IO[bytes]) -> None:
+        super().__init__(first)
+        self._rest = rest
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes, none at the end."""
+        return super().read(size) or self._rest.read(-1 if size is None else size)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """A line, or the beginning of one that is longer than `size`."""
+        line = super().readline(size)
+        return line if line.endswith(b"\n") else line + self._rest.readline(-1 if size is None else size - len(line))
+
+
+def _type(document: Document) -> DocumentType:
+    form = _FORM_OF_SNIFF.get(document.forms[0], document.forms[0])
+    root = document.root or ",".join(sorted(document.keys)) or document.separator.join(document.columns)
+    assert form in ("xml", "json", "other")
+    return DocumentType(document.label, form, root, tuple(document.versions), document.about)  # type: ignore[arg-type]
+
+
+def _said(forms: Sequence[str]) -> str:
+    return " or ".join(_SAID[form] for form in forms)
+
+
+def _attributes(document: Document) -> Iterator[str]:
+    def below(node: Node) -> Iterator[str]:
+        for name, child in node.children.items():
+            if name.startswith("@"):
+                yield name[1:]
+            yield from below(child)
+
+    for piece in document.pieces.values():
+        yield from below(piece.node)
+
+
+def _place(path: str) -> str:
+    """A path as schema and table both tell it: without numbers, from the piece on."""
+    return re.sub(r"\[[0-9]+\]", "", path).strip("/")

@@ -1,0 +1,77 @@
+"""Splits an XML document into its header and its CH messages, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import IO
+
+from lxml import etree
+
+from adapters.common.codes import Unreadable, refusal
+from adapters.common.reading import local, namespace_of
+from energycomm.kernel import safexml
+
+
+def split(
+    stream: IO[bytes], root: str, namespaces: Collection[str | None], header: Collection[str],
+    pieces: Collection[tuple[str, ...]],
+) -> Iterator[tuple[tuple[str, ...], etree._Element]]:  # fmt: skip
+    """The header's elements of a document, then its pieces, with their paths below the root.
+
+    What stands in the header has to stand before the first piece.
+
+    Args:
+      stream: the bytes; read once.
+      root: local name of the root element.
+      namespaces: those that the document may have; None for none.
+      header: names of the root's children that make the header.
+      pieces: paths of the elements that are CH messages.
+
+    Raises:
+      Unreadable: the root is another (ROOT_UNEXPECTED).
+      safexml.Unreadable: the document is broken.
+    """
+    spaces = ["" if space is None else f"{{{space}}}" for space in namespaces]
+    # The root comes last: where there is no piece, its children are the header still.
+    tags = [space + name for space in spaces for name in {root, *(path[-1] for path in pieces)}]
+    deepest = max(len(path) for path in pieces)
+    begun = False
+    for element in safexml.iterate(stream, tags):
+        path, top = _path(element, deepest)
+        if not begun:
+            begun = True
+            yield from _header(element, root, header)
+        if top is None or path not in pieces:
+            continue  # one wanted element inside another: the outer one's reading tells it
+        _check_root(top, element, root)
+        yield path, element
+
+
+def _header(
+    first: etree._Element, root: str, header: Collection[str]
+) -> Iterator[tuple[tuple[str, ...], etree._Element]]:
+    """The children of the root before the first piece, or all of them where the root itself is all there is."""
+    top = first.getroottree().getroot()
+    _check_root(top, first, root)
+    for child in top:
+        if child is first or any(above is child for above in first.iterancestors()):
+            return
+        if namespace_of(str(child.tag)) == namespace_of(str(top.tag)) and local(str(child.tag)) in header:
+            yield (local(str(child.tag)),), child
+
+
+def _check_root(top: etree._Element, element: etree._Element, root: str) -> None:
+    space = namespace_of(str(element.tag))
+    if str(top.tag) != (f"{{{space}}}{root}" if space else root):
+        raise Unreadable(refusal("ROOT_UNEXPECTED", value=str(top.tag), expected=root))
+
+
+def _path(element: etree._Element, deepest: int) -> tuple[tuple[str, ...], etree._Element | None]:
+    """Local names from the root's child to an element, and the root; no root where it stands too deep."""
+    names: list[str] = []
+    while (parent := element.getparent()) is not None:
+        if len(names) == deepest:
+            return (), None
+        names.append(str(element.tag).rpartition("}")[2])
+        element = parent
+    return tuple(reversed(names)), element

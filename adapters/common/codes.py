@@ -103,7 +103,7 @@ SHARED: tuple[AdapterCode, ...] = (
         "BUILD_KIND",
         "build",
         "The market has no message for this kind of request, or none that is known here.",
-        "See which requests the market takes in docs/requests.md.",
+        "Make the request on the portal of the market, or send another kind.",
     ),
     AdapterCode(
         "BUILD_MISSING",
@@ -116,6 +116,36 @@ SHARED: tuple[AdapterCode, ...] = (
         "build",
         "A field has a value that the market's form does not take.",
         "Correct the request; nothing was sent.",
+    ),
+    AdapterCode(
+        "JSON_SYNTAX",
+        "member",
+        "The content is no JSON, or a key stands twice.",
+        "Ask the sender for a correct file.",
+    ),
+    AdapterCode(
+        "JSON_TRUNCATED",
+        "member",
+        "The JSON ends before its end: the file was cut.",
+        "Fetch the file again.",
+    ),
+    AdapterCode(
+        "JSON_LIMIT",
+        "member",
+        "A value of the JSON is larger, or nested deeper, than any message can be.",
+        "Ask the sender for a correct file.",
+    ),
+    AdapterCode(
+        "CSV_COLUMNS",
+        "member",
+        "The first row does not name the columns that the table needs.",
+        "Check the file's separator and its first row.",
+    ),
+    AdapterCode(
+        "CSV_SYNTAX",
+        "member",
+        "A row of the table is too long, has too many cells, or a quotation that does not end.",
+        "Ask the sender for a correct file.",
     ),
     AdapterCode(
         "FORM_UNEXPECTED",

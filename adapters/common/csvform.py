@@ -7,24 +7,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from adapters.common.codes import AdapterCode, CodeTable, Unreadable
-
-CODES: tuple[AdapterCode, ...] = (
-    AdapterCode(
-        "CSV_COLUMNS",
-        "member",
-        "The first row does not name the columns that the table needs.",
-        "Check the file's separator and its first row.",
-    ),
-    AdapterCode(
-        "CSV_SYNTAX",
-        "member",
-        "A row of the table is too long, has too many cells, or a quotation that does not end.",
-        "Ask the sender for a correct file.",
-    ),
-)
-"""Codes of CSV, the same in every market; an adapter that reads it adds them to its table."""
-_refusal = CodeTable(*CODES).refusal
+from adapters.common.codes import Unreadable, refusal
 
 MAX_ROW = 1 << 20
 """Bytes of one row."""
@@ -61,22 +44,22 @@ def split(stream: IO[bytes], columns: Sequence[str], separator: str) -> Iterator
     try:
         names = [name.strip() for name in next(rows, [])]
         if missing := [name for name in columns if name not in names]:
-            raise Unreadable(_refusal("CSV_COLUMNS", value=separator.join(names), expected=", ".join(missing)))
+            raise Unreadable(refusal("CSV_COLUMNS", value=separator.join(names), expected=", ".join(missing)))
         for cells in rows:
             if not any(cell.strip() for cell in cells):
                 continue
             if len(cells) > len(names):
                 expected = f"{len(names)} cells"
-                raise Unreadable(_refusal("CSV_SYNTAX", f"line {rows.line_num}", separator.join(cells), expected))
+                raise Unreadable(refusal("CSV_SYNTAX", f"line {rows.line_num}", separator.join(cells), expected))
             yield {name: cell.strip() or None for name, cell in zip(names, cells, strict=False)}
     except csv.Error as error:
-        raise Unreadable(_refusal("CSV_SYNTAX", f"line {rows.line_num}", str(error), "a row of the table")) from None
+        raise Unreadable(refusal("CSV_SYNTAX", f"line {rows.line_num}", str(error), "a row of the table")) from None
 
 
 def _lines(stream: IO[bytes]) -> Iterator[str]:
     while line := stream.readline(MAX_ROW + 1):
         if len(line) > MAX_ROW:
-            raise Unreadable(_refusal("CSV_SYNTAX", value=f"more than {MAX_ROW} bytes", expected="shorter rows"))
+            raise Unreadable(refusal("CSV_SYNTAX", value=f"more than {MAX_ROW} bytes", expected="shorter rows"))
         line = line.removeprefix(codecs.BOM_UTF8)
         try:
             yield line.decode("utf-8")

@@ -12,34 +12,11 @@ from typing import IO, Any, TypeAlias
 
 import ijson
 
-from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+from adapters.common.codes import Unreadable, refusal
 
 Path: TypeAlias = tuple[str, ...]
 Part: TypeAlias = tuple[Path, Any]
 """Where a value stands, by the keys above it, and the value."""
-
-CODES: tuple[AdapterCode, ...] = (
-    AdapterCode(
-        "JSON_SYNTAX",
-        "member",
-        "The content is no JSON, or a key stands twice.",
-        "Ask the sender for a correct file.",
-    ),
-    AdapterCode(
-        "JSON_TRUNCATED",
-        "member",
-        "The JSON ends before its end: the file was cut.",
-        "Fetch the file again.",
-    ),
-    AdapterCode(
-        "JSON_LIMIT",
-        "member",
-        "A value of the JSON is larger, or nested deeper, than any message can be.",
-        "Ask the sender for a correct file.",
-    ),
-)
-"""Codes of JSON, the same in every market; an adapter that reads it adds them to its table."""
-_refusal = CodeTable(*CODES).refusal
 
 MAX_PIECE = 16 << 20
 """Bytes that may be read from one value to the next."""
@@ -75,8 +52,8 @@ def split(stream: IO[bytes], pieces: Collection[Path]) -> Iterator[Part]:
         said = error.args[0] if error.args else ""
         words = (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).split("\n")[0].strip()
         if source.ended and "garbage" not in words:
-            raise Unreadable(_refusal("JSON_TRUNCATED", value=words, expected="the document to its end")) from None
-        raise Unreadable(_refusal("JSON_SYNTAX", value=words, expected="JSON")) from None
+            raise Unreadable(refusal("JSON_TRUNCATED", value=words, expected="the document to its end")) from None
+        raise Unreadable(refusal("JSON_SYNTAX", value=words, expected="JSON")) from None
 
 
 class _Walk:
@@ -99,7 +76,7 @@ class _Walk:
     def _document(self, event: str, value: Any) -> Iterator[Part]:
         if event != "start_map":
             self._value(event, value)
-            raise Unreadable(_refusal("JSON_SYNTAX", value=event.removeprefix("start_"), expected="an object"))
+            raise Unreadable(refusal("JSON_SYNTAX", value=event.removeprefix("start_"), expected="an object"))
         yield from self._object(())
 
     def _object(self, path: Path) -> Iterator[Part]:
@@ -108,7 +85,7 @@ class _Walk:
             if event == "end_map":
                 return
             if key in seen:
-                raise Unreadable(_refusal("JSON_SYNTAX", value=key, expected="a key that stands once"))
+                raise Unreadable(refusal("JSON_SYNTAX", value=key, expected="a key that stands once"))
             seen.add(key)
             here = (*path, key)
             event, value = next(self._events)
@@ -152,7 +129,7 @@ class _Walk:
                 holder.append(inner)
             if event not in _SCALARS:
                 if len(stack) >= MAX_DEPTH:
-                    raise Unreadable(_refusal("JSON_LIMIT", value="nested too deeply", expected=f"{MAX_DEPTH} levels"))
+                    raise Unreadable(refusal("JSON_LIMIT", value="nested too deeply", expected=f"{MAX_DEPTH} levels"))
                 stack.append(inner)
                 keys.append(key)
         raise AssertionError("the reader ends no document in the middle of a value")
@@ -182,9 +159,7 @@ class _Source:
             data = self._stream.read(_CHUNK)
             self.left -= len(data)
             if self.left < 0:
-                raise Unreadable(
-                    _refusal("JSON_LIMIT", value=f"more than {MAX_PIECE} bytes", expected="smaller values")
-                )
+                raise Unreadable(refusal("JSON_LIMIT", value=f"more than {MAX_PIECE} bytes", expected="smaller values"))
             self.ended = not data
             if not self._begun and data:
                 self._begun = True

@@ -66,9 +66,7 @@ class TableAdapter(MarketAdapter):
             for path, piece in document.pieces.items():
                 if piece.digester is not None and piece.digester not in self._digesters:
                     raise ValueError(f"{label}/{'/'.join(path)}: there is no digester {piece.digester!r}")
-        forms = {form for document in table.documents.values() for form in document.forms}
-        of_forms = (*(jsonform.CODES if "json" in forms else ()), *(csvform.CODES if "csv" in forms else ()))
-        held = CodeTable(*of_forms, *codes)
+        held = CodeTable(*codes)
         self.codes = held.codes
         """Every code of the adapter, in the order of the documentation."""
         self.refusal = held.refusal

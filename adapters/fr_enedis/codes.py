@@ -38,34 +38,10 @@ _TABLE = CodeTable(
         "Ask for a shorter period.",
     ),
     AdapterCode(
-        "JSON_SYNTAX",
-        "member",
-        "The content of an on-demand flux is no JSON.",
-        "Ask Enedis for a correct file.",
-    ),
-    AdapterCode(
-        "JSON_TRUNCATED",
-        "member",
-        "The JSON of an on-demand flux ends too early.",
-        "Fetch the file again.",
-    ),
-    AdapterCode(
-        "JSON_LIMIT",
-        "member",
-        "One value of the JSON of an on-demand flux is too large or nested too deeply to be held.",
-        "Ask Enedis for a correct file.",
-    ),
-    AdapterCode(
         "NAME_UNKNOWN",
         "name",
         "The envelope's file name matches no known pattern, so no gap in its series can be seen.",
         "Check the name; have the pattern added if Enedis introduced it.",
-    ),
-    AdapterCode(
-        "BUILD_KIND",
-        "build",
-        "No SGE service serves messages of this kind.",
-        "Make the request on the portal, or send another kind.",
     ),
     AdapterCode(
         "BUILD_SERVICE",
@@ -102,12 +78,6 @@ _TABLE = CodeTable(
         "note",
         "An event that is no exit says RESILIE. Seen for a MDPRM on the day of the RES: the exit's code gives the end.",
         "Check that an exit event of the same contract reference is there.",
-    ),
-    AdapterCode(
-        "NOTE_CODE_UNKNOWN",
-        "note",
-        "A code of the market is not in the adapter's table; it was carried untranslated.",
-        "Have the table extended once its meaning is known.",
     ),
     AdapterCode(
         "NOTE_VALUE_DOUBTFUL",

@@ -30,22 +30,10 @@ _TABLE = CodeTable(
         "Ask for the message again.",
     ),
     AdapterCode(
-        "BUILD_KIND",
-        "build",
-        "No message of EDSN is known for this kind of request.",
-        "Make the request in the portal.",
-    ),
-    AdapterCode(
         "BUILD_SCHEMA",
         "build",
         "The message that was written does not satisfy its schema: a fault of the adapter, or of a field's form.",
         "Correct the field that is named; report it if the field is right.",
-    ),
-    AdapterCode(
-        "NOTE_CODE_UNKNOWN",
-        "note",
-        "A code of the market is not in the adapter's table; it was carried untranslated.",
-        "Have the table extended once its meaning is known.",
     ),
     AdapterCode(
         "NOTE_ORDER",

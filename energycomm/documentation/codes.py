@@ -151,7 +151,11 @@ def page(catalogue: Catalogue) -> str:
         _section("Kernel messages", KERNEL),
         _section("Gateway", GATEWAY),
     ]
-    parts += [_section(f"Adapter `{name}`", rows) for name, rows in adapter_codes().items()]
+    tables = adapter_codes()
+    shared = [row for row in next(iter(tables.values()), []) if all(row in rows for rows in tables.values())]
+    parts.append(_section("Every adapter", shared))
+    for name, rows in tables.items():
+        parts.append(_section(f"Adapter `{name}`", [row for row in rows if row not in shared]))
     parts.append(_error_codes(catalogue))
     return "\n".join(parts)
 

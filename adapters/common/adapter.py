@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
 from typing import IO
 
 from msgspec import structs
@@ -24,6 +26,10 @@ class MarketAdapter:
     """Every document type the adapter digests, by label."""
     refusal: Callable[..., Refusal]
     """Makes a refusal of a code of the adapter's table."""
+    answer_within: Mapping[str, timedelta] = {}
+    service: Mapping[str, str] = {}
+    scripts: Path | None = None
+    simulator: str | None = None
 
     def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """The head and the transactions of a member.

@@ -16,6 +16,7 @@ from adapters.common.schemas import Schema
 from energycomm.kernel.family import FUNCTION_RANK, RANK
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Transaction
 
 Notes: TypeAlias = list[Refusal]
 FAULTS = (Exception,)
@@ -60,6 +61,28 @@ class Outcome(NamedTuple):
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[Refusal, ...] = ()
     version: str | None = None
+
+    def transaction(self, position: int, message_type: str, sender: str | None, version: str | None) -> Transaction:
+        """The CH message with its number, as the contract wants it.
+
+        Args:
+          position: within the member, from 1.
+          message_type: the market's.
+          sender: party that sent the member.
+          version: that the content was read as.
+        """
+        return Transaction(
+            position=position,
+            type=message_type,
+            version=version,
+            reference=self.reference,
+            access_point=self.access_point,
+            sender=sender,
+            identity=self.identity,
+            messages=self.messages,
+            refusals=self.refusals,
+            notes=self.notes,
+        )
 
 
 class Digester(NamedTuple, Generic[C]):

@@ -12,6 +12,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
+import msgspec
 import yaml
 from msgspec import Struct, field
 
@@ -20,6 +21,7 @@ from adapters.common.schemas import Schema
 from adapters.common.times import LegalTime
 from adapters.common.values import BASES, ValueType, value_types, written_as
 from energycomm.kernel.messages import KernelMessage
+from energycomm.market.contract import Announcement
 
 FORMS = ("xml", "json", "csv", "edifact")
 PARTICULAR, LEFT_OUT = "particular", "left-out"
@@ -28,7 +30,9 @@ _DOCUMENT = frozenset(
      "separator", "name"),
 )  # fmt: skip
 _PIECE = frozenset(("makes", "digester", "fixed", "leaves"))
-_TABLE = frozenset(("market", "zone", "offsets", "types", "codes", "open", "blocks", "documents", "unread"))
+_TABLE = frozenset(
+    ("market", "zone", "offsets", "entry", "exit", "types", "codes", "open", "blocks", "documents", "unread")
+)
 _NEEDED = "needed"
 _BASE_OF_PLACE = {"word": "code", "part": "text", "parts": "text"}
 
@@ -192,6 +196,7 @@ class Table(NamedTuple):
     Attributes:
       market: its ISO code.
       legal: its legal time.
+      entry, exit: how it announces that supply begins and ends.
       documents: by label.
       codes: by list.
       types: by name.
@@ -202,6 +207,8 @@ class Table(NamedTuple):
 
     market: str
     legal: LegalTime
+    entry: Announcement
+    exit: Announcement
     documents: Mapping[str, Document]
     codes: Mapping[str, Codes]
     types: Mapping[str, ValueType]
@@ -268,7 +275,7 @@ class _Reader:
         if not isinstance(raw, Row):
             raise self.fault("", "a table is a mapping with market, zone and documents")
         self._known(raw, _TABLE | besides, "")
-        for name in ("market", "zone", "documents"):
+        for name in ("market", "zone", "entry", "exit", "documents"):
             if name not in raw:
                 raise self.fault("", f"{name} is missing", raw)
         if not (isinstance(raw["market"], str) and len(raw["market"]) == 2 and raw["market"].isupper()):
@@ -294,6 +301,8 @@ class _Reader:
         return Table(
             market=raw["market"],
             legal=self.legal,
+            entry=self._announcement("entry", documents),
+            exit=self._announcement("exit", documents),
             documents=documents,
             codes=self.codes,
             types=self.types,
@@ -315,6 +324,15 @@ class _Reader:
             found.lines, found.line = {}, parent.lines.get(key, parent.line)
         if not isinstance(found, Row):
             raise self.fault(where or key, f"{key} has to be a mapping", parent, key)
+        return found
+
+    def _announcement(self, name: str, documents: Mapping[str, Document]) -> Announcement:
+        try:
+            found = msgspec.convert(dict(self._row(self.raw, name, "")), Announcement)
+        except msgspec.ValidationError as error:
+            raise self.fault(name, str(error), self.raw, name) from None
+        if found.market_type not in documents:
+            raise self.fault(name, f"market_type {found.market_type!r} is no document", self.raw, name)
         return found
 
     def _types(self, rows: Row) -> None:

@@ -60,6 +60,7 @@ class TableAdapter(MarketAdapter):
         self.table = table
         self.market: str = table.market
         self.zone: str = table.legal.zone
+        self.entry, self.exit = table.entry, table.exit
         self.types = {label: _type(document) for label, document in table.documents.items()}
         self._digesters = digesters or {}
         for label, document in table.documents.items():
@@ -137,6 +138,19 @@ class TableAdapter(MarketAdapter):
                 places = {_place(found.path) for found in explained if not found.code.startswith("NOTE_")}
                 return [*explained, *(found for found in part.refusals if _place(found.path) not in places)]
         return []
+
+    def seed(self, document: Document, values: Values, raw: Mapping[str, str]) -> blake2b:
+        """The hash that the identities of a member's messages go on from: of its type, its sender, and what the table
+        says is entering.
+
+        Args:
+          document: of the table.
+          values: of the header, by field.
+          raw: of the header, as written, by leaf.
+        """
+        entering = [raw.get(leaf.path) for leaf in document.head.leaves() if leaf.entering]
+        told = repr((document.label, values.get("sender"), *entering))
+        return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16)
 
     def digester(self, piece: Piece) -> Digest | None:
         """What makes Kernel messages of a piece, None where the table does."""
@@ -262,9 +276,7 @@ class _Member:
         if said != form and not (said == "csv" and form == "edifact"):
             notes.append(refusal("NOTE_FORM", self.name, _SAID[form], _SAID[said]))
         self.head = {"market": self.table.market, "market_type": document.label, **values}
-        entering = [reading.raw.get(leaf.path) for leaf in document.head.leaves() if leaf.entering]
-        told = (self.table.market, document.label, values.get("sender"), *entering)
-        self.seed.update(repr(told).encode("utf-8", "surrogatepass"))
+        self.seed = self.adapter.seed(document, values, reading.raw)
         created = next((leaf.path for leaf in document.head.leaves() if leaf.name == "created"), None)
         return MemberHead(
             type=document.label,

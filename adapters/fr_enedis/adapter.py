@@ -10,10 +10,11 @@ from typing import IO
 from lxml import etree
 from msgspec import structs
 
+from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Outcome
 from adapters.common.reading import Fields, read
-from adapters.fr_enedis import jsonstream, names, ondemand, r64, r67
+from adapters.fr_enedis import names, ondemand, r64, r67
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
 from adapters.fr_enedis.sge import answers, building
@@ -38,12 +39,13 @@ READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
 """On-demand fluxes in JSON that are read, by code."""
 
 
-class FrEnedis:
+class FrEnedis(MarketAdapter):
     """Reads the fluxes of `adapters.fr_enedis.types`. Satisfies `energycomm.market.contract.Adapter`.
 
     An object may be used by several threads at once.
     """
 
+    refusal = staticmethod(refusal)
     market: str = MARKET
     zone: str = ZONE
     types: Mapping[str, DocumentType] = {
@@ -56,7 +58,6 @@ class FrEnedis:
     answer_within: Mapping[str, timedelta] = {}
     entry = Announcement(market_type="C15", event="MES")
     exit = Announcement(market_type="C15", event="RES")
-    service: Mapping[str, str] = {}
     scripts: Path | None = Path(__file__).parent / "scripts"
     simulator: str | None = "adapters.fr_enedis.simulator.player:simulator"
 
@@ -97,63 +98,20 @@ class FrEnedis:
         expected = "a namespace of Enedis in the first kilobytes"
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=answers.ROOT, expected=expected)
 
-    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
+    def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """The head and the transactions. See `adapters.common.adapter.MarketAdapter.parts`."""
+        if label == ondemand.LABEL:
+            return ondemand.Walk(READERS, name).parts(content)
+        if label == answers.LABEL:
+            return answers.digest(content, name)
+        return _Member(BY_LABEL[label]).parts(content)
 
-        A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the
-        middle.
-
-        Args:
-          label: a label of `types`.
-          content: the XML; read once.
-          name: file name, for messages.
-        """
-        row = BY_LABEL.get(label)
-        try:
-            if row is not None:
-                yield from _Member(row, name).parts(content)
-            elif label == ondemand.LABEL:
-                yield from ondemand.Walk(READERS, name).parts(content)
-            elif label == answers.LABEL:
-                yield from answers.digest(content, name)
-            else:
-                yield refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(self.types))
-        except (Unreadable, safexml.Unreadable, jsonstream.Broken) as unreadable:
-            refused = unreadable.refusal
-            path = f"{name}: {refused.path}" if refused.path else name
-            yield structs.replace(refused, path=path)
-
-    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`.
-
-        Schema errors are looked for anew and thoroughly; what the digester refused beyond them follows. A milestone of
-        an affaire is explained with its whole affaire.
-
-        Args:
-          label: a label of `types`.
-          content: the XML of the member; read as far as needed.
-          name: file name, for messages.
-          position: of the transaction, from 1.
-
-        Returns:
-          The errors; empty where the message is good or the member has no such position.
-        """
-        row = BY_LABEL.get(label)
-        if row is None:
-            return self._reread(label, content, name, position)
-        try:
-            return _Member(row, name).errors(content, position)
-        except (Unreadable, safexml.Unreadable) as unreadable:
-            return [unreadable.refusal]
-
-    def _reread(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """What a digester whose check is thorough already says of one CH message, or of the whole member."""
-        for part in self.digest(label, content, name):
-            if isinstance(part, Refusal):
-                return [part]
-            if isinstance(part, Transaction) and part.position == position:
-                return part.refusals
-        return []
+    def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message: schema errors are looked for anew and thoroughly; what the digester refused
+        beyond them follows. A milestone of an affaire is explained with its whole affaire."""
+        if label not in BY_LABEL:
+            return super().errors(label, content, name, position)
+        return _Member(BY_LABEL[label]).errors(content, position)
 
     def series(self, name: str) -> Series | Refusal | None:
         """The place of an envelope's file name in its numbered series. See `adapters.fr_enedis.names`."""
@@ -167,9 +125,8 @@ class FrEnedis:
 class _Member:
     """The walk through one member: its header first, then its pieces."""
 
-    def __init__(self, row: Flux, name: str) -> None:
+    def __init__(self, row: Flux) -> None:
         self.row = row
-        self.name = name
         self.header: Fields | None = None
         self.facts: dict[str, str] = {}
         self.version: str | None = None
@@ -205,10 +162,8 @@ class _Member:
             head = head or self._context(element)
             outcomes = list(self._outcomes(element, head))
             if position <= passed + len(outcomes):
-                found = self.row.schema.explain(element)
-                seen = {refused.code for refused in found}
-                refusals = outcomes[position - passed - 1].refusals
-                return [*found, *(refused for refused in refusals if refused.code not in seen)]
+                refused = outcomes[position - passed - 1].refusals
+                return with_explained(self.row.schema.explain(element), refused)
             passed += len(outcomes)
         return []
 
@@ -272,18 +227,8 @@ class _Member:
             refusals = (unknown, *refusals)
         if outcome.version != self.version and outcome.version is not None and self.version is not None:
             notes = (*notes, refusal("NOTE_VERSION_DECLARED", value=self.version, expected=outcome.version))
-        return Transaction(
-            position=self.position,
-            type=head.flux,
-            version=outcome.version,
-            reference=outcome.reference,
-            access_point=outcome.access_point,
-            sender=head.sender,
-            identity=outcome.identity,
-            messages=outcome.messages,
-            refusals=refusals,
-            notes=notes,
-        )
+        outcome = outcome._replace(refusals=refusals, notes=notes)
+        return outcome.transaction(self.position, head.flux, head.sender, outcome.version)
 
     def _counted(self, last: Transaction) -> Transaction:
         """The last transaction, with a note where the header announced another number of pieces."""

@@ -21,9 +21,9 @@ from typing import IO, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
+from adapters.common import jsonform
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, Notes
-from adapters.fr_enedis import jsonstream
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.times import moment
@@ -33,10 +33,12 @@ from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
 SENDER = "ENEDIS"
 LABEL = "R64-R67"
+_MEASURES = ("mesures",)
 VERSION = "1"
 """The header declares none: the only one known."""
 _STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_HALF = "\ufffe"
+"""What half a character (\\ud800 alone) is read as: JSON can say it, and no encoding can write it."""
 Content = TypeVar("Content", bound=Struct)
 
 
@@ -103,18 +105,18 @@ class Walk:
         self.order: Order | None = None
 
     def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
-        """The head and the transactions; raises `Unreadable` and `jsonstream.Broken` where the member ends badly."""
+        """The head and the transactions; raises `Unreadable` where the member ends badly."""
         told = False
-        for part in jsonstream.split(content):
-            if isinstance(part, jsonstream.Header):
-                self.order = self._order(part.content)
+        for path, found in jsonform.split(content, [_MEASURES]):
+            if path == ("header",):
+                self.order = self._order(found)
                 if not told:
                     told = True
                     yield MemberHead(type=self.order.flux, version=VERSION, sender=SENDER, receiver=self.order.receiver)
-            elif self.order is None:
+            elif path == _MEASURES and self.order is None:
                 raise Unreadable(refusal("HEADER_MISSING", path="header", expected="the header before the measures"))
-            else:
-                yield self._transaction(part.content, self.order)
+            elif path == _MEASURES and self.order is not None:
+                yield self._transaction(found, self.order)
         if self.order is None:
             raise Unreadable(refusal("HEADER_MISSING", path="header", expected="header"))
 
@@ -130,7 +132,7 @@ class Walk:
         texts: dict[str, str | None] = {}
         for name in ("idDemande", "idDestinataire"):
             value = fields.get(name)
-            if value is not None and (type(value) is not str or not 0 < len(value) <= 40 or _SURROGATE.search(value)):
+            if value is not None and (type(value) is not str or not 0 < len(value) <= 40 or _HALF in value):
                 path = f"header/{name}"
                 raise Unreadable(refusal("HEADER_INVALID", path=path, value=str(value), expected="1 to 40 characters"))
             texts[name] = value
@@ -208,14 +210,14 @@ def shaped(piece: Any, shape: type[Content]) -> Content:
 def point_of(piece: Any) -> str | None:
     """The identifier of the point, however broken the piece is."""
     found = piece.get("idPrm") if isinstance(piece, dict) else None
-    return _SURROGATE.sub("?", found[:40]) or None if isinstance(found, str) else None
+    return found[:40].replace(_HALF, "?") or None if isinstance(found, str) else None
 
 
 def refer(piece: Any) -> str:
     """``PRM:first day..last day`` of the period asked for, however broken the piece is."""
     period = piece.get("periode") if isinstance(piece, dict) else None
     period = period if isinstance(period, dict) else {}
-    days = [_SURROGATE.sub("?", str(period.get(name) or "-")[:10]) for name in ("dateDebut", "dateFin")]
+    days = [str(period.get(name) or "-")[:10].replace(_HALF, "?") for name in ("dateDebut", "dateFin")]
     return f"{point_of(piece) or '-'}:{days[0]}..{days[1]}"
 
 
@@ -226,9 +228,8 @@ def _whole(piece: Any, path: str = "mesures") -> None:
       Unreadable: one holds half a character, which JSON can say and no encoding can write (SYN_VALUE).
     """
     if isinstance(piece, str):
-        if _SURROGATE.search(piece):
-            shown = _SURROGATE.sub(lambda found: rf"\u{ord(found.group()):x}", piece)
-            raise Unreadable(refusal("SYN_VALUE", path=path, value=shown, expected="characters of Unicode"))
+        if _HALF in piece:
+            raise Unreadable(refusal("SYN_VALUE", path=path, value=ascii(piece), expected="characters of Unicode"))
     elif isinstance(piece, list):
         for item in piece:
             _whole(item, path)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import IO
 
 from lxml import etree
-from msgspec import structs
 
+from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Outcome
 from adapters.common.reading import local, namespace_of, read
@@ -29,19 +28,19 @@ from energycomm.market.contract import (
     DocumentType,
     MemberHead,
     OutgoingMessage,
-    Series,
     Sniff,
     Transaction,
 )
 
 
-class NlEdsn:
+class NlEdsn(MarketAdapter):
     """Reads the messages of `adapters.nl_edsn.types` and writes those of `adapters.nl_edsn.requests`. Satisfies
     `energycomm.market.contract.Adapter`.
 
     An object may be used by several threads at once.
     """
 
+    refusal = staticmethod(refusal)
     market: str = MARKET
     zone: str = ZONE
     types: Mapping[str, DocumentType] = TYPES
@@ -64,8 +63,6 @@ class NlEdsn:
         numbered=True,
         whole_days=True,
     )
-    service: Mapping[str, str] = {}
-    scripts: Path | None = None
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
@@ -92,47 +89,33 @@ class NlEdsn:
                 return refusal("TYPE_UNKNOWN", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=", ".join(TYPES))
 
-    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
+    def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
+        """The head and the transactions; a name that a channel gave an answer tells what it answers. See
+        `adapters.common.adapter.MarketAdapter.parts`."""
+        position = 0
+        head: Context | None = None
+        for found, outcome, _, versions in _Member(label, name).outcomes(content):
+            if head is None:
+                head = found
+                yield head.member_head(versions)
+            if outcome is not None:
+                position += 1
+                version = versions[-1] if versions and not outcome.refusals else None
+                yield outcome.transaction(position, head.type, head.sender, version)
 
-        A refusal may also come after transactions: ``XML_...``, where the stream turns out to be damaged in the middle.
-
-        Args:
-          label: a label of `types`.
-          content: the XML; read once.
-          name: file name, for messages; a name that a channel gave an answer tells what it answers.
-        """
-        if label not in TYPES:
-            yield refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(TYPES))
-            return
-        try:
-            yield from _Member(label, name).parts(content)
-        except (Unreadable, safexml.Unreadable) as unreadable:
-            refused = unreadable.refusal
-            yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
-
-    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`.
-
-        Args:
-          label: a label of `types`.
-          content: the XML of the member; read as far as needed.
-          name: file name, for messages.
-          position: of the transaction, from 1.
-
-        Returns:
-          The errors; empty where the message is good or the member has no such position.
-        """
-        if label not in TYPES:
-            return [refusal("TYPE_UNKNOWN", path=name, value=label, expected=", ".join(TYPES))]
-        try:
-            return _Member(label, name).errors(content, position)
-        except (Unreadable, safexml.Unreadable) as unreadable:
-            return [unreadable.refusal]
-
-    def series(self, name: str) -> Series | Refusal | None:
-        """None: EDSN numbers nothing; what was missed is asked for again."""
-        return None
+    def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
+        """Every error of one CH message. See `adapters.common.adapter.MarketAdapter.errors`."""
+        passed = 0
+        for _, outcome, piece, _ in _Member(label, name).outcomes(content):
+            if outcome is None:
+                continue
+            passed += 1
+            if passed == position:
+                if piece is None:
+                    return outcome.refusals
+                row, element = piece
+                return with_explained(row.schema.explain(element), outcome.refusals)
+        return []
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """EDSN's own bytes of a request. See `adapters.nl_edsn.requests.build`."""
@@ -154,35 +137,7 @@ class _Member:
         self.label = label
         self.name = name
 
-    def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
-        """The head and the transactions; raises `Unreadable` where the member ends badly."""
-        position = 0
-        head: Context | None = None
-        for found, outcome, _, versions in self._outcomes(content):
-            if head is None:
-                head = found
-                yield head.member_head(versions)
-            if outcome is not None:
-                position += 1
-                yield _transaction(position, head, versions, outcome)
-
-    def errors(self, content: IO[bytes], position: int) -> list[Refusal]:
-        """Every error of the CH message at a position."""
-        passed = 0
-        for _, outcome, piece, _ in self._outcomes(content):
-            if outcome is None:
-                continue
-            passed += 1
-            if passed == position:
-                if piece is None:
-                    return list(outcome.refusals)
-                row, element = piece
-                errors = row.schema.explain(element)
-                seen = {refused.code for refused in errors}
-                return [*errors, *(refused for refused in outcome.refusals if refused.code not in seen)]
-        return []
-
-    def _outcomes(
+    def outcomes(
         self, content: IO[bytes]
     ) -> Iterator[tuple[Context, Outcome | None, tuple[Row, etree._Element] | None, tuple[str, ...]]]:
         """The head alone first, then each outcome with its row and element."""
@@ -282,21 +237,6 @@ def _number(namespace: str | None) -> str | None:
 
 def _headless() -> Refusal:
     return refusal("HEADER_MISSING", path=HEADER, expected=HEADER)
-
-
-def _transaction(position: int, head: Context, versions: tuple[str, ...], outcome: Outcome) -> Transaction:
-    return Transaction(
-        position=position,
-        type=head.type,
-        version=versions[-1] if versions and not outcome.refusals else None,
-        reference=outcome.reference,
-        access_point=outcome.access_point,
-        sender=head.sender,
-        identity=outcome.identity,
-        messages=outcome.messages,
-        refusals=outcome.refusals,
-        notes=outcome.notes,
-    )
 
 
 adapter = NlEdsn()

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.fr_enedis import adapter, jsonstream
+from adapters.common import jsonform
+from adapters.common.codes import Unreadable
+from adapters.fr_enedis import adapter
 from energycomm.kernel.messages import MeteredVolume, MeterReading
 from tests.adapters.french import codes, content, digest, only
 from tests.adapters.subjects import read
@@ -31,8 +33,8 @@ class Dripping(io.RawIOBase):
 
 def pieces(data: bytes, size: int = 1 << 16) -> list[Any]:
     """The pieces of a document that comes in drips."""
-    parts = jsonstream.split(cast("IO[bytes]", Dripping(data, size)))
-    return [part.content for part in parts if isinstance(part, jsonstream.Piece)]
+    parts = jsonform.split(cast("IO[bytes]", Dripping(data, size)), [("mesures",)])
+    return [found for path, found in parts if path == ("mesures",)]
 
 
 def test_all_indexes_of_an_instant_make_one_reading() -> None:
@@ -137,6 +139,6 @@ def test_pieces_are_the_same_however_the_bytes_arrive(measures: list[Any], size:
     "data", [b"{]", b'{"a": NaN}', b'{"a": 1} x', b'{"mesures": [1 2]}', b"[{}", b'{"a"', b"[" * 9000]
 )
 def test_what_is_no_json_is_refused(data: bytes) -> None:
-    with pytest.raises(jsonstream.Broken) as broken:
+    with pytest.raises(Unreadable) as broken:
         pieces(data)
     assert broken.value.refusal.code in ("JSON_SYNTAX", "JSON_TRUNCATED", "JSON_LIMIT")

@@ -27,6 +27,8 @@ SUMMER = timezone(timedelta(hours=2))
 TABLE = """
 market: QQ
 zone: Europe/Copenhagen
+entry: {market_type: Start, event: E03}
+exit: {market_type: Start, event: E20}
 types:
   stamp: {base: instant, format: "%Y%m%d%H%M"}
 codes:
@@ -420,6 +422,8 @@ class Dripping:
         ("root: Start", "schema: none.xsd\n    root: Start", "there is no schema"),
         ("about: series of values", "abuot: series", "'abuot' is not known; did you mean about?"),
         ("market: QQ", "market: [QQ", "expected"),
+        ("entry: {market_type: Start,", "entry: {market_type: Strat,", "market_type 'Strat' is no document"),
+        ("exit: {market_type: Start,", "exit: {", "required field `market_type`"),
     ],
 )
 def test_a_mistake_in_a_table_is_told_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:

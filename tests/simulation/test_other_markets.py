@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.be_atrias.mapping import FILE
-from energycomm.engine.catalogue import load_catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.simulation.expectation import read_truth
 from energycomm.simulation.faults import CLASSES, FaultRates
 from energycomm.simulation.port import Simulator, load_simulator, simulated_markets

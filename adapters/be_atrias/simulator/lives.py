@@ -28,7 +28,7 @@ from energycomm.simulation.lives import Life, Situation, Step
 from energycomm.simulation.meters import Band, energy_of
 from energycomm.simulation.staging import Draft, Target
 
-EVERYTHING = ("AccessPointData", "ContractTerms", "CustomerData", "MeterData")
+EVERYTHING: tuple[str, ...] = ("AccessPointData", "ContractTerms", "CustomerData", "MeterData")
 MEASURES = ("MeterReading", "MeteredVolume")
 _BANDS: tuple[tuple[str, Band], ...] = (("E11", "peak"), ("E10", "off-peak"))
 

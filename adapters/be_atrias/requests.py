@@ -1,4 +1,4 @@
-"""Builders: what a supplier asks of the clearing house, as the document of the mapping table; and the way back.
+"""Builders: what a supplier asks of the clearing house, as the document of the mapping table.
 
 Building is deterministic: the same Kernel message and reference give the same bytes. The document's own reference is
 the one given; the market repeats it in its answer. Every document is checked against its schema before it is given out.
@@ -6,12 +6,12 @@ the one given; the market repeats it in its answer. Every document is checked ag
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from adapters.be_atrias import schema
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Document, Table
-from adapters.be_atrias.reading import Reading, Values
+from adapters.be_atrias.mapping import Table
+from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import midnight
 from adapters.be_atrias.writing import write
 from adapters.common.codes import Unreadable
@@ -104,41 +104,3 @@ def _values(message: KernelMessage, reference: str) -> Values:
 
 def _part(part: Any) -> Values:
     return {name: getattr(part, name) for name in part.__struct_fields__}
-
-
-class Request(NamedTuple):
-    """A document as whoever receives it reads it.
-
-    Attributes:
-      document: its row of the mapping table.
-      head: values of header and context.
-      pieces: values of each CH message.
-      refusals: what is wrong with it; empty where it is good.
-    """
-
-    document: Document
-    head: Values
-    pieces: list[Values]
-    refusals: list[Refusal]
-
-
-def read_back(table: Table, content: bytes) -> Request | Refusal:
-    """Read any document of the table whole, as the market reads what we send. For simulators and tests."""
-    root = safexml.parse_bytes(content)
-    if isinstance(root, Refusal):
-        return root
-    space, _, name = str(root.tag).rpartition("}")
-    document = next((row for row in table.documents.values() if row.root == name), None)
-    if document is None or space[1:] != document.namespace:
-        return refusal("TYPE_UNKNOWN", value=str(root.tag), expected="a root and namespace of the mapping table")
-    head, pieces, refusals = Reading(table), [], []
-    for element in root:
-        tag = str(element.tag).rpartition("}")[2]
-        if tag == document.piece.tag:
-            reading = Reading(table)
-            reading.walk(element, document.piece, document)
-            pieces.append(reading.values)
-            refusals += reading.refusals
-        elif tag in document.head.children:
-            head.walk(element, document.head.children[tag], document)
-    return Request(document, head.values, pieces, [*head.refusals, *refusals])

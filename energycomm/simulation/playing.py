@@ -8,7 +8,7 @@ may not change what becomes of a message.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -31,6 +31,8 @@ class Writer(Protocol):
 
     zone: str
     market: Market
+    suffixes: Mapping[str, str]
+    """Type -> ending of its files, where it is not ``.xml``."""
 
     def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
         """What is published of one event."""
@@ -128,7 +130,7 @@ class Play:
         again: bytes | None = None
         spoil = drafts[0].spoil
         if spoil is not None:
-            self._put(sent, drafts, spoil(content), None)
+            self._put(sent, drafts, spoil(content.decode()).encode(), None)
             return
         if self._twice and self._chance.random() < self._twice:
             again = content
@@ -142,7 +144,8 @@ class Play:
     def _put(self, sent: int, drafts: list[Draft], content: bytes, twin: str | None) -> str:
         self.count.envelopes += 1
         stamp = self.almanac.stamp(sent + 1, MINUTE)
-        name = f"{stamp}_{self.count.envelopes:06d}_{drafts[0].type}.xml"
+        kind = drafts[0].type
+        name = f"{stamp}_{self.count.envelopes:06d}_{kind}{self.writer.suffixes.get(kind, '.xml')}"
         (self.folder / name).write_bytes(content)
         for position, draft in enumerate(drafts, 1):
             self.truth.write(

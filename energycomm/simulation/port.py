@@ -37,6 +37,8 @@ class Simulator(Protocol):
     """Message types of which one plain file of any size can be written."""
     clerk: Clerk
     """Who answers requests in this market."""
+    unreachable: Mapping[str, str]
+    """Error code of a rule that no mistake shows -> why no message of the simulated market can break it."""
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Class of faults or error code -> the mistakes that are played of it."""

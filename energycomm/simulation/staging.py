@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from energycomm.kernel.verdicts import ErrorClass
+from energycomm.simulation.edits import Edit
 from energycomm.simulation.expectation import Outcome, State
 from energycomm.simulation.lives import Life, Step
 
@@ -36,18 +37,18 @@ class Draft(NamedTuple):
       group: what else parts documents: a reason in the header.
       begins: the beginning of a supply.
       outcome: what should become of it.
-      spoil: edits the bytes of the document, which holds this message alone.
+      spoil: edits the document, which holds this message alone.
     """
 
     type: str
     body: Any
-    access_point: str
+    access_point: str | None
     reference: str
     kinds: tuple[str, ...] | None
     group: str = ""
     begins: bool = False
     outcome: Outcome = Outcome()
-    spoil: Callable[[bytes], bytes] | None = None
+    spoil: Edit | None = None
 
 
 class Mistake(NamedTuple):
@@ -61,8 +62,12 @@ class Mistake(NamedTuple):
       error_class: whose fault it is.
       extra: the message itself stays right, and a changed copy comes two days later.
       refused: the CH message cannot be digested.
-      document: instead of `edit`: changes the bytes of a document that holds the message alone.
+      document: changes the document, which then holds the message alone.
       type: type of the message at the target, where the market says the same thing by several.
+      kinds: kinds of Kernel messages of the spoilt message, where they are others than those of the right one.
+      rest: state of the Kernel messages that get no error.
+      before: edit of an extra copy that is right and comes a day before the wrong one.
+      previous: edit of the reading before the one that is touched; that reading stays right.
     """
 
     name: str
@@ -73,13 +78,17 @@ class Mistake(NamedTuple):
     error_class: ErrorClass = "dno"
     extra: bool = False
     refused: bool = False
-    document: Callable[[bytes], bytes] | None = None
+    document: Edit | None = None
     type: str | None = None
+    kinds: tuple[str, ...] | None = None
+    rest: State = "accepted"
+    before: Callable[[Any], Any] | None = None
+    previous: Callable[[Any], Any] | None = None
 
     def outcome(self) -> Outcome:
         """What should become of the message."""
         state: dict[str, State] = {"*": "refused"} if self.refused else dict.fromkeys(self.errors, "rejected")
-        state.setdefault("*", "accepted")
+        state.setdefault("*", self.rest)
         return Outcome(
             state=state,
             errors={kind: tuple(sorted(codes)) for kind, codes in self.errors.items()},
@@ -98,6 +107,7 @@ class Market(NamedTuple):
       waits: kinds of Kernel messages that wait for the supply they belong to; the others are accepted at any time.
       by_contract: messages name their contract, so that a whole supply whose predecessor has no end waits for it; else
         only its start does.
+      anchored: kinds that wait for any supply of the point and name no contract.
       orphans: message type -> warnings of what comes with a start that waits, where only that does.
       corrected: makes the correction of a reading of its draft; None where the market has none.
     """
@@ -105,6 +115,7 @@ class Market(NamedTuple):
     mistakes: Sequence[Mistake]
     waits: frozenset[str]
     by_contract: bool
+    anchored: frozenset[str] = frozenset()
     orphans: Mapping[str, Codes] = NONE_AT_ALL
     corrected: Callable[[Draft], Draft] | None = None
 
@@ -155,7 +166,7 @@ class Stage:
             "stop": steps[self.stop],
             "first": steps[0],
         }
-        self._readings = {"reading": readings[-1], "original": quiet[len(quiet) // 2]}
+        self._readings = {"reading": readings[-1], "previous": readings[-2], "original": quiet[len(quiet) // 2]}
         self._restarted = steps[self.restart].day
 
     def event(self, step: Step, drafts: Sequence[Draft]) -> Told:
@@ -179,6 +190,9 @@ class Stage:
     def reading(self, day: int, drafts: Sequence[Draft]) -> Told:
         """Play the fault on what is published of a reading."""
         if self.row is not None:
+            if self.row.previous is not None and day == self._readings["previous"]:
+                edit = self.row.previous
+                drafts = [each._replace(body=edit(each.body)) if self._mine(each) else each for each in drafts]
             return self._spoilt(drafts, self.row.target == "reading" and day == self._readings["reading"])
         if self.name.endswith("-original") and day == self._readings["original"]:
             return self._original(drafts)
@@ -188,12 +202,15 @@ class Stage:
         row, kept, late = self.row, list[Draft](), list[Late]()
         assert row is not None
         for draft in drafts:
-            if not wanted or (row.type or draft.type) != draft.type:
+            if not wanted or not self._mine(draft):
                 kept.append(draft)
                 continue
             body = draft.body if row.edit is None else row.edit(draft.body)
-            kinds = None if row.refused else draft.kinds
+            kinds = None if row.refused else row.kinds or draft.kinds
             wrong = draft._replace(body=body, kinds=kinds, outcome=row.outcome(), spoil=row.document)
+            if row.before is not None:
+                right = draft._replace(body=row.before(draft.body), kinds=kinds, reference=f"{draft.reference} before")
+                late.append(Late(1, right, written=1))
             if row.extra:
                 kept.append(draft)
                 late.append(Late(2, wrong._replace(reference=f"{draft.reference} again"), written=2))
@@ -201,12 +218,20 @@ class Stage:
                 kept.append(wrong)
         return kept, late
 
+    def _mine(self, draft: Draft) -> bool:
+        """Whether a message at the target is of the type that the mistake is about."""
+        assert self.row is not None
+        return (self.row.type or draft.type) == draft.type
+
     def _original(self, drafts: Sequence[Draft]) -> Told:
-        """The correction of a reading comes, and its original later or never."""
+        """The correction of a reading, the first of what is published, comes, and its original later or never."""
         assert self.market.corrected is not None
         kept: list[Draft] = []
         late: list[Late] = []
         for draft in drafts:
+            if draft.type != drafts[0].type:
+                kept.append(draft)
+                continue
             right = self.market.corrected(draft)._replace(reference=f"{draft.reference} corrected")
             if self.name.startswith("late"):
                 told = Outcome(fault=self.name, error_class="ordering")
@@ -220,7 +245,9 @@ class Stage:
         """A message that is right, with what becomes of it because of what is missing."""
         first = day < self._restarted
         if self.name == "lost-start" and first:
-            return draft._replace(outcome=self._waiting("the start of supply"))
+            return draft._replace(
+                outcome=self._waiting("the start of supply", self.market.waits | self.market.anchored)
+            )
         if self.name == "lost-stop" and not first:
             return self._after_lost_stop(draft, day)
         return draft

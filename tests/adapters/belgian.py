@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from adapters.be_atrias import adapter
+from adapters.be_atrias.mapping import Document, table
+from adapters.be_atrias.reading import Reading, Values
+from energycomm.kernel import safexml
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Register
+from energycomm.kernel.verdicts import Refusal
 from tests.adapters.subjects import FIXTURES, Read, read
 
 FOLDER = FIXTURES / "be"
@@ -85,3 +89,32 @@ OWN: dict[str, dict[str, Any]] = {
 def request(kind: str, **changes: Any) -> KernelMessage:
     """A request that is whole, with changes."""
     return KINDS[kind](**{**HEAD, **OWN[kind], **changes})
+
+
+class ReadBack(NamedTuple):
+    """A document as whoever receives it reads it: values of its header and pieces, and what is wrong with it."""
+
+    document: Document
+    head: Values
+    pieces: list[Values]
+    refusals: list[Refusal]
+
+
+def read_back(content: bytes) -> ReadBack:
+    """Read any document of the mapping table whole, also those that we send."""
+    root = safexml.parse_bytes(content)
+    assert not isinstance(root, Refusal)
+    space, _, name = str(root.tag).rpartition("}")
+    document = next(row for row in table().documents.values() if row.root == name)
+    assert space[1:] == document.namespace
+    head, pieces, refusals = Reading(table()), [], []
+    for element in root:
+        tag = str(element.tag).rpartition("}")[2]
+        if tag == document.piece.tag:
+            reading = Reading(table())
+            reading.walk(element, document.piece, document)
+            pieces.append(reading.values)
+            refusals += reading.refusals
+        elif tag in document.head.children:
+            head.walk(element, document.head.children[tag], document)
+    return ReadBack(document, head.values, pieces, [*head.refusals, *refusals])

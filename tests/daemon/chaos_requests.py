@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adapters.be_atrias.simulator.lives import access_point as belgian_point
+from adapters.be_atrias.simulator.documents import access_point as belgian_point
 from adapters.fr_enedis.simulator.codes import prm_of
 from adapters.nl_edsn.simulator.documents import access_point as dutch_point
 from energycomm.config import Config

@@ -43,7 +43,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def process(folder: Path, url: str, *, engine: str = "parallel", shuffle: int | None = None) -> Engine:
+def process(
+    folder: Path, url: str, *, engine: str = "parallel", shuffle: int | None = None, **settings: object
+) -> Engine:
     """Process the envelopes of a simulation into a new EIS.
 
     Args:
@@ -51,10 +53,11 @@ def process(folder: Path, url: str, *, engine: str = "parallel", shuffle: int | 
       url: an empty database.
       engine: the rules engine.
       shuffle: seed of the order of arrival; the market's own order when None.
+      settings: further settings of the gateway.
     """
     database = connect(url)
     migrations.upgrade(database)
-    gateway = Gateway(Config.model_validate({"database": url, "engine": engine}), Store(database))
+    gateway = Gateway(Config.model_validate({"database": url, "engine": engine, **settings}), Store(database))
     files = sorted((folder / "envelopes").iterdir())
     if shuffle is None:
         files = gateway.inbound.in_order(files)

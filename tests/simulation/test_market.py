@@ -13,11 +13,9 @@ import pytest
 from lxml import etree
 
 from adapters.fr_enedis import adapter
-from adapters.fr_enedis.simulator import SCHEMES, envelope_cipher, playable, simulate_market, write_flat_file
+from adapters.fr_enedis.simulator import SCHEMES, envelope_cipher, simulate_market, write_flat_file
 from adapters.fr_enedis.simulator.encryption import Scheme
-from adapters.fr_enedis.simulator.mistakes import MISTAKES, UNREACHABLE
 from energycomm.cli import main
-from energycomm.engine.folder import load_catalogue
 from energycomm.market.contract import MemberHead, Series, Sniff, Transaction
 from energycomm.simulation.expectation import read_truth
 from energycomm.simulation.scenario import Scenario
@@ -132,18 +130,6 @@ def test_a_life_without_faults_is_accepted_whole_and_without_a_warning(faultless
     differences = compare_truth(database, read_truth(faultless / "truth.jsonl"))
     database.dispose()
     assert not differences, describe(differences)
-
-
-def test_each_rule_has_a_mistake_or_a_reason_why_not() -> None:
-    """A new rule for what the grid operator sends needs a mistake that shows it."""
-    catalogue = load_catalogue(ROOT / "rules", check_examples=False)
-    codes = {
-        rule.error_code
-        for rule in catalogue.rules
-        if rule.rule_set == "validation_in" and rule.error_code and {"FR", "*"} & set(rule.markets or ("*",))
-    }
-    assert codes - MISTAKES.keys() == set(UNREACHABLE)
-    assert {name for name in playable() if name in MISTAKES} == MISTAKES.keys()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from adapters.be_atrias.mapping import FILE
+from energycomm.engine.folder import load_catalogue
 from energycomm.simulation.expectation import read_truth
 from energycomm.simulation.faults import CLASSES, FaultRates
 from energycomm.simulation.port import Simulator, load_simulator, simulated_markets
@@ -28,8 +30,10 @@ def simulator(market: str) -> Simulator:
 
 
 EVERY_FAULT = FaultRates(
-    {"grid-operator": 0.6, "product": 0.06, "lost-message": 0.17, "wrong-order": 0.17, "duplicate-file": 0.1}
+    {"grid-operator": 0.75, "product": 0.15, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.1}
 )
+LIVES = {"be": 190, "nl": 90}
+"""So many lives that each mistake is made in one."""
 
 
 def assert_true(folder: Path, shuffle: int | None = None, url: str | None = None) -> None:
@@ -64,17 +68,59 @@ def test_late_starts_and_duplicates_change_no_verdict(market: str, shuffle: int 
     assert_true(tmp_path, shuffle)
 
 
+@pytest.mark.parametrize("market", ["be", "fr"])
+def test_each_rule_has_a_mistake_or_a_reason_why_not(market: str, project_root: Path) -> None:
+    """A new rule for what the market sends needs a mistake that shows it."""
+    found = simulator(market)
+    catalogue = load_catalogue(project_root / "rules", check_examples=False)
+    codes = {
+        rule.error_code
+        for rule in catalogue.rules
+        if rule.rule_set == "validation_in" and rule.error_code and {found.market, "*"} & set(rule.markets or ("*",))
+    }
+    assert codes - set(found.playable()) == set(found.unreachable)
+    assert all(found.unreachable.values())
+
+
 @each_market
 def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Path) -> None:
-    """Mistakes of each family of rules, broken content, wrong codes, what is lost, late and doubled; neighbours stay
-    as they are."""
-    simulator(market).simulate(Scenario(48, 6, 8, daily_share=0.02, faults=EVERY_FAULT), tmp_path)
+    """A mistake for each rule, broken content, wrong codes, what is lost, late and doubled; neighbours stay as they
+    are."""
+    points, months = LIVES[market], simulator(market).fault_months
+    simulator(market).simulate(Scenario(points, months, 8, daily_share=0.02, faults=EVERY_FAULT), tmp_path)
     played = {line.outcome.fault for line in read_truth(tmp_path / "truth.jsonl")}
     classes = simulator(market).playable()
     wanted = {name for kind, names in classes.items() if kind in CLASSES for name in names} - {"again"}
     assert wanted - played == set()
-    assert len(classes["grid-operator"]) >= 12
     assert_true(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "told"),
+    [
+        ("MeteringPointCharacteristic/NumberOfPhases", "MeteringPointCharacteristic/Phases", "BE-P06"),
+        ("GridAccessAgreement/AgreementType", "GridAccessAgreement/ContractType", "BE-C01"),
+        ("[MeterReadingOrigin, ", "[MeterReadingOrigins, ", "MeterReadings"),
+        ("[TaxRate, ", "[TaxRates, ", "BE-G04"),
+        ('HI, consumption], "1.8.2"', 'LO, consumption], "1.8.2"', "MSCONS"),
+    ],
+    ids=["point", "contract", "reading", "charge", "edifact"],
+)
+def test_a_wrong_path_in_the_belgian_table_is_seen_in_what_the_market_writes(
+    path: str, wrong: str, told: str, tmp_path: Path
+) -> None:
+    """The simulator writes by templates of its own, so the table that reads is held against something."""
+    table = FILE.read_text()
+    assert path in table
+    (tmp_path / "mapping.yaml").write_text(table.replace(path, wrong))
+    rates = FaultRates({told: 0.5}) if told.startswith("BE") else FaultRates()
+    simulator("be").simulate(Scenario(6, 7, 3, faults=rates), tmp_path)
+    mappings = {"BE": str(tmp_path / "mapping.yaml")}
+    database = process(tmp_path, f"sqlite:///{tmp_path / 'eis.db'}", mappings=mappings)
+    differences = compare_truth(database, read_truth(tmp_path / "truth.jsonl"))
+    database.dispose()
+    named = {each.truth.outcome.fault or each.truth.type for each in differences if each.truth is not None}
+    assert told in named
 
 
 @pytest.mark.slow
@@ -83,7 +129,7 @@ def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Pa
 def test_every_fault_is_judged_alike_on_both_databases_in_any_order(
     market: str, shuffle: int | None, tmp_path: Path, database_url: str
 ) -> None:
-    simulator(market).simulate(Scenario(90, 8, 5, daily_share=0.03, faults=EVERY_FAULT), tmp_path)
+    simulator(market).simulate(Scenario(LIVES[market], 8, 5, daily_share=0.03, faults=EVERY_FAULT), tmp_path)
     assert_true(tmp_path, shuffle, database_url)
 
 

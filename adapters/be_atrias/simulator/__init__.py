@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adapters.be_atrias.simulator.answers import BelgianClerk
 from adapters.be_atrias.simulator.lives import BelgianWriter
+from adapters.be_atrias.simulator.mistakes import UNREACHABLE
 from energycomm.simulation.playing import Count, play
 from energycomm.simulation.scenario import Scenario
 
@@ -15,10 +16,12 @@ class BelgianSimulator:
     """Satisfies `energycomm.simulation.port.Simulator`."""
 
     market: str = "BE"
-    fault_months: int = 6
+    fault_months: int = 7
+    """So long that the supply in which faults are played has two readings."""
     schemes: tuple[str, ...] = ()
     flat_types: tuple[str, ...] = ()
     clerk = BelgianClerk()
+    unreachable: Mapping[str, str] = UNREACHABLE
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Class of faults or error code -> the mistakes that are played of it."""

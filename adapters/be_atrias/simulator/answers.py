@@ -1,17 +1,17 @@
-"""The Belgian clearing house of a simulation: it reads our requests as the market does, and answers them."""
+"""The Belgian clearing house of a simulation: it reads our requests by their elements, and answers them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from adapters.be_atrias.mapping import table
-from adapters.be_atrias.reading import Values
-from adapters.be_atrias.requests import Request, read_back
+from lxml import etree
+
+from adapters.be_atrias.simulator import documents
+from adapters.be_atrias.simulator.documents import BALANCE, GRID, filled
 from adapters.be_atrias.times import midnight
-from adapters.be_atrias.writing import write
+from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
 
@@ -22,15 +22,9 @@ REASONS = (
 )
 """Why the market refuses."""
 _STARTS = {"SupplierSwitchRequest", "MoveInRequest", "CombinedSwitchRequest"}
-_CUSTOMER = ("balance_responsible", "category", "title", "surname", "first_name", "company", "company_id")
-"""Fields of a request that the announcement of its start repeats."""
 _STOPS = {"MoveOutRequest", "EndOfSupplyRequest"}
-_TERMS = ("tariff", "subscribed_power", "power_unit", "calendar")
-_DATA: dict[str, tuple[str, Values]] = {
-    "ContractChangeRequest": ("ChangeOfAccess", {}),
-    "MasterDataRequest": ("MasterData", {"segment": "LV", "connection_status": "connected", "profile": "S21"}),
-}
-"""Kind of a request -> the document that carries it out, and what it says beside the terms that were asked for."""
+_CURVE = "E66"
+"""Code of a load curve among the measures that are asked for."""
 
 
 class BelgianClerk:
@@ -38,95 +32,109 @@ class BelgianClerk:
 
     def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
         """First that it is looked at, then that it is granted; then what was asked for is announced or sent."""
-        request = _read(asked)
+        request = _Request(asked)
         later = at + timedelta(minutes=1)
-        documents = [
-            _response(request, asked, at, "pending", 1),
-            _response(request, asked, later, "accepted", 2, {"request": _number(asked)}),
-        ]
-        piece = request.pieces[0]
+        answers = [request.response("42", at, 1), request.response("39", later, 2, request=request.number)]
+        begins = request.text("StartOfOccurrence") or request.text("ReadingTime") or at.isoformat()
         values = {
             "reference": f"EV-{asked.reference[:32]}",
-            "function": "original",
-            "effective": piece["effective"],
-            "access_point": piece["access_point"],
-            "contract_reference": piece.get("contract") or f"AC-{asked.reference[:8]}",
-            "request": _number(asked),
-            "original": asked.reference,
+            "at": begins,
+            "point": request.point,
+            "contract": request.text("GridAccessAgreement/Identification") or f"AC-{asked.reference[:8]}",
+            "request": request.number + f"<OriginalBusinessDocument>{asked.reference}</OriginalBusinessDocument>",
         }
-        if asked.kind in _STARTS:
-            start = {**values, "supplier": request.head["sender"], "contract_status": "in-service"}
-            start |= {name: piece[name] for name in _CUSTOMER if name in piece}
-            start |= {"contract_start": piece["effective"].date(), "contract_kind": "E03", "tariff": "LS_TH"}
-            start |= {"subscribed_power": Decimal("9.2"), "power_unit": "kVA", "calendar": "HILO"}
-            documents.append(_document("StartOfAccess", start, request, asked, later, 3))
-        elif asked.kind in _STOPS:
-            values["contract_end"] = piece["effective"].date()
-            documents.append(_document("StopOfAccess", values, request, asked, later, 3))
-        elif asked.kind in _DATA:
-            label, fields = _DATA[asked.kind]
-            data = {**values, **fields, **{name: piece[name] for name in _TERMS if name in piece}}
-            documents.append(_document(label, data, request, asked, later, 3))
-        elif asked.kind == "MeteredDataRequest":
-            documents.append(_document(*_measures(piece, values), request, asked, later, 3))
-        return documents
+        carried = _carried_out(asked.kind, request, values, begins[:10])
+        if carried is not None:
+            label, piece = carried
+            answers.append(request.document(label, piece, later, 3))
+        return answers
 
     def refuse(self, asked: Asked, at: datetime, choice: int) -> Sequence[Document]:
         """A negative answer with a reason of ebIX."""
         code, text = REASONS[choice % len(REASONS)]
-        return [_response(_read(asked), asked, at, "rejected", 1, {"code": code, "text": text})]
+        return [_Request(asked).response("41", at, 1, reason=filled(documents.REASON, code=code, text=text))]
 
 
-def _measures(piece: Values, values: Values) -> tuple[str, Values]:
-    """The label and the values of what measures are asked for: a day of a curve, or an index."""
-    start = midnight(piece["start"])
-    if piece["measure"] != "load-curve":
-        indexes = [{"time_class": "HI", "value": 4210, "unit": "kWh", "digits": 6}]
-        return "MeterReadings", {**values, "effective": start, "nature": "read", "registers": indexes}
-    hours = int((midnight(piece["start"] + timedelta(days=1)) - start).total_seconds()) // 3600
-    positions = [{"position": hour, "value": Decimal("0.25"), "quality": "measured"} for hour in range(1, hours + 1)]
-    curve = {"resolution": "PT1H", "end": start + timedelta(hours=hours), "unit": "kWh", "positions": positions}
-    curve |= {"product": "8716867000030", "direction": piece.get("direction") or "consumption"}
-    return "MeteredSeries", {**values, **curve, "effective": start}
+class _Request:
+    """A request as the market reads it."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        root = safexml.parse_bytes(asked.content)
+        if isinstance(root, Refusal):
+            raise ValueError(f"request {asked.reference} is no document: {root}")
+        self.root = root
+        self.point = self.text("MeteringPointDomainLocation/Identification")
+        self.number = f"<RequestReference>REQ-{asked.reference[:18]}</RequestReference>"
+        """With the market's own number."""
+
+    def text(self, path: str) -> str:
+        """The text of the first element of a path, empty where there is none."""
+        return (self.root.findtext(".//{*}" + path.replace("/", "/{*}")) or "").strip()
+
+    def copy(self, tag: str) -> str:
+        """The first element of a name as it was written, empty where there is none."""
+        found = self.root.find(f".//{{*}}{tag}")
+        if found is None:
+            return ""
+        inner = "".join(filled(f"<{etree.QName(leaf).localname}>{{text}}</{etree.QName(leaf).localname}>\n",
+                               text=leaf.text or "") for leaf in found if not len(leaf))  # fmt: skip
+        return f"<{tag}>{inner}</{tag}>"
+
+    def response(self, status: str, at: datetime, number: int, **more: str) -> Document:
+        """The answer with a status of ebIX list 260_000041."""
+        place = filled(documents.PLACE, point=self.point) if self.point else ""
+        values = {"reference": f"RS-{number}-{self.asked.reference[:36]}", "original": self.asked.reference}
+        values |= {"status": status, "at": at.replace(microsecond=0).isoformat(), "place": place, "reason": "", **more}
+        return self.document("Response", filled(documents.ANSWER, **values), at, number)
+
+    def document(self, label: str, piece: str, at: datetime, number: int) -> Document:
+        """A document of the clearing house to who asked."""
+        content = documents.document(
+            label,
+            [piece],
+            name=f"{number}-{self.asked.reference}"[:64],
+            created=at.replace(microsecond=0).isoformat(),
+            reason=self.text("EnergyBusinessProcess"),
+            role="DDZ",
+            sender=self.text("RecipientEnergyParty/Identification"),
+            receiver=self.text("SenderEnergyParty/Identification"),
+            energy=self.text("EnergyIndustryClassification"),
+        )
+        return Document(f"{number}_{label}", content)
 
 
-def _read(asked: Asked) -> Request:
-    request = read_back(table(), asked.content)
-    if isinstance(request, Refusal):
-        raise ValueError(f"request {asked.reference} is no Belgian document: {request}")
-    return request
+def _carried_out(kind: str, request: _Request, values: dict[str, Any], day: str) -> tuple[str, str] | None:
+    """The type and the payload of what carries a request out; None where its positive answer ends it."""
+    if kind in _STARTS:
+        terms = filled(documents.TERMS, contract=values["contract"], first=day, power="9.2")
+        balance = request.text("BalanceResponsibleInvolvedEnergyParty/Identification") or BALANCE
+        values |= {"supplier": request.text("SenderEnergyParty/Identification"), "balance": balance, "grid": GRID}
+        data = terms + request.copy("ConsumerInvolvedCustomerParty")
+        return "StartOfAccess", filled(documents.START, **values, data=data)
+    if kind in _STOPS:
+        return "StopOfAccess", filled(documents.STOP, **values, day=day, next="")
+    if kind == "ContractChangeRequest":
+        parts = [request.copy("ContractedCapacity")]
+        parts += [f"<{tag}>{text}</{tag}>" for tag in ("TariffCode", "MeterTimeFrame") if (text := request.text(tag))]
+        return "ChangeOfAccess", filled(documents.CHANGE, **values, terms="".join(parts))
+    if kind == "MasterDataRequest":
+        data = filled(documents.POINT, method="E14", remote="true")
+        return "MasterData", filled(documents.MASTER_DATA, **values, data=data)
+    if kind == "MeteredDataRequest":
+        return _measures(request, values)
+    return None
 
 
-def _number(asked: Asked) -> str:
-    """The market's own number of a request."""
-    return f"REQ-{asked.reference[:18]}"
-
-
-def _response(
-    request: Request, asked: Asked, at: datetime, status: str, number: int, more: dict[str, Any] | None = None
-) -> Document:
-    values = {
-        "reference": f"RS-{number}-{asked.reference[:36]}",
-        "original": asked.reference,
-        "status": status,
-        "effective": at.replace(microsecond=0),
-        "access_point": request.pieces[0].get("access_point"),
-        **(more or {}),
-    }
-    return _document("Response", values, request, asked, at, number)
-
-
-def _document(label: str, values: Values, request: Request, asked: Asked, at: datetime, number: int) -> Document:
-    mapping = table()
-    document = mapping.documents[label]
-    head = {
-        "document": f"{number}-{asked.reference}"[:64],
-        "type": document.type,
-        "created": at.replace(microsecond=0),
-        "sender": request.head["receiver"],
-        "receiver": request.head["sender"],
-        "reason": request.head["reason"],
-        "role": "clearing-house",
-        "energy": request.head["energy"],
-    }
-    return Document(f"{number}_{label}", write(mapping, document, head, [values]))
+def _measures(request: _Request, values: dict[str, Any]) -> tuple[str, str]:
+    """What measures are asked for: a day of a curve, or an index."""
+    first = date.fromisoformat(request.text("RequestedPeriod/Start"))
+    start, end = midnight(first), midnight(first + timedelta(days=1))
+    if request.text("RequestedMeasure") != _CURVE:
+        register = filled(documents.REGISTER, frame="E11", value=4210)
+        told = {**values, "at": start.isoformat(), "registers": register}
+        return "MeterReadings", filled(documents.ANSWERED_READING, **told)
+    count = int((end - start).total_seconds()) // 3600
+    hours = "".join(filled(documents.HOUR, number=hour, value="0.25") for hour in range(1, count + 1))
+    told = {**values, "start": start.isoformat(), "end": end.isoformat(), "hours": hours}
+    return "MeteredSeries", filled(documents.SERIES, **told)

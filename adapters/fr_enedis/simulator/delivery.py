@@ -22,7 +22,7 @@ from adapters.fr_enedis.simulator.drafts import (
     EventDraft,
     RequestDraft,
 )
-from adapters.fr_enedis.simulator.edits import NothingToEdit
+from energycomm.simulation.edits import NothingToEdit
 from energycomm.simulation.expectation import Outcome, Truth, TruthFile
 
 ACCEPTED = Outcome()

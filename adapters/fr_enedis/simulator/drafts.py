@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adapters.fr_enedis.simulator.codes import Calendar
-from adapters.fr_enedis.simulator.edits import Edit
+from energycomm.simulation.edits import Edit
 from energycomm.simulation.expectation import Outcome
 from energycomm.simulation.people import Customer, Place
 

@@ -11,7 +11,7 @@ from adapters.fr_enedis.simulator.bulk import write_flat_file
 from adapters.fr_enedis.simulator.delivery import Counts
 from adapters.fr_enedis.simulator.encryption import SCHEMES, Scheme, envelope_cipher
 from adapters.fr_enedis.simulator.market import simulate_market
-from adapters.fr_enedis.simulator.mistakes import playable
+from adapters.fr_enedis.simulator.mistakes import UNREACHABLE, playable
 from adapters.fr_enedis.simulator.stage import FAULT_MONTHS
 from energycomm.simulation.scenario import Scenario
 
@@ -24,6 +24,7 @@ class FrenchSimulator:
     schemes: tuple[str, ...] = SCHEMES
     flat_types: tuple[str, ...] = ("C15", "R151")
     clerk = FrenchClerk()
+    unreachable: Mapping[str, str] = UNREACHABLE
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Every class of faults, and the mistakes by error code."""

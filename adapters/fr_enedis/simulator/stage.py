@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from adapters.fr_enedis.simulator import codes
 from adapters.fr_enedis.simulator.drafts import Draft
-from adapters.fr_enedis.simulator.edits import Edit, add, both, put
 from adapters.fr_enedis.simulator.mistakes import LOST, MISTAKES
 from adapters.fr_enedis.simulator.mistakes.row import Mistake
 from energycomm.simulation.almanac import Almanac
+from energycomm.simulation.edits import Edit, add, both, put
 from energycomm.simulation.expectation import Outcome
 from energycomm.simulation.lives import Life
 

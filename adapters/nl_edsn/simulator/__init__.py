@@ -15,10 +15,12 @@ class DutchSimulator:
     """Satisfies `energycomm.simulation.port.Simulator`."""
 
     market: str = "NL"
-    fault_months: int = 6
+    fault_months: int = 7
+    """So long that the supply in which faults are played has two readings."""
     schemes: tuple[str, ...] = ()
     flat_types: tuple[str, ...] = ()
     clerk = DutchClerk()
+    unreachable: Mapping[str, str] = {}
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Class of faults or error code -> the mistakes that are played of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adapters.nl_edsn.header import EDSN
 from adapters.nl_edsn.simulator.documents import (
@@ -48,6 +48,7 @@ class DutchWriter:
 
     zone: str = ZONE
     market = MARKET_FAULTS
+    suffixes: Mapping[str, str] = {}
 
     def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
         """A gain with the data and the reading it begins with, a loss, or a mutation."""

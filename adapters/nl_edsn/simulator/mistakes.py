@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adapters.nl_edsn.simulator.documents import Content
-from energycomm.simulation.edits import twice, with_text, within, without
+from energycomm.simulation.edits import drop, inside, put, repeated
 from energycomm.simulation.staging import Market, Mistake
 
 POINT, TERMS, HOLDER, METER, READING = "AccessPointData", "ContractTerms", "CustomerData", "MeterData", "MeterReading"
@@ -64,12 +64,12 @@ MISTAKES: tuple[Mistake, ...] = (
         error_class="ordering",
         extra=True,
     ),
-    Mistake("NL-E02", "change", document=with_text("ReceiverID", "8719999100105"),
+    Mistake("NL-E02", "change", document=put("ReceiverID", "8719999100105"),
             errors=dict.fromkeys(EVERYTHING, ("NL-E02",)), warnings={POINT: ("NL-P19",)}),
-    Mistake("SYN_MISSING", "change", document=within(_PIECE, without("EANID")), refused=True),
-    Mistake("SYN_VALUE", "change", document=within(_PIECE, with_text("MutationDate", "2025-02-30")), refused=True),
-    Mistake("SYN_CODE", "change", document=within(_PIECE, with_text("ProductType", "WATER")), refused=True),
-    Mistake("SYN_UNEXPECTED", "reading", document=within(_P4, twice("QueryDate")), refused=True),
+    Mistake("SYN_MISSING", "change", document=inside(_PIECE, drop("EANID")), refused=True),
+    Mistake("SYN_VALUE", "change", document=inside(_PIECE, put("MutationDate", "2025-02-30")), refused=True),
+    Mistake("SYN_CODE", "change", document=inside(_PIECE, put("ProductType", "WATER")), refused=True),
+    Mistake("SYN_UNEXPECTED", "reading", document=inside(_P4, repeated("QueryDate")), refused=True),
     Mistake("new-profile", "change", _put(f"{_BUILT}/ProfileCategory", "E9Z"), warnings={POINT: ("NL-P08",)},
             error_class="product"),
 )  # fmt: skip

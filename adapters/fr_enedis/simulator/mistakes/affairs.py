@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from adapters.fr_enedis.simulator.edits import Edit, NothingToEdit, swap
 from adapters.fr_enedis.simulator.mistakes.row import STATUS, Mistake
+from energycomm.simulation.edits import Edit, NothingToEdit, swap
 
 
 def _named(identifier: str) -> Edit:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.fr_enedis.simulator.edits import Edit, add, both, copied, drop, number, put, shift, swap
 from adapters.fr_enedis.simulator.mistakes.row import HOLDER, METER, POINT, READING, STRANGER, TERMS, Mistake, same
+from energycomm.simulation.edits import Edit, add, both, copied, drop, number, put, shift, swap
 
 _FAR, _OLD = "2199-01-01", "2003-03-03"
 _PERSON = "<Personne_{0}>{1}</Personne_{0}>"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adapters.fr_enedis.simulator.edits import add, both, cents, drop, number, put, shift
 from adapters.fr_enedis.simulator.mistakes.row import CHARGE, INVOICE, Mistake
+from energycomm.simulation.edits import add, both, cents, drop, number, put, shift
 
 CHARGES: tuple[Mistake, ...] = (
     Mistake("CO-G01", "charge", drop("Groupe_Valorise", every=True), {CHARGE: ("CO-G01",)}, error_class="missing"),

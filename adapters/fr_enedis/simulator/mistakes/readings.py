@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from adapters.fr_enedis.simulator.edits import add, both, classes, copied, drop, number, put, shift, swap, twice
+from adapters.fr_enedis.simulator.edits import classes, twice
 from adapters.fr_enedis.simulator.mistakes.row import READING, STRANGER, VOLUME, Mistake, same
+from energycomm.simulation.edits import add, both, copied, drop, number, put, shift, swap
 
 BOTH = "MeterReading MeteredVolume"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-from adapters.fr_enedis.simulator.edits import Edit
 from energycomm.kernel.verdicts import ErrorClass
+from energycomm.simulation.edits import Edit
 from energycomm.simulation.expectation import Outcome, State
 
 Target: TypeAlias = Literal[

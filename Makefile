@@ -48,7 +48,7 @@ $(VENV)/.installed-test: $(VENV)/.installed constraints-test.txt constraints-dur
 	@echo "installing the test tools"
 	@$(PINNED) -r constraints.txt -r constraints-test.txt
 	@$(PINNED) -r constraints-durable.txt >$(VENV)/durable-rules.log 2>&1 \
-		|| echo "durable-rules did not compile here (see $(VENV)/durable-rules.log): the tests of that engine will skip"
+		|| echo "durable-rules did not compile here (see $(VENV)/durable-rules.log): the tests of that engine cannot run"
 	@touch $@
 
 demo: $(VENV)/.installed ## Three markets in a fresh SQLite EIS: their messages, our requests, their answers
@@ -78,7 +78,7 @@ $(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt 
 
 assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gateway
 
-test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, those that need its models too
+test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, with its packages
 	@OMP_NUM_THREADS=2 $(BIN)/python -m pytest tests/assistant $(ARGS)
 
 soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600")
@@ -115,7 +115,7 @@ bench: $(VENV)/.installed-test ## Measure the whole path against a bare XML pars
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 screenshots: $(VENV)/.installed-test ## Take pictures of the console's pages into FOLDER (screenshots/)
-	@$(BIN)/python -m pytest tests/console/test_browser.py -n 0 -m slow -k pictures --pictures "$(abspath $(or $(FOLDER),screenshots))"
+	@$(BIN)/python -m pytest tests/console/test_browser.py -n 0 -m slow -k no_two_pages --pictures "$(abspath $(or $(FOLDER),screenshots))"
 
 clean: ## Remove the demo, the caches and what was built (the environment stays)
 	rm -rf "$(DEMO)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -181,7 +181,8 @@ def _vectors(flat: VectorIndex, queries: int) -> list[str]:
     draw = np.random.default_rng(3)
     asked = vectors[draw.integers(0, len(vectors), queries)] + 0.05 * draw.standard_normal((queries, vectors.shape[1]))
     asked = (asked / np.linalg.norm(asked, axis=1, keepdims=True)).astype(np.float32)
-    rows, exact = [], []
+    rows: list[list[str]] = []
+    exact: list[set[int]] = []
     for name, index, build in (("flat", flat, 0.0), (graph.kind, graph, built)):
         seconds, found = [], []
         for vector in asked:
@@ -190,7 +191,7 @@ def _vectors(flat: VectorIndex, queries: int) -> list[str]:
             seconds.append(1000 * (time.perf_counter() - began))
             found.append(set(map(int, numbers)))
         exact = exact or found
-        recall = sum(len(a & b) for a, b in zip(exact, found, strict=True)) / (10 * len(found))
+        recall = sum(len(a.intersection(b)) for a, b in zip(exact, found, strict=True)) / (10 * len(found))
         rows.append([name, f"{build:.1f}", f"{percentile(seconds, 0.5):.2f}", f"{recall:.3f}"])
     return table(["vectors", "build, s", "median ms", "recall of the exact 10"], rows)
 

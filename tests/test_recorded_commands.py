@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -146,17 +145,6 @@ def test_every_command_says_whether_it_is_recorded() -> None:
     assert declared == set(RECORDED)
     for name in ours:
         assert getattr(found[name].callback, MARK, name) == name
-
-
-@pytest.mark.skipif(find_spec("numpy") is None, reason="the assistant's packages are not installed")
-def test_every_command_of_the_assistant_says_whether_it_is_recorded() -> None:
-    found = {n: c for n, c in commands(typer.main.get_command(cli.app)) if n.startswith("assistant ")}
-    if not found:
-        pytest.skip("the assistant is not installed")
-    assert set(found) == OF_THE_ASSISTANT | {name for name in NOTHING_PERSONAL if name.startswith("assistant ")}
-    assert {getattr(one.callback, MARK, None) for one in found.values()} - {None} == OF_THE_ASSISTANT
-    for name, one in found.items():
-        assert getattr(one.callback, MARK, name) == name
 
 
 def test_every_recorded_command_leaves_one_line(engine: Engine, database_url: str) -> None:

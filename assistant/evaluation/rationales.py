@@ -63,20 +63,20 @@ def evaluate(
     shown = [items[number] for number in inside]
     untrained = _untrained(taught, embedder, told)
     results: list[tuple[str, str, Measured]] = []
-    for method, scores in untrained.items():
-        results.append((method, "top 1", _by(scores, items, TOP_1)))
-        results.append((method, "tuned by folds", tuned(taught, scores)))
+    for plain, scores in untrained.items():
+        results.append((plain, "top 1", _by(scores, items, TOP_1)))
+        results.append((plain, "tuned by folds", tuned(taught, scores)))
     if embedder is None or not across:
         results.append(("light, words only", "cross-validated", cross_validate(taught, None, "words")))
     if embedder is not None:
         results.append(("light", "cross-validated", cross_validate(taught, embedder, "across" if across else "full")))
     told("light done")
-    results = [(method, rule, _part(measured, inside)) for method, rule, measured in results]
+    results = [(named, rule, _part(measured, inside)) for named, rule, measured in results]
     swept: list[Table] = []
     votes = [
         [scores[number] for number in inside]
-        for method, scores in untrained.items()
-        if method == NGrams().name or method.startswith("embedding")
+        for plain, scores in untrained.items()
+        if plain == NGrams().name or plain.startswith("embedding")
     ]
     for method in others:
         if sweep and isinstance(method, AttentionRationale):

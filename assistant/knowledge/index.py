@@ -262,8 +262,9 @@ class _Reading:
         self.hashes = {key: _hash(document, made) for key, document in self.read.items()}
         self.versions = {document.metadata.version or "" for document in documents} or {""}
         self.known: dict[str, str] = {}
-        for version in self.versions if store is not None else ():
-            self.known.update(store.hashes(self.source, version))
+        if store is not None:
+            for version in self.versions:
+                self.known.update(store.hashes(self.source, version))
 
     @property
     def gone(self) -> list[str]:

@@ -136,12 +136,13 @@ class AttentionRationale:
                 self._last = (context, cache)
             # Only the plain implementation gives attention back.
             self._model.set_attn_implementation("eager")
-            return self._model(
+            attentions: Sequence[Any] = self._model(
                 input_ids=torch.tensor([rest], device=self._model.device),
                 past_key_values=deepcopy(self._last[1]),
                 use_cache=True,
                 output_attentions=True,
-            ).attentions  # type: ignore[no-any-return]
+            ).attentions
+            return attentions
 
     @staticmethod
     def _one(attention: Attention, owners: list[int], head: Head, sentences: int) -> list[float]:

@@ -96,7 +96,9 @@ class Chat:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         try:
-            app = self._app or await run_in_threadpool(self._open)
+            app = self._app
+            if app is None:
+                app = await run_in_threadpool(self._open)
         except UserError as error:
             request = Request(scope, receive)
             language = request.cookies.get(COOKIE_LANGUAGE, "en")

@@ -60,7 +60,8 @@ class WordEmbedder:
         return len(text.split()) + 2
 
     def _embed(self, texts: Sequence[str]) -> Any:
-        numpy = pytest.importorskip("numpy")
+        import numpy
+
         rows = numpy.full((len(texts), self.dimensions), 1e-3, dtype=numpy.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():
@@ -96,8 +97,6 @@ def documents(tmp_path: Path) -> Path:
 @pytest.fixture
 def indexed(tmp_path: Path, documents: Path, embedder: WordEmbedder) -> Path:
     """The folder of an index of these pages."""
-    for module in ("numpy", "faiss", "bm25s", "snowballstemmer", "filelock", "phonenumbers", "stdnum"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
     from assistant.knowledge.index import update
     from assistant.knowledge.loaders.folder import FolderLoader
 

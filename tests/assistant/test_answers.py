@@ -211,7 +211,6 @@ def test_orders_in_a_document_reach_neither_prompt_nor_answer(
 
 def test_the_log_keeps_what_was_asked_for_a_time(tmp_path: Path, assistant: Any) -> None:
     """Questions are scrubbed, opinions replace each other, old entries go, and nobody has to be logged."""
-    pytest.importorskip("phonenumbers")
     import sqlite3
 
     from assistant.chat.log import Log

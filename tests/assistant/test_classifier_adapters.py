@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-for module in ("torch", "transformers", "tokenizers", "accelerate", "peft", "safetensors"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
-
 from assistant.classifier.language import LanguageModel
 from assistant.classifier.port import Example
 from assistant.classifier.recipe import Recipe
@@ -90,7 +87,6 @@ def test_an_adapter_learns_and_is_opened_again_over_its_base(base: Path, labels:
 
 
 def test_qlora_trains_an_adapter_over_a_base_in_four_bits(base: Path, tmp_path: Path) -> None:
-    pytest.importorskip("bitsandbytes", reason="the assistant's package bitsandbytes is not installed")
     model = LanguageModel(recipe(base, four_bit=True, checkpointing=True, accumulation=2), course=CPU)
     model.fit(EXAMPLES[:48], EXAMPLES[48:], 3)
     assert "Linear4bit" in {type(module).__name__ for module in model._model.modules()}

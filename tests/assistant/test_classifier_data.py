@@ -68,7 +68,7 @@ def _micro(year: int, month: int, day_: int) -> int:
 
 def _cases(desk: Desk) -> list[Case]:
     stored, _ = stored_verdicts(desk.store)
-    return list(cases(desk.store, desk.engine, stored))
+    return list(cases(desk.store, desk.engine, desk.markets, stored))
 
 
 def _builder(desk: Desk, *without: str) -> Builder:
@@ -211,7 +211,7 @@ def test_the_months_that_are_kept_are_the_latest_of_all_stores_together(
 ) -> None:
     old = [Stored(n, "FR", "MeterReading", _micro(2025, 1 + n % 6, 3), None, (), "r", 0) for n in range(60)]
     late = [Stored(n, "FR", "MeterReading", _micro(2025, 1 + n % 10, 3), None, (), "r", 0) for n in range(400)]
-    given = iter([(old, {}), (late, {})])
+    given: Iterator[tuple[list[Stored], dict[str, int]]] = iter([(old, {}), (late, {})])
     monkeypatch.setattr("assistant.classifier.dataset.stored_verdicts", lambda store: next(given))
     monkeypatch.setattr("assistant.classifier.dataset.cases", lambda *_: [])
     builder = _builder(desk)

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-for module in ("torch", "transformers", "tokenizers", "peft", "safetensors", "sklearn"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
-
 from assistant.classifier.baselines import PerCode
 from assistant.classifier.encoder import Encoder
 from assistant.classifier.models import open_model

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-for module in ("torch", "transformers", "tokenizers", "accelerate", "llguidance"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
-
 from assistant.classifier.answers import OPEN, SLOTS, Decoding, answer_form
 from assistant.classifier.constraint import Grammar, LabelTrie
 from assistant.classifier.language import LanguageModel
@@ -20,8 +17,9 @@ from assistant.classifier.port import Example
 from assistant.classifier.recipe import Recipe, read_recipe
 from assistant.classifier.record import read_record
 from assistant.classifier.tokenizer import compact, encode, train_tokenizer
-from assistant.classifier.training import CHECKPOINT, Course, Mark
+from assistant.classifier.training import Course, Mark
 from assistant.classifier.training_commands import seconds_of
+from assistant.trust import CHECKPOINT
 from energycomm.errors import UserError
 
 FACTS = {"FR-A01": "register.value<0", "FR-A02": "absent:meter", "CO-A03": "effective>created"}
@@ -81,7 +79,8 @@ def walk(constraint: Any, names: tuple[str, ...], tokenizer: Any, draw: random.R
     while allowed := writer.allowed():
         tokens.append(draw.choice(allowed))
         writer.take(tokens[-1])
-    return OPEN + tokenizer.decode(tokens)
+    text: str = tokenizer.decode(tokens)
+    return OPEN + text
 
 
 @pytest.mark.parametrize("form", ["token", "code", "words"])

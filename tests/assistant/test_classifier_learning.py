@@ -112,8 +112,6 @@ def test_a_rule_is_named_by_either_code_and_what_is_none_is_said(catalogue: Cata
 
 
 def test_a_taught_model_knows_the_rule_and_the_old_codes(desk: Desk, catalogue: Catalogue) -> None:
-    for module in ("torch", "transformers", "tokenizers", "accelerate"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
     from assistant.classifier.language import LanguageModel
     from assistant.classifier.learning_commands import teach
     from assistant.classifier.recipe import Recipe

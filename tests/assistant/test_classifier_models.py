@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-for module in ("numpy", "scipy", "sklearn", "rouge_score", "sacrebleu"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
-
-from assistant.classifier.baselines import Majority, PerCode, read_model
+from assistant.classifier.baselines import Majority, PerCode
 from assistant.classifier.comments import Comments
 from assistant.classifier.evaluation import evaluate
 from assistant.classifier.features import Columns, WordCounts
 from assistant.classifier.measures import by_code, confusions, scores
 from assistant.classifier.models import fit_model, make_model, open_model
 from assistant.classifier.port import Card, Example, Prediction, Split, write_dataset
+from assistant.classifier.storage import read_model
 from energycomm.errors import UserError
 
 COMMENT = {"CO-R05": "The index {register.value} is too low.", "FR-R03": "The unit is {register.unit}."}

@@ -9,17 +9,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-
-for module in ("numpy", "scipy", "sklearn"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
-
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from assistant.classifier.dataset import Amounts, Builder
 from assistant.classifier.drift import LEAST, Pair, drift, read_pairs
 from assistant.classifier.models import fit_model
 from assistant.classifier.opinion import Adviser, shadow
-from assistant.classifier.port import write_dataset
+from assistant.classifier.port import Example, write_dataset
 from assistant.classifier.serialisation import Serialiser
 from assistant.commands import app
 from energycomm.eis.messages import show_message
@@ -52,9 +49,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tfidf"
 
 
-def _as_valid(example):
-    from msgspec.structs import replace
-
+def _as_valid(example: Example) -> Example:
     return replace(example, split="valid", id=f"{example.id}-v")
 
 

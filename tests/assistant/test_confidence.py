@@ -5,10 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
-
-for _module in ("numpy", "sklearn", "snowballstemmer"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
 
 from assistant.chat.confidence import Confidence, shipped
 from assistant.evaluation.abstention import FITTED, LEAST_OF_LANGUAGE, SPOKEN, fit, save

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-for _module in ("numpy", "faiss", "bm25s", "fastapi", "jinja2"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
-
 from assistant.web.console import addition
 from energycomm.console import additions
 from energycomm.eis.messages import MessageFilter, list_messages

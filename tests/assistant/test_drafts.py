@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-for _module in ("numpy", "snowballstemmer"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
-
 from assistant.chat.prompting import Prompt
 from assistant.evaluation import forms
 from assistant.evaluation.drafts import MEANING, TYPES, Piece, asked_in, fault_of, opening, pieces

@@ -12,13 +12,14 @@ import pytest
 from assistant.evaluation import forms
 from assistant.evaluation.metrics import average_precision, ndcg_at, precision_recall, recall_at, reciprocal_rank
 from assistant.evaluation.scoring import normal
+from assistant.knowledge.documents import Passage
 from energycomm.errors import UserError
 
 HERE = Path(__file__).parents[2]
 QUESTIONS = HERE / "assistant" / "evaluation" / "questions"
 
 
-def test_measures_of_a_ranking_are_those_of_the_books():
+def test_measures_of_a_ranking_are_those_of_the_books() -> None:
     ranking, relevant = ["a", "b", "c", "d"], {"b", "d"}
     assert reciprocal_rank(ranking, relevant) == 0.5
     assert recall_at(ranking, relevant, 3) == 0.5
@@ -26,17 +27,16 @@ def test_measures_of_a_ranking_are_those_of_the_books():
     assert ndcg_at(ranking, {"b": 1.0, "d": 1.0}) == pytest.approx((0.63093 + 0.43068) / (1 + 0.63093), abs=1e-4)
 
 
-def test_citing_nothing_scores_nothing():
+def test_citing_nothing_scores_nothing() -> None:
     assert precision_recall(set(), {"a"}) == (0.0, 0.0)
     assert precision_recall({"a", "b"}, {"a"}) == (0.5, 1.0)
 
 
-def test_spelling_is_compared_without_case_accents_and_articles():
+def test_spelling_is_compared_without_case_accents_and_articles() -> None:
     assert normal("La Quantité  d'énergie, in WH.") == normal("quantite d energie in wh")
 
 
-def test_intervals_are_students():
-    pytest.importorskip("scipy", reason="the assistant's packages are not installed")
+def test_intervals_are_students() -> None:
     from assistant.evaluation.intervals import mean_of
 
     found = mean_of([1.0, 0.0, 1.0, 1.0])
@@ -45,7 +45,7 @@ def test_intervals_are_students():
     assert mean_of([]).n == 0
 
 
-def test_there_are_80_questions_each_in_two_languages():
+def test_there_are_80_questions_each_in_two_languages() -> None:
     questions = forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion)
     english = [q for q in questions if q.language == "en"]
     assert Counter(q.kind for q in english) == {"regular": 30, "version": 12, "hard": 18, "unanswerable": 20}
@@ -53,12 +53,12 @@ def test_there_are_80_questions_each_in_two_languages():
     assert len({q.id for q in questions}) == 160
 
 
-def test_development_questions_are_others():
+def test_development_questions_are_others() -> None:
     own = {q.question for q in forms.read(QUESTIONS / "own.jsonl", forms.TestQuestion)}
     assert not own & {q.question for q in forms.read(QUESTIONS / "development.jsonl", forms.TestQuestion)}
 
 
-def test_a_dutch_question_is_either_developed_on_or_kept_unseen_and_has_an_english_twin():
+def test_a_dutch_question_is_either_developed_on_or_kept_unseen_and_has_an_english_twin() -> None:
     developed = forms.read(QUESTIONS / "development.jsonl", forms.TestQuestion)
     unseen = forms.read(QUESTIONS / "dutch.jsonl", forms.TestQuestion)
     dutch = [q for q in developed if q.language == "nl"]
@@ -67,16 +67,14 @@ def test_a_dutch_question_is_either_developed_on_or_kept_unseen_and_has_an_engli
     assert {q.twin for q in [*dutch, *unseen]} <= {q.twin for q in developed if q.language == "en"}
 
 
-def test_a_wrong_line_is_named(tmp_path: Path):
+def test_a_wrong_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('# words\n{"id": "a", "kind": "easy"}\n')
     with pytest.raises(UserError, match="line 2"):
         forms.read(tmp_path / "q.jsonl", forms.TestQuestion)
 
 
 @pytest.fixture(scope="module")
-def passages():
-    for module in ("numpy", "faiss", "bm25s", "markdown_it", "snowballstemmer"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+def passages() -> list[Passage]:
     from assistant.evaluation.corpus import own_documents
     from assistant.knowledge.chunking import ChunkSize, chunk
 
@@ -88,14 +86,14 @@ class TestOverOurOwnDocuments:
     """The questions are held against the sources: a rule or page that changes shows here."""
 
     @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl", "dutch.jsonl"])
-    def test_every_answerable_question_has_its_passages(self, passages, name: str):
+    def test_every_answerable_question_has_its_passages(self, passages: list[Passage], name: str) -> None:
         from assistant.evaluation.corpus import relevant_ids
 
         questions = forms.read(QUESTIONS / name, forms.TestQuestion)
         assert [q.id for q in questions if q.kind != "unanswerable" and not relevant_ids(q, passages)] == []
 
     @pytest.mark.parametrize("name", ["own.jsonl", "development.jsonl", "dutch.jsonl"])
-    def test_every_answer_stands_in_a_relevant_passage(self, passages, name: str):
+    def test_every_answer_stands_in_a_relevant_passage(self, passages: list[Passage], name: str) -> None:
         from assistant.evaluation.corpus import relevant_ids
 
         wrong = []
@@ -109,9 +107,9 @@ class TestOverOurOwnDocuments:
         assert wrong == []
 
 
-def test_a_review_is_taken_over_as_people_wrote_it(tmp_path: Path):
-    pytest.importorskip("numpy", reason="the assistant's packages are not installed")
-    from assistant.evaluation.generation import Draft, read_review, write_review
+def test_a_review_is_taken_over_as_people_wrote_it(tmp_path: Path) -> None:
+    from assistant.evaluation.drafts import Draft
+    from assistant.evaluation.generation import read_review, write_review
 
     drafts = [
         Draft(id=str(n), type="open", question=f"Q{n}?", answer="=A", proof="p", passage="x", address="docs/a.md")
@@ -129,9 +127,7 @@ def test_a_review_is_taken_over_as_people_wrote_it(tmp_path: Path):
     assert kept[0].answers == (("=A",),)
 
 
-def test_the_index_benchmark_runs_at_a_tiny_size(tmp_path: Path):
-    for module in ("numpy", "faiss", "bm25s", "phonenumbers", "stdnum", "filelock", "sentence_transformers"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
+def test_the_index_benchmark_runs_at_a_tiny_size(tmp_path: Path) -> None:
     from benchmarks.assistant_index import measure
 
     text = "\n".join(measure(tmp_path / "index", passages=100, queries=3, sample=0))
@@ -139,14 +135,14 @@ def test_the_index_benchmark_runs_at_a_tiny_size(tmp_path: Path):
     assert "hybrid, one market" in text
 
 
-def test_a_sample_takes_questions_of_every_language():
+def test_a_sample_takes_questions_of_every_language() -> None:
     from assistant.evaluation.commands import OWN, _picked
 
     found = _picked(forms.read(OWN, forms.TestQuestion), "", "", 40)
     assert Counter(question.language for question in found) == {"en": 20, "fr": 20}
 
 
-def test_one_paragraph_of_so_many_leaves_out_the_questions_and_sentences_of_the_others(tmp_path: Path):
+def test_one_paragraph_of_so_many_leaves_out_the_questions_and_sentences_of_the_others(tmp_path: Path) -> None:
     from assistant.evaluation.public import xquad_retrieval
 
     paragraphs = [
@@ -168,10 +164,8 @@ def test_one_paragraph_of_so_many_leaves_out_the_questions_and_sentences_of_the_
 
 def test_the_feature_ranker_is_made_again_by_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+) -> None:
     """From questions whose sentence is known; its file is what the reranker reads."""
-    for module in ("numpy", "faiss", "bm25s", "sklearn", "snowballstemmer"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
     from assistant.evaluation import search_commands
     from assistant.retrieval.reranker import FEATURES
     from tests.assistant.conftest import WordEmbedder

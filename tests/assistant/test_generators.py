@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("httpx", reason="the assistant's package httpx is not installed")
-
 from assistant.chat.generators import EndpointGenerator, GgufGenerator, TransformersGenerator, open_generator
 from assistant.chat.prompting import Prompt
 from assistant.config import AssistantConfig
@@ -133,8 +131,6 @@ def test_a_prompt_that_a_gguf_file_cannot_read_is_told(tmp_path: Path, monkeypat
 @pytest.fixture
 def causal(tmp_path: Path) -> Path:
     """A causal model of a few thousand weights, as a folder; whatever it reads it says `because`."""
-    for module in ("torch", "transformers", "tokenizers"):
-        pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -170,7 +166,6 @@ def test_a_causal_model_of_transformers_is_opened_and_streams(causal: Path) -> N
 @pytest.mark.filterwarnings("ignore")
 def test_four_bits_are_asked_of_bitsandbytes(causal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Normal floats in 4 bits, wherever the library puts the model."""
-    pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
     from transformers import AutoModelForCausalLM
 
     seen: dict[str, Any] = {}

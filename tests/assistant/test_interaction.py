@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-
-np = pytest.importorskip("numpy", reason="the assistant's package numpy is not installed")
-pytest.importorskip("faiss", reason="the assistant's package faiss-cpu is not installed")
-pytest.importorskip("bm25s", reason="the assistant's package bm25s is not installed")
-pytest.importorskip("snowballstemmer", reason="the assistant's package snowballstemmer is not installed")
 
 from assistant.knowledge.documents import Metadata, Passage
 from assistant.knowledge.embedding import Concatenated, token_embedder
@@ -85,10 +81,12 @@ def test_what_a_code_named_stays_in_front_and_what_was_not_compared_behind() -> 
 
 def test_tokens_are_kept_small_and_told_apart() -> None:
     """A byte for each axis; what was equal is equal, what differs most stays apart; also when read from its file."""
-    rows = np.random.default_rng(3).normal(size=(500, 24)).astype(np.float32) * np.linspace(3, 0.1, 24)
+    rows = np.random.default_rng(3).normal(size=(500, 24)).astype(np.float32) * np.linspace(
+        3, 0.1, 24, dtype=np.float32
+    )
     projection = Projection.fit(rows, 8)
     small = projection.small(rows[:50])
-    assert (small.dtype, small.shape) == (np.int8, (50, 8))
+    assert (small.dtype, small.shape) == (np.dtype(np.int8), (50, 8))
     nearest = (small.astype(np.float32) @ small.astype(np.float32).T).argmax(axis=1)
     assert nearest.tolist() == list(range(50))
 

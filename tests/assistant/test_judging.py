@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-for _module in ("numpy", "scipy", "faiss", "bm25s", "snowballstemmer"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
-
 from assistant.chat.answer import Answer, Source, Statement
 from assistant.chat.scorer import PlainScorer
 from assistant.config import AssistantConfig

@@ -79,8 +79,9 @@ def test_csv_rows_know_their_header() -> None:
 
 def test_word_and_excel_are_read_with_titles_and_tables() -> None:
     """DOCX by its styles, XLSX sheet by sheet."""
-    docx = pytest.importorskip("docx")
-    openpyxl = pytest.importorskip("openpyxl")
+    import docx
+    import openpyxl
+
     word = docx.Document()
     word.add_heading("Rules", 1)
     word.add_paragraph("An index rises.")
@@ -130,7 +131,8 @@ def pdf(*pages: str) -> bytes:
 
 def test_a_cell_over_two_columns_is_read_once() -> None:
     """Word repeats it in each of them."""
-    docx = pytest.importorskip("docx")
+    import docx
+
     word = docx.Document()
     table = word.add_table(rows=2, cols=2)
     for cell, text in zip(table.rows[0].cells, ("Code", "Meaning"), strict=True):
@@ -143,7 +145,8 @@ def test_a_cell_over_two_columns_is_read_once() -> None:
 
 def test_a_workbook_is_called_by_its_file_its_days_have_no_hour_and_a_lone_line_is_text() -> None:
     """The first sheet's name is no title."""
-    openpyxl = pytest.importorskip("openpyxl")
+    import openpyxl
+
     book = openpyxl.Workbook()
     book.active.append(["Code", "Since"])
     book.active.append(["E17", datetime(2025, 4, 1)])
@@ -166,7 +169,8 @@ def test_a_table_as_excel_saves_it_in_france_keeps_its_accents() -> None:
 
 def test_a_pdf_without_text_or_behind_a_password_is_reported() -> None:
     """A scanned page would else vanish in silence."""
-    pypdf = pytest.importorskip("pypdf")
+    import pypdf
+
     writer = pypdf.PdfWriter()
     writer.add_blank_page(100, 100)
     content = io.BytesIO()
@@ -195,7 +199,6 @@ def test_what_is_not_read_is_counted_and_refused_when_it_is_named(tmp_path: Path
 
 def test_pdf_keeps_its_page_numbers() -> None:
     """A citation can name the page."""
-    pytest.importorskip("pypdf")
     made = read("a.pdf", pdf("The first page speaks.", "The second page too."))
     assert [(block.page, made.text[block.start : block.end]) for block in made.blocks] == [
         (1, "The first page speaks."),
@@ -205,7 +208,6 @@ def test_pdf_keeps_its_page_numbers() -> None:
 
 def test_a_broken_file_is_reported_not_raised(tmp_path: Path) -> None:
     """One bad file harms no other."""
-    pytest.importorskip("pypdf")
     (tmp_path / "bad.pdf").write_bytes(b"no pdf")
     (tmp_path / "good.md").write_text("# Good\n\ntext here")
     (tmp_path / ".hidden.md").write_text("hidden")
@@ -272,7 +274,8 @@ def check_issue(made: Any) -> None:
 
 def test_jira_is_read_by_rest_and_from_an_export(tmp_path: Path) -> None:
     """The same issue, both ways; chatter is left out."""
-    httpx = pytest.importorskip("httpx")
+    import httpx
+
     from assistant.knowledge.loaders.jira import JiraExport, JiraLoader
 
     def answer(request: Any) -> Any:
@@ -290,7 +293,8 @@ def test_jira_is_read_by_rest_and_from_an_export(tmp_path: Path) -> None:
 
 def test_jira_in_the_cloud_has_another_search_and_texts_as_trees() -> None:
     """The old search is gone there; pages follow by token, and a short one is not the last."""
-    httpx = pytest.importorskip("httpx")
+    import httpx
+
     from assistant.knowledge.loaders.jira import JiraLoader
 
     def paragraph(*words: str) -> dict[str, Any]:
@@ -313,7 +317,8 @@ def test_jira_in_the_cloud_has_another_search_and_texts_as_trees() -> None:
 
 def test_confluence_is_read_by_rest_page_by_page() -> None:
     """Storage format with macros and code becomes text; parents become titles."""
-    httpx = pytest.importorskip("httpx")
+    import httpx
+
     from assistant.knowledge.loaders.confluence import ConfluenceLoader
 
     storage = (
@@ -375,8 +380,9 @@ def test_who_wrote_an_exported_page_is_not_read(tmp_path: Path) -> None:
 
 def test_drive_exports_documents_and_walks_folders() -> None:
     """Google's own kinds are exported; what cannot be read is left alone."""
-    httpx = pytest.importorskip("httpx")
-    docx = pytest.importorskip("docx")
+    import docx
+    import httpx
+
     from assistant.knowledge.loaders.drive import DriveLoader
 
     word = docx.Document()
@@ -403,7 +409,8 @@ def test_drive_exports_documents_and_walks_folders() -> None:
 
 def test_a_refused_token_is_told_without_showing_it() -> None:
     """Errors name the service, never the secret."""
-    httpx = pytest.importorskip("httpx")
+    import httpx
+
     from assistant.knowledge.loaders.rest import RestClient
     from energycomm.errors import UserError
 

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-for _module in ("numpy", "bm25s", "snowballstemmer"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
-
 from assistant.chat.composer import choose_evidence, compose, row_in_words
 from assistant.chat.scorer import PlainScorer
 from assistant.knowledge.documents import Metadata, Passage

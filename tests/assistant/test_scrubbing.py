@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("phonenumbers", reason="the assistant's package phonenumbers is not installed")
-pytest.importorskip("stdnum", reason="the assistant's package python-stdnum is not installed")
-
 from assistant.knowledge.documents import Document, Metadata
 from assistant.knowledge.filtering import Filter, is_chatter
 from assistant.knowledge.scrubbing import Scrubber

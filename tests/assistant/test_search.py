@@ -5,12 +5,8 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
-
-np = pytest.importorskip("numpy", reason="the assistant's package numpy is not installed")
-pytest.importorskip("faiss", reason="the assistant's package faiss-cpu is not installed")
-pytest.importorskip("bm25s", reason="the assistant's package bm25s is not installed")
-pytest.importorskip("snowballstemmer", reason="the assistant's package snowballstemmer is not installed")
 
 from assistant.knowledge.concepts import concepts
 from assistant.knowledge.documents import Metadata, Passage
@@ -88,7 +84,6 @@ def test_hnsw_finds_what_comparing_all_finds() -> None:
 
 @pytest.fixture(scope="module")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> Search:
-    pytest.importorskip("phonenumbers")
     root = tmp_path_factory.mktemp("rules") / "index"
     embedder = WordEmbedder()
     folder = Path(__file__).resolve().parents[2]

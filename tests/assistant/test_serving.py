@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-for _module in ("numpy", "faiss", "bm25s", "fastapi", "jinja2", "httpx", "multipart"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
-
 from starlette.testclient import TestClient
 
 from assistant.chat.log import Log

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("platformdirs", reason="the assistant's packages are not installed")
-
 from assistant import trust
 from assistant.trust import checked, fingerprint, known, remember, shipped
 from energycomm.errors import UserError
@@ -174,7 +172,6 @@ def test_trainings_that_end_together_are_all_written_down(tmp_path: Path, projec
 
 def test_a_cross_encoder_that_nobody_knows_is_not_opened(tmp_path: Path) -> None:
     """Before the file reaches the engine that runs it."""
-    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     from assistant.retrieval.reranker import open_reranker
 
     (tmp_path / "model.onnx").write_bytes(b"no ONNX at all")

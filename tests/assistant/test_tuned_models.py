@@ -13,8 +13,6 @@ from assistant.rationale.port import Question
 from energycomm.errors import UserError
 from tests.assistant.conftest import WordEmbedder
 
-for module in ("torch", "transformers", "peft", "tokenizers"):
-    pytest.importorskip(module, reason=f"the assistant's package {module} is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries' own
 
 TEXT = "<pad> <unk> <s> </s> <|> red blue green stone tree river is was the a what colour question answer : . ?"
@@ -54,7 +52,7 @@ def base(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_the_window_marks_the_sentence_between_its_neighbours():
+def test_the_window_marks_the_sentence_between_its_neighbours() -> None:
     from assistant.rationale.windows import window
 
     assert window(ITEMS[0], 1) == (
@@ -64,7 +62,7 @@ def test_the_window_marks_the_sentence_between_its_neighbours():
     assert window(ITEMS[0], 0)[0].startswith("<|> the stone")
 
 
-def test_a_window_that_is_too_long_loses_the_far_ends_of_the_neighbours():
+def test_a_window_that_is_too_long_loses_the_far_ends_of_the_neighbours() -> None:
     from assistant.rationale.windows import read
 
     words = tokenizer()
@@ -76,14 +74,14 @@ def test_a_window_that_is_too_long_loses_the_far_ends_of_the_neighbours():
     ]
 
 
-def test_windows_of_like_length_are_read_together_each_once():
+def test_windows_of_like_length_are_read_together_each_once() -> None:
     from assistant.rationale.windows import Window, batches
 
     windows = [Window([0] * length) for length in (3, 9, 4, 8, 5)]
     assert list(batches(windows, 2)) == [[1, 3], [4, 2], [0]]
 
 
-def test_a_budget_ends_a_training_and_leaves_time_for_the_validation(base: str):
+def test_a_budget_ends_a_training_and_leaves_time_for_the_validation(base: str) -> None:
     from assistant.rationale.training import Training, train
 
     told: list[str] = []
@@ -95,14 +93,14 @@ def test_a_budget_ends_a_training_and_leaves_time_for_the_validation(base: str):
     assert model.settings.trained["budget"] == 20
 
 
-def test_a_base_that_is_not_there_is_told_in_words():
+def test_a_base_that_is_not_there_is_told_in_words() -> None:
     from assistant.rationale.training import Training, train
 
     with pytest.raises(UserError, match="cannot be opened"):
         train("nowhere/at-all", ITEMS, GOLDS, (ITEMS, GOLDS), Training(epochs=1))
 
 
-def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path):
+def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path) -> None:
     from assistant.rationale.classifier import Classifier
     from assistant.rationale.training import Training, train
 
@@ -120,7 +118,7 @@ def test_a_classifier_learns_is_saved_and_opened_again(base: str, tmp_path: Path
     assert isinstance(open_rationale(configured, WordEmbedder()), Classifier)
 
 
-def test_a_folder_without_a_classifier_is_refused(tmp_path: Path):
+def test_a_folder_without_a_classifier_is_refused(tmp_path: Path) -> None:
     from assistant.rationale.classifier import Classifier
 
     with pytest.raises(UserError, match="holds no trained rationale classifier"):
@@ -142,14 +140,14 @@ def attention() -> Any:
     return AttentionRationale((LlamaForCausalLM(config), tokenizer()), max_tokens=64)
 
 
-def test_attention_scores_every_sentence_between_0_and_1(attention: Any):
+def test_attention_scores_every_sentence_between_0_and_1(attention: Any) -> None:
     scores = attention.score(ITEMS)
     assert [len(row) for row in scores] == [3, 2]
     assert all(0 <= score <= 1 for row in scores for score in row)
     assert all(len(chosen) == 1 for chosen in attention.choose(ITEMS))
 
 
-def test_reading_the_context_first_gives_the_same_attention_as_reading_all_at_once(attention: Any):
+def test_reading_the_context_first_gives_the_same_attention_as_reading_all_at_once(attention: Any) -> None:
     """Its own tokens' attention is left out, and items with one context share its reading."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -168,12 +166,12 @@ def test_reading_the_context_first_gives_the_same_attention_as_reading_all_at_on
     assert attention._attend(ITEMS[0])[0] == pytest.approx(expected.numpy(), abs=1e-5)
 
 
-def test_a_context_without_sentences_has_no_scores(attention: Any):
+def test_a_context_without_sentences_has_no_scores(attention: Any) -> None:
     assert attention.score([Question(question="what is red ?", sentences=())]) == [[]]
     assert attention.choose([Question(question="what is red ?", sentences=())]) == [()]
 
 
-def test_the_sweep_tries_every_head_and_their_means(attention: Any):
+def test_the_sweep_tries_every_head_and_their_means(attention: Any) -> None:
     from assistant.rationale.attention import Head
 
     found = attention.sweep(ITEMS, GOLDS)
@@ -181,7 +179,7 @@ def test_the_sweep_tries_every_head_and_their_means(attention: Any):
     assert found[0][2] == max(value for _, _, value in found)
 
 
-def test_a_context_that_is_too_long_loses_its_end_not_the_question(attention: Any):
+def test_a_context_that_is_too_long_loses_its_end_not_the_question(attention: Any) -> None:
     long = Question(question="what is red ?", sentences=tuple("the stone is blue ." for _ in range(40)))
     (scores,) = attention.score([long])
     assert len(scores) == 40

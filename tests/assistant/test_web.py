@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -12,8 +11,7 @@ from typing import Any
 
 import pytest
 
-for _module in ("numpy", "faiss", "bm25s", "fastapi", "jinja2", "httpx", "multipart"):
-    pytest.importorskip(_module, reason=f"the assistant's package {_module} is not installed")
+from tests.machine import chromium
 
 QUESTION = "Why is a reading rejected when its index is below the one before?"
 
@@ -176,7 +174,8 @@ def test_questions_of_an_older_log_are_nobodys(tmp_path: Path, assistant: Any) -
 @pytest.fixture
 def address(app: Any) -> Iterator[str]:
     """The application served on a free port."""
-    uvicorn = pytest.importorskip("uvicorn")
+    import uvicorn
+
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -191,12 +190,10 @@ def address(app: Any) -> Iterator[str]:
 
 def test_a_reader_asks_and_reads_in_a_browser(address: str) -> None:
     """Question, streamed answer, source, document at the highlighted sentence, thumb, comment, reload, French."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    browser_path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser_path is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
+    from playwright import sync_api as playwright
+
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        browser = running.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page()
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
@@ -210,6 +207,7 @@ def test_a_reader_asks_and_reads_in_a_browser(address: str) -> None:
         assert page.locator(".draft").count() == 0
         page.click("#source-list .source h3 a")
         mark = page.wait_for_selector("#document mark", timeout=10_000)
+        assert mark is not None
         assert mark.inner_text() == "An index is not below the one before it."
         assert mark.is_visible()
         page.click("button.copy")

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from lxml.etree import XMLSyntaxError
 
 from benchmarks import browsing, growth, memory, rules_alone, workers
 from benchmarks.__main__ import main
 from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
 from benchmarks.whole_path import process, sqlite_urls
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import upgrade
+from energycomm.kernel.instants import micros
 from tests.postgres import PostgresServer
+
+
+def cells(lines: Sequence[str]) -> list[list[str]]:
+    """The rows of a table in Markdown, without its head."""
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
 
 
 def test_every_table_of_the_whole_path_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     small = ["--size", "0.05", "--access-points", "2", "--rounds", "1", "--no-postgres", "--only", "whole-path"]
     assert main(small) == 0
     printed = capsys.readouterr().out
-    rows = [line for line in printed.splitlines() if line.startswith("| ") and "SQLite" in line]
-    assert len(rows) == 6, "three materials, each with its cost and its stages"
-    assert all(stage in printed for stage in STAGES)
+    tables = [line for line in printed.splitlines() if line.startswith("| ")]
+    costs, stages = cells(tables[:5]), cells(tables[5:])
+    assert [row[0] for row in costs] == [row[0] for row in stages]
+    assert len(costs) == 3, "a file of readings, one of contracts, and all types"
+    for row in stages:
+        assert 95 <= sum(int(share.rstrip("%")) for share in row[2:]) <= 105, "the stages are the whole"
+    assert len(stages[0]) == 2 + len(STAGES)
 
 
 def test_the_run_counts_the_messages_of_the_measured_file_alone(tmp_path: Path) -> None:
@@ -31,15 +46,20 @@ def test_the_run_counts_the_messages_of_the_measured_file_alone(tmp_path: Path) 
     assert all(run.stages[stage] > 0 for stage in (DIGEST, JUDGE, STORE))
 
 
-def test_both_bare_parses_read_the_whole_file(tmp_path: Path) -> None:
-    material = flat(tmp_path, "C15", 100_000)
-    assert 0 < bare_parse_of_pieces(material.files) < 60
-    assert 0 < bare_parse(material.files) < 60
+@pytest.mark.parametrize("parse", [bare_parse, bare_parse_of_pieces])
+def test_both_bare_parses_read_the_whole_file(tmp_path: Path, parse: Callable[[list[Path]], float]) -> None:
+    """A file whose last byte is missing is noticed."""
+    (file,) = flat(tmp_path, "C15", 100_000).files
+    assert parse([file]) > 0
+    file.write_bytes(file.read_bytes().rstrip()[:-1])
+    with pytest.raises(XMLSyntaxError):
+        parse([file])
 
 
 def test_a_store_is_watched_while_it_grows(tmp_path: Path) -> None:
     table = growth.grow(tmp_path / "grow", {"SQLite": sqlite_urls(tmp_path)}, 1200)
-    assert len(table) == 4, "a head, and two milestones"
+    assert [row[:2] for row in cells(table)] == [["SQLite", "600"], ["SQLite", "1200"]], "half of it, and all"
+    assert float(cells(table)[-1][2]) > 0
 
 
 def test_the_milestones_end_with_the_most() -> None:
@@ -49,7 +69,9 @@ def test_the_milestones_end_with_the_most() -> None:
 
 def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000])
-    assert len(table) == 4, "a head, C15 and R151"
+    assert [row[0] for row in cells(table)] == ["C15", "R151"]
+    for row in cells(table):
+        assert 20 < int(row[3]) <= int(row[4]), "a Python with its libraries, and what the file needs besides"
     assert not list((tmp_path / "files").iterdir()), "the files are removed"
 
 
@@ -62,7 +84,7 @@ def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:
 @pytest.mark.slow
 def test_one_worker_and_two_are_measured_in_each_market(tmp_path: Path, postgres: PostgresServer) -> None:
     lines = workers.compare(tmp_path, lambda: postgres.url(postgres.create_database()), 2, 1, 1)
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+    rows = cells(lines)
     assert [(row[0], row[4]) for row in rows] == [(market, n) for market in ("FR", "NL", "BE") for n in ("1", "2")]
     assert all(int(row[3]) > 0 for row in rows), "each stored messages"
     assert [row[3] for row in rows[::2]] == [row[3] for row in rows[1::2]], "the same by one as by two"
@@ -73,10 +95,20 @@ def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -
 
 
 def test_looking_is_measured_at_each_size(postgres: PostgresServer) -> None:
-    """Every question and page is asked on a store that holds what it asks for."""
     lines = browsing.grow(postgres.url(postgres.create_database()), [400, 800], rounds=1)
     assert lines[0].startswith("| what is asked, CPU ms | 400 | 800 | growth |")
-    assert len(lines) == 2 + 13 + 1 + 2 + len(browsing.PAGES)
+    between = lines.index("")
+    assert all(float(row[1]) > 0 and float(row[2]) > 0 for row in cells(lines[:between]))
+    assert [row[0] for row in cells(lines[between + 1 :])] == list(browsing.PAGES)
+
+
+def test_every_question_is_asked_of_a_store_that_holds_what_it_asks_for(postgres: PostgresServer) -> None:
+    now = micros(datetime.now(UTC))
+    with opened(postgres.url(postgres.create_database())) as engine:
+        upgrade(engine)
+        browsing.fill(engine, 0, 4000, now)
+        found = {name: ask() for name, ask in browsing.questions(engine, 4000, now).items()}
+    assert [name for name, answer in found.items() if not getattr(answer, "messages", answer)] == []
 
 
 def test_the_sizes_of_a_store_to_look_at_end_with_the_most() -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
 from tests.console.scene import CODE, FAILING, ODD, WRONG
+from tests.machine import chromium
 from tests.webservice.conftest import Site
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 ARGUMENTS = (
     "--no-sandbox",
@@ -31,11 +30,8 @@ PAGES = ("/", "/messages", "/failures", f"/failures/code/{CODE}", f"/access-poin
 @pytest.fixture
 def page(served: str, lite: Site) -> Iterator[Any]:
     """A page of a browser whose visitor is signed in as a consultant; whatever it complains of fails the test."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        pytest.skip("no Chromium is installed (apt-get install chromium)")
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        browser = running.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
         context = browser.new_context(viewport={"width": 1366, "height": 850}, base_url=served, locale="en-GB")
         made = context.new_page()
         made.set_default_timeout(60_000)
@@ -165,17 +161,16 @@ def test_no_page_is_wider_than_a_laptop(page: Any) -> None:
 
 
 @pytest.mark.slow
-def test_pictures_of_the_pages(page: Any, request: pytest.FixtureRequest) -> None:
-    """`pytest tests/console --pictures FOLDER` leaves a picture of each page there; `make screenshots` does it."""
-    folder = request.config.getoption("--pictures", default=None)
-    if folder is None:
-        pytest.skip("no pictures were asked for (--pictures FOLDER)")
-    target = Path(folder)
+def test_no_two_pages_look_the_same_in_either_theme(page: Any, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """`make screenshots` keeps the pictures: `pytest tests/console --pictures FOLDER`."""
+    target = Path(request.config.getoption("--pictures", default=None) or tmp_path)
     target.mkdir(parents=True, exist_ok=True)
+    pictures: set[bytes] = set()
     for theme in ("light", "dark"):
         page.goto(f"/preferences?theme={theme}&then=/")
         for path in PAGES:
             page.goto(path)
             page.wait_for_load_state("networkidle")
             name = path.strip("/").replace("/", "-") or "today"
-            page.screenshot(path=str(target / f"{name}-{theme}.png"))
+            pictures.add(page.screenshot(path=str(target / f"{name}-{theme}.png")))
+    assert len(pictures) == 2 * len(PAGES)

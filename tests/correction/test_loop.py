@@ -9,8 +9,6 @@ import pytest
 from sqlalchemy import Engine
 
 from adapters.fr_enedis.simulator import simulate_market
-from benchmarks.correction import FAULTS as FAULTS_OF_ALL
-from benchmarks.correction import is_freeable, processed, run
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop
@@ -24,6 +22,8 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
+from tests.correction.score import FAULTS as FAULTS_OF_ALL
+from tests.correction.score import is_freeable, processed, run
 from tests.pipeline.desk import shipped_rules
 from tests.simulation.conftest import process
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import tomllib
 from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from energycomm.documentation.licences import UNKNOWN, allowed, licence_of, packages, page, pins, refused, scripts
+from tests.machine import lacks
 
 EXTRAS = {
     "durable": ("durable",),
@@ -188,7 +190,8 @@ def test_every_script_of_others_is_told(project_root: Path) -> None:
 
 def test_the_bill_of_materials_names_every_pin_and_follows_the_schema(project_root: Path) -> None:
     """By the validator of CycloneDX."""
-    pytest.importorskip("cyclonedx", reason="the lint tools are not installed")
+    if find_spec("cyclonedx") is None:
+        lacks("the lint tools are not installed (make lint)")
     from energycomm.documentation.sbom import bill, problem
 
     text = bill(project_root)

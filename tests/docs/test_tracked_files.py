@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machine import lacks
+
 # Written in pieces, so that this file does not hold what it looks for.
 MACHINE = re.compile(r"(?<![\w.])/(?:ho" + r"me|ro" + r"ot|wo" + r"rk|Use" + r"rs)/\w")
 REGISTRY = re.compile(
@@ -23,7 +25,7 @@ VENDORED = (".min.js",)
 def tracked(project_root: Path) -> list[Path]:
     """Every file that git knows."""
     if shutil.which("git") is None or not (project_root / ".git").exists():
-        pytest.skip("not a git checkout")
+        lacks("this is no git checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=project_root, capture_output=True, text=True, check=True)
     return [project_root / name for name in listed.stdout.split("\0") if name and (project_root / name).is_file()]
 

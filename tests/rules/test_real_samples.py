@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from adapters.fr_enedis import adapter
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.history import NO_HISTORY
-from energycomm.market.contract import Adapter, Sniff, Transaction
+from energycomm.market.contract import Sniff, Transaction
 
 WARNINGS = {
     "c15_avec_releves.xml": set(),
@@ -26,12 +27,11 @@ WARNINGS = {
 
 @pytest.mark.parametrize("name", WARNINGS)
 def test_a_published_sample_is_never_refused(engine: ParallelEngine, shared: Path, name: str) -> None:
-    fr: Adapter = pytest.importorskip("adapters.fr_enedis").adapter
     file = shared / "markets" / "fr" / "samples" / name
-    label = fr.dispatch(_sniff(file))
+    label = adapter.dispatch(_sniff(file))
     assert isinstance(label, str)
     with file.open("rb") as stream:
-        transactions = [item for item in fr.digest(label, stream, name) if isinstance(item, Transaction)]
+        transactions = [item for item in adapter.digest(label, stream, name) if isinstance(item, Transaction)]
     messages = [message for transaction in transactions for message in transaction.messages]
     assert messages
     verdicts = [engine.judge(message, NO_HISTORY) for message in messages]

@@ -13,7 +13,15 @@ from adapters.fr_enedis.simulator import playable, simulate_market
 from energycomm.simulation.expectation import Outcome, read_truth
 from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe
+from tests.machine import lacks
 from tests.simulation.conftest import EVERYTHING, process
+
+
+def needs_durable_rules() -> None:
+    try:
+        import durable.engine  # noqa: F401
+    except ImportError as missing:
+        lacks(f"durable-rules does not load here: {missing}")
 
 
 def assert_true(folder: Path, url: str, *, engine: str = "parallel", shuffle: int | None = None) -> None:
@@ -52,7 +60,7 @@ def test_arrival_in_any_order_ends_in_the_same_verdicts(mixed: Path, tmp_path: P
 
 def test_the_other_rules_engine_says_the_same(mixed: Path, tmp_path: Path) -> None:
     """durable-rules reaches every verdict that the compiled rules reach."""
-    pytest.importorskip("durable.engine", reason="durable-rules is not installed", exc_type=ImportError)
+    needs_durable_rules()
     assert_true(mixed, f"sqlite:///{tmp_path / 'eis.db'}", engine="durable-rules")
 
 
@@ -64,7 +72,7 @@ def test_a_year_of_faults_on_both_engines_and_databases(
 ) -> None:
     """The promise of the project at a larger volume."""
     if engine == "durable-rules":
-        pytest.importorskip("durable.engine", reason="durable-rules is not installed", exc_type=ImportError)
+        needs_durable_rules()
     simulate_market(Scenario(250, 12, 17, daily_share=0.03, faults=EVERYTHING), tmp_path)
     assert_true(tmp_path, database_url, engine=engine, shuffle=shuffle)
 

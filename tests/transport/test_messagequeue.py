@@ -118,10 +118,9 @@ def test_what_is_not_acknowledged_is_not_confirmed(stage: Stage) -> None:
     channel.close()
 
 
+@pytest.mark.parametrize("names", [OTHER_NAMES], ids=["other names"])
 def test_a_confirmation_that_is_lost_is_made_again(stage: Stage) -> None:
     """The message does not come twice."""
-    if stage.service.names.confirm is None:
-        pytest.skip("this service has no operation that confirms")
     stage.holds.waiting = [("1", b'<a xmlns=""/>')]
     channel = stage.incoming()
     (arrival,) = taken(channel)

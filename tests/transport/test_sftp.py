@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -395,7 +394,6 @@ def test_a_lost_connection_is_opened_again(served: SftpTestServer, tmp_path: Pat
     channel = SftpOut("x", "FR", login(served, tmp_path), "/out")
     assert isinstance(channel.send(Message()), Sent)
     served.cut()
-    time.sleep(0.2)
     outcomes = [channel.send(Message(reference="r2")) for _ in range(2)]
     assert isinstance(outcomes[-1], Sent)
     channel.close()

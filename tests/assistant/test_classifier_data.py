@@ -68,7 +68,7 @@ def _micro(year: int, month: int, day_: int) -> int:
 
 def _cases(desk: Desk) -> list[Case]:
     stored, _ = stored_verdicts(desk.store)
-    return list(cases(desk.store, desk.engine, stored))
+    return list(cases(desk.store, desk.engine, desk.markets, stored))
 
 
 def _builder(desk: Desk, *without: str) -> Builder:

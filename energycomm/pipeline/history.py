@@ -17,8 +17,8 @@ from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
-from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
 from energycomm.market.installed import Markets
+from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
 from energycomm.pipeline.rejudging import REJECTED, WITHDRAWN
 from energycomm.pipeline.state import AccessPointState
 

@@ -16,9 +16,8 @@ from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.installed import Markets
-from energycomm.pipeline.facts import history_of
-from energycomm.pipeline.fold import APPLIED, Entry, Fold, business_key
-from energycomm.pipeline.state import AccessPointState
+from energycomm.pipeline.fold import APPLIED
+from energycomm.pipeline.history import histories
 
 REFUSED = frozenset(("rejected", "delegated", "ticketed"))
 """States of a message that rules refused."""
@@ -36,10 +35,6 @@ _COMMENTS = (
 )
 _VERSION = "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id"
 _VERSIONS = f"{_VERSION} ORDER BY s.id"
-_POINT = (
-    "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.xml "
-    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE k.access_point_id = ?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +84,6 @@ class Case:
     length: int = 0
     access_point: str = ""
     origin: Origin = "eis"
-
-
-EARLIER = 3
-"""Earlier messages that a case carries."""
 
 
 def stored_verdicts(store: Store) -> tuple[list[Stored], dict[str, int]]:
@@ -188,31 +179,11 @@ def _alone(store: Store, members: dict[int, Stored]) -> Iterator[Case]:
 
 def _walk(store: Store, engine: RuleEngine, markets: Markets, point: int, members: dict[int, Stored]) -> Iterator[Case]:
     with reading(store.engine) as connection:
-        driver = driver_of(connection)
-        rows = [row for row in driver.rows(_POINT, (point,)) if is_incoming(row[3])]
-        told = {number: _comments(driver, stored) for number, stored in members.items()}
-    entries = []
-    for number, identity, position, _kind, at, state, xml in rows:
-        message = content_of(driver.vault.text("kernel_message", number, xml))
-        key = business_key(message, at, bytes(identity or b""), position)
-        entries.append(Entry(key, message, at, number, state))
-    entries.sort(key=lambda entry: entry.key)
+        told = {number: _comments(driver_of(connection), stored) for number, stored in members.items()}
     zone = markets.zone(next(iter(members.values())).market)
-    fold = Fold(engine, zone, AccessPointState(), point, {})
-    accepted: list[KernelMessage] = []
-    for entry in entries:
-        stored = members.get(entry.message_id)
-        if stored is not None:
-            if entry.at > fold.state.at:
-                fold.state.advance(entry.at)
-            history = history_of(fold.state, entry.message, entry.at, zone)
-            name = pseudonym(entry.message.market, entry.message.access_point or str(point))
-            comments = told[entry.message_id]
-            before = tuple(accepted[-EARLIER:])
-            yield Case(stored, entry.message, history, before, comments, len(accepted), name)
-        fold.replay(entry)
-        if entry.before in APPLIED:
-            accepted.append(entry.message)
+    for one in histories(store, engine, zone, point, members):
+        name = pseudonym(one.message.market, one.message.access_point or str(point))
+        yield Case(members[one.id], one.message, one.history, one.earlier, told[one.id], one.accepted, name)
 
 
 def _comments(driver: Driver, stored: Stored) -> dict[str, str]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from assistant.config import AssistantConfig
 from assistant.explanation.cases import past_cases
 from assistant.explanation.correcting import propose
-from assistant.explanation.rebuilding import Rebuilt, rebuild
 from assistant.explanation.words import WORDS
 from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.lexical import code_form, codes
@@ -23,6 +22,7 @@ from energycomm.engine.trace import RuleRun, trace
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.history import Known, history_before
 
 MOST_SOURCES = 2
 
@@ -68,7 +68,8 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
             raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
         catalogue = open_catalogue(config.rules_folder)
         engine = open_engine(catalogue, config.engine)
-        rebuilt = rebuild(store, engine, installed_adapters(config.mapping_files), detail)
+        rebuilt = history_before(store, engine, installed_adapters(config.mapping_files), message_id)
+        assert rebuilt is not None
         writer = _Writer(detail, rebuilt, catalogue, _index(assistant), language)
         findings = [finding for finding in detail.findings if finding.current]
         runs = trace(catalogue, rebuilt.message, rebuilt.history)
@@ -95,7 +96,7 @@ def _index(assistant: AssistantConfig) -> Index | None:
 
 class _Writer:
     def __init__(
-        self, detail: MessageDetail, rebuilt: Rebuilt, catalogue: Catalogue, index: Index | None, language: str
+        self, detail: MessageDetail, rebuilt: Known, catalogue: Catalogue, index: Index | None, language: str
     ) -> None:
         self.detail, self.rebuilt, self.catalogue, self.index = detail, rebuilt, catalogue, index
         self.language = language if language in WORDS else "en"
@@ -145,7 +146,7 @@ class _Writer:
                 )
             )
         history = self.rebuilt.history
-        known = self.words["history"].format(count=self.rebuilt.earlier)
+        known = self.words["history"].format(count=self.rebuilt.accepted)
         span = f"{history.supply_start} – {history.supply_end or '…'}" if history.supply_start else ""
         said.append(Said(text=known, evidence=(span,) if span else ()))
         return Part(title=self.words["facts"], statements=tuple(said))

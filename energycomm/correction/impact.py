@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from energycomm.correction.cases import APPLIED
-from energycomm.correction.refold import GIVEN_UP, judged_anew
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
@@ -21,6 +20,8 @@ from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
 from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import Entry, Judge
+from energycomm.pipeline.history import judged_anew
+from energycomm.pipeline.rejudging import REJECTED
 from energycomm.pipeline.rows import error_codes
 
 
@@ -110,7 +111,7 @@ def _shift(entry: Entry, identifier: str, codes: tuple[str, ...]) -> Shift | Non
     verdict, stored = entry.verdict, entry.before
     assert verdict is not None
     assert stored is not None
-    before = "accepted" if stored in APPLIED else "rejected" if stored in GIVEN_UP else stored
+    before = "accepted" if stored in APPLIED else "rejected" if stored in REJECTED else stored
     new_codes = tuple(sorted(error_codes(verdict)))
     given_up = entry.given_up and verdict.label == "quarantined"
     same = before == verdict.label and (before != "rejected" or codes == new_codes)

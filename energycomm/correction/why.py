@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import Evidence, evidence_of
-from energycomm.correction.refold import history_before
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
@@ -18,6 +17,7 @@ from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import instant
 from energycomm.market.installed import Markets
+from energycomm.pipeline.history import history_before
 
 AROUND = 5
 """Messages before and after that are shown."""
@@ -101,7 +101,7 @@ def why(store: Store, catalogue: Catalogue, engine: RuleEngine, markets: Markets
     found = history_before(store, engine, markets, message_id)
     if found is None:
         return None
-    message, history = found
+    message, history = found.message, found.history
     (case,) = read_cases(store.engine, markets, [message_id])
     runs = trace(catalogue, message, history)
     failed = [_failed(run, run.outcome) for run in runs if run.outcome in ("violated", "raised")]

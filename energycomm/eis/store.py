@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine, Table
 from energycomm.eis import tables
 from energycomm.eis.archive import Archived, archive
 from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
-from energycomm.eis.database import is_sqlite, reporting, writing
+from energycomm.eis.database import is_sqlite, reading, reporting, writing
 from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
 
@@ -96,8 +96,56 @@ class Store:
             yield StoreTransaction(connection, driver, ids, locks=not sqlite)
             ids.close()
 
+    @contextmanager
+    def reading(self) -> Iterator[StoreReader]:
+        """One transaction that only reads, and waits for nobody who writes.
 
-class StoreTransaction:
+        Raises:
+          UserError: the database was lost.
+        """
+        with reading(self.engine) as connection:
+            yield StoreReader(driver_of(connection))
+
+
+class StoreReader:
+    """What the rest of the gateway asks the store while it judges; nothing is locked or written by it.
+
+    Attributes:
+      driver: the database's own driver.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+
+    def messages_from(self, access_point_id: int, at: int) -> list[MessageRow]:
+        """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
+        return [self._message(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
+
+    def _message(self, row: Row) -> MessageRow:
+        message = MessageRow._make(row)
+        return message._replace(xml=self.driver.vault.text("kernel_message", message.id, message.xml))
+
+    def messages(self, message_ids: Sequence[int]) -> list[MessageRow]:
+        """Kernel messages by their ids, in any state."""
+        return [self._message(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
+
+    def superseded(self, message_ids: Sequence[int]) -> set[int]:
+        """Those of the messages that a corrected version has taken the place of."""
+        sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
+        return {row[0] for row in self.driver.matching(sql, message_ids, "corrects")}
+
+    def versions(self, message_id: int) -> set[int]:
+        """All versions of a message: what it corrects, what corrects it, and so on; itself too."""
+        known, new = {message_id}, [message_id]
+        while new:
+            later = self.driver.matching("SELECT id FROM kernel_message WHERE true", new, "corrects")
+            former = self.driver.matching("SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL", new, "id")
+            new = [row[0] for row in (*later, *former) if row[0] not in known]
+            known.update(new)
+        return known
+
+
+class StoreTransaction(StoreReader):
     """What can be done in one transaction. Instants are microseconds since the epoch.
 
     Attributes:
@@ -106,8 +154,8 @@ class StoreTransaction:
     """
 
     def __init__(self, connection: Connection, driver: Driver, ids: Identifiers, *, locks: bool) -> None:
+        super().__init__(driver)
         self.connection = connection
-        self.driver = driver
         self._ids = ids
         self._locks = locks
 
@@ -195,18 +243,6 @@ class StoreTransaction:
 
     # --- Kernel messages ---
 
-    def messages_from(self, access_point_id: int, at: int) -> list[MessageRow]:
-        """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
-        return [self._message(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
-
-    def _message(self, row: Row) -> MessageRow:
-        message = MessageRow._make(row)
-        return message._replace(xml=self.driver.vault.text("kernel_message", message.id, message.xml))
-
-    def messages(self, message_ids: Sequence[int]) -> list[MessageRow]:
-        """Kernel messages by their ids, in any state."""
-        return [self._message(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
-
     def marked_alone(self) -> list[MessageRow]:
         """The Kernel messages that concern no access point and are to be judged again, by their ids."""
         sql = f"{_ALL_MESSAGES} AND k.state = 'to_replay' AND k.access_point_id IS NULL ORDER BY k.id"
@@ -215,11 +251,6 @@ class StoreTransaction:
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
         """Quarantined messages whose time is over: (message id, access point id, waits_until), the oldest first."""
         return [(row[0], row[1], row[2]) for row in self.driver.rows(_OVERDUE, (now, limit))]
-
-    def superseded(self, message_ids: Sequence[int]) -> set[int]:
-        """Those of the messages that a corrected version has taken the place of."""
-        sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
-        return {row[0] for row in self.driver.matching(sql, message_ids, "corrects")}
 
     def set_states(self, rows: Sequence[tuple[int, str, str | None, int | None]]) -> None:
         """Change states of Kernel messages: rows of (id, state, waits_for, waits_until).

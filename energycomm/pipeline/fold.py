@@ -177,6 +177,12 @@ class Fold(Struct):
         except Exception as error:
             raise Broken(entry, error) from error
 
+    def known(self, entry: Entry) -> History:
+        """What is known when the turn of a message has come; it is not judged."""
+        if entry.at > self.state.at:
+            self.state.advance(entry.at)
+        return self._history(entry)
+
     def _history(self, entry: Entry) -> History:
         return history_of(self.state, entry.message, entry.at, self.zone)
 

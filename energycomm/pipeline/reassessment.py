@@ -14,12 +14,10 @@ from zoneinfo import ZoneInfo
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, column_names, quoted
 from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
-from energycomm.kernel.codec import decode
-from energycomm.kernel.family import is_incoming
-from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.effects import DomainRow, Rows, contents
-from energycomm.pipeline.fold import Entry, Fold, around_broken, business_key
-from energycomm.pipeline.rejudging import AGAIN, REJECTED, WITHDRAWN, Judging, Rejudging
+from energycomm.pipeline.fold import Entry, Fold, around_broken
+from energycomm.pipeline.history import past_of
+from energycomm.pipeline.rejudging import AGAIN, Judging, Rejudging
 from energycomm.pipeline.state import load_state
 
 
@@ -67,7 +65,10 @@ class Reassessment(Rejudging):
         """The fold, the messages that were judged, and the instant of the first of them at the latest."""
         checkpoint = self.tx.checkpoint_before(self.point.id, start)
         upto, data = checkpoint if checkpoint is not None else (NEVER, None)
-        entries = self._stored_entries(upto) + late
+        past = past_of(self.tx, self.point.id, upto)
+        self.stored |= past.rows
+        self._unreadable |= past.unreadable
+        entries = past.entries + late
         entries.sort(key=lambda entry: entry.key)
         # What broke loses its verdict, so that everything after it is judged anew.
         start = min([start, *(entry.at for entry in entries if entry.message_id in faults)])
@@ -84,31 +85,6 @@ class Reassessment(Rejudging):
         if not judged:
             fold.rows = {}
         return fold, judged, start
-
-    def _stored_entries(self, upto: int) -> list[Entry]:
-        """The stored messages that count: incoming ones, and of a corrected one its newest version."""
-        rows = [row for row in self.tx.messages_from(self.point.id, upto) if is_incoming(row.kind)]
-        superseded = self.tx.superseded([row.id for row in rows])
-        entries = []
-        for row in rows:
-            if row.id in superseded or row.state == WITHDRAWN:
-                continue
-            self.stored[row.id] = row
-            message = decode(row.xml)
-            if not isinstance(message, KernelMessage):
-                self._unreadable[row.id] = f"its Kernel XML cannot be read: {message}"
-                continue
-            entries.append(
-                Entry(
-                    business_key(message, row.effective, row.identity or b"", row.position),
-                    message,
-                    row.effective,
-                    row.id,
-                    row.state,
-                    row.state in REJECTED and row.waits_for is not None,
-                )
-            )
-        return entries
 
     def _match_periods(self, fold: Fold) -> None:
         """Give the periods of the state their rows; withdraw rows of periods that are no more."""

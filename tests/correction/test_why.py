@@ -11,13 +11,13 @@ import pytest
 from energycomm import cli
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import catalogue_named, impact
-from energycomm.correction.refold import history_before
 from energycomm.correction.why import why
 from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.messages import MeterReading
 from energycomm.pipeline.gateway import rule_texts
+from energycomm.pipeline.history import history_before
 from energycomm.pipeline.replay import correct, replay
 from tests.pipeline.desk import NOW, Desk, shipped_rules
 from tests.pipeline.story import day, reading, start
@@ -53,12 +53,11 @@ def test_the_history_of_an_original_leaves_its_corrected_version_out(tmp_path: P
     engine = ParallelEngine(shipped_rules())
     seen = history_before(desk.store, engine, desk.markets, number)
     assert seen is not None
-    message, history = seen
-    assert isinstance(message, MeterReading)
+    assert isinstance(seen.message, MeterReading)
     with desk.store.transaction() as tx:
-        correct(tx, number, message, "anna", "again")
+        correct(tx, number, seen.message, "anna", "again")
     replay(desk.store, desk.writer, "FR", [PRM])
-    assert history_before(desk.store, engine, desk.markets, number) == (message, history)
+    assert history_before(desk.store, engine, desk.markets, number) == seen
 
 
 def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> None:

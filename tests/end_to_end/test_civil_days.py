@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from energycomm.correction.refold import history_before
 from energycomm.errors import UserError
 from energycomm.kernel.messages import AccessPointData
 from energycomm.market.installed import Markets
+from energycomm.pipeline.history import history_before
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, start, transaction
 
@@ -61,7 +61,7 @@ def test_no_day_lies_between_two_instants_of_a_civil_day_in_paris(tmp_path: Path
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     seen = history_before(desk.store, desk.engine, desk.markets, changed_on_the_day_of_the_exit(desk))
     assert seen is not None
-    assert seen[1].days_since_end == 0
+    assert seen.history.days_since_end == 0
 
 
 def test_a_market_that_is_not_installed_is_told_not_taken_for_greenwich(tmp_path: Path) -> None:

@@ -1,0 +1,166 @@
+"""The history of stored messages: which of an access point count, and what was known when the turn of each came.
+
+Whatever looks at the past of a stored message asks here: judging again, trying other rules, explaining a verdict,
+learning from verdicts. It only reads: nothing is locked, nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from energycomm.eis.store import NEVER, MessageRow, Store, StoreReader
+from energycomm.errors import UserError
+from energycomm.kernel.codec import decode
+from energycomm.kernel.family import is_incoming
+from energycomm.kernel.history import NO_HISTORY, History
+from energycomm.kernel.messages import KernelMessage
+from energycomm.market.installed import Markets
+from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
+from energycomm.pipeline.rejudging import REJECTED, WITHDRAWN
+from energycomm.pipeline.state import AccessPointState
+
+EARLIER = 3
+"""Accepted messages before a message that are told with it."""
+
+
+class Past(Struct, frozen=True):
+    """The messages of an access point that count, in business order.
+
+    Attributes:
+      entries: the messages.
+      rows: as they are stored, by id; unreadable ones too.
+      unreadable: id -> what is wrong with its Kernel XML.
+    """
+
+    entries: list[Entry]
+    rows: dict[int, MessageRow]
+    unreadable: dict[int, str]
+
+
+class Known(Struct, frozen=True):
+    """A stored message, and what was known of its access point when its turn came.
+
+    Attributes:
+      id: of the message.
+      message: its content.
+      history: the facts that rules read.
+      earlier: the latest accepted messages before it, the last one last.
+      accepted: how many accepted messages came before it.
+    """
+
+    id: int
+    message: KernelMessage
+    history: History
+    earlier: tuple[KernelMessage, ...] = ()
+    accepted: int = 0
+
+
+def past_of(reader: StoreReader, access_point_id: int, since: int = NEVER, keeping: int | None = None) -> Past:
+    """The messages of an access point that count: incoming, not withdrawn, of a corrected one the newest version.
+
+    Args:
+      reader: the store.
+      access_point_id: its row.
+      since: only those effective at or after this instant, microseconds since the epoch.
+      keeping: a message that is there in any case; its versions and what it corrects are not, then.
+    """
+    rows = [row for row in reader.messages_from(access_point_id, since) if is_incoming(row.kind)]
+    gone = reader.superseded([row.id for row in rows]) | {row.id for row in rows if row.state == WITHDRAWN}
+    if keeping is not None:
+        gone = (gone | reader.versions(keeping)) - {keeping}
+    counted = {row.id: row for row in rows if row.id not in gone}
+    entries, unreadable = [], {}
+    for row in counted.values():
+        message = decode(row.xml)
+        if isinstance(message, KernelMessage):
+            key = business_key(message, row.effective, row.identity or b"", row.position)
+            given_up = row.state in REJECTED and row.waits_for is not None
+            entries.append(Entry(key, message, row.effective, row.id, row.state, given_up))
+        else:
+            unreadable[row.id] = f"its Kernel XML cannot be read: {message}"
+    entries.sort(key=lambda entry: entry.key)
+    return Past(entries, counted, unreadable)
+
+
+def histories(
+    store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int, ids: Collection[int]
+) -> Iterator[Known]:
+    """What was known when the turn of messages of one access point came; verdicts stand as they are stored.
+
+    Args:
+      store: the EIS.
+      engine: rules, which say what the accepted messages did.
+      zone: the legal time of the market.
+      access_point_id: row of the access point.
+      ids: of the messages; those that do not count are told as if they did, without what took their place.
+    """
+    with store.reading() as reader:
+        past = past_of(reader, access_point_id)
+        others = sorted(set(ids) - set(past.rows))
+        apart = {number: past_of(reader, access_point_id, keeping=number) for number in others}
+    yield from _walk(Fold(engine, zone, AccessPointState(), access_point_id, {}), past, ids)
+    for number, other in apart.items():
+        yield from _walk(Fold(engine, zone, AccessPointState(), access_point_id, {}), other, {number})
+
+
+def _walk(fold: Fold, past: Past, ids: Collection[int]) -> Iterator[Known]:
+    left = len(set(ids) & set(past.rows))
+    accepted: list[KernelMessage] = []
+    for entry in past.entries:
+        if not left:
+            return
+        if entry.message_id in ids:
+            left -= 1
+            history = fold.known(entry)
+            yield Known(entry.message_id, entry.message, history, tuple(accepted[-EARLIER:]), len(accepted))
+        fold.replay(entry)
+        if entry.before in APPLIED:
+            accepted.append(entry.message)
+
+
+def history_before(store: Store, engine: Judge, markets: Markets, message_id: int) -> Known | None:
+    """A message and what was known when its turn came; None when there is no such message.
+
+    What we send, and what concerns no access point, has no history.
+
+    Args:
+      store: the EIS.
+      engine: rules, which say what the accepted messages did.
+      markets: the installed ones.
+      message_id: the message.
+
+    Raises:
+      UserError: its market is not installed, or its Kernel XML is not of this version.
+    """
+    with store.reading() as reader:
+        rows = reader.messages([message_id])
+        points = reader.driver.rows("SELECT access_point_id FROM kernel_message WHERE id = ?", (message_id,))
+    if not rows:
+        return None
+    message = decode(rows[0].xml)
+    if not isinstance(message, KernelMessage):
+        raise UserError(f"The message {message_id} cannot be read: {message}.")
+    ((point,),) = points
+    if point is None or not is_incoming(rows[0].kind):
+        return Known(message_id, message, NO_HISTORY)
+    return next(histories(store, engine, markets.zone(message.market), point, {message_id}))
+
+
+def judged_anew(store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int) -> Iterator[Entry]:
+    """The messages of an access point with the verdicts that other rules give them from the beginning on.
+
+    Args:
+      store: the EIS.
+      engine: the other rules.
+      zone: the legal time of the market.
+      access_point_id: row of the access point.
+    """
+    with store.reading() as reader:
+        past = past_of(reader, access_point_id)
+    fold = Fold(engine, zone, AccessPointState(), access_point_id, {})
+    for entry in past.entries:
+        fold.judge(entry)
+        yield entry

@@ -40,7 +40,7 @@ COMMANDS: dict[str, Place] = {
     "envelope": Place("envelope", "app", "Envelopes: what arrived."),
     "correct": Place("correct", "app", "Refused messages: analysed, corrected, replayed."),
     "request": Place("request", "app", "Requests to the market."),
-    "channel": Place("channel", "app", "The ways by which envelopes come and messages go."),
+    "channel": Place("channel", "app", "Inbound and outbound channels."),
     "outbox": Place("outbox", "app", "What the back office is told."),
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),

@@ -1,4 +1,4 @@
-"""`energycomm channel`: the ways by which envelopes come and messages go."""
+"""`energycomm channel`: inbound and outbound channels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from energycomm.transport.settings import AnyChannel
 if TYPE_CHECKING:
     from energycomm.transport.guard import GuardedIn, GuardedOut
 
-app = typer.Typer(no_args_is_help=True, help="The ways by which envelopes come and messages go.")
+app = typer.Typer(no_args_is_help=True, help="Inbound and outbound channels.")
 
 Name = Annotated[str, typer.Argument(help="Name of the channel.", show_default=False)]
 EVERY = 60.0
@@ -30,7 +30,7 @@ EVERY = 60.0
 
 @app.callback()
 def channel() -> None:
-    """The ways by which envelopes come and messages go."""
+    """Inbound and outbound channels."""
 
 
 @app.command("list")

@@ -91,6 +91,8 @@ NOTHING_PERSONAL = {
     # Names and states of files and settings.
     "envelope list", "channel list", "channel check", "config show", "audit verify", "correct script list",
     "correct script show", "assistant status", "assistant sources", "assistant dataset show",
+    # Drafts of markets.
+    "adapter new",
     # Rules, calorific values, invented people.
     "rules list", "rules show", "rules check", "rules document", "rules diff", "gas values", "gas convert", "simulate",
     # Models, on data sets that a recorded command built, and on public ones.

@@ -76,6 +76,8 @@ class Reading:
             if known is None:
                 self.notes.append(refusal("NOTE_ELEMENT_UNKNOWN", f"{path}/{name}", self._shown(child)))
                 continue
+            if known.leaf is not None and known.leaf.left_out is not None:
+                continue  # whatever stands there, however often
             here = f"{path}/{name}"
             seen[name] = seen.get(name, 0) + 1
             if known.group is not None:

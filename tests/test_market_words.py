@@ -75,15 +75,16 @@ _LANGUAGE = frozenset(("French", "french"))
 """The second language of the console and of the rules' comments, which is no market."""
 
 
+def statements(node: ast.AST) -> list[ast.stmt]:
+    """The statements of a module, class or function."""
+    body = getattr(node, "body", None)
+    return body if isinstance(body, list) else []
+
+
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """Line and text of every string of a module that is no docstring."""
     tree = ast.parse(source)
-    told = {
-        line.value
-        for node in ast.walk(tree)
-        for line in (node.body if isinstance(getattr(node, "body", None), list) else ())
-        if isinstance(line, ast.Expr)
-    }
+    told = {line.value for node in ast.walk(tree) for line in statements(node) if isinstance(line, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
             yield node.lineno, node.value

@@ -203,7 +203,7 @@ class Config(BaseSettings):
     )
     mappings: dict[str, Path] = Field(
         default={},
-        description="Tables of names and codes, by market (BE), that take the place of an adapter's own; "
+        description="Tables of names and codes, by market, that take the place of an adapter's own; "
         "ENERGYCOMM_MAPPINGS__BE in the environment.",
     )
     limits: LimitSettings = Field(default=LimitSettings(), description="How much an envelope may unpack to.")

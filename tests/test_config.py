@@ -131,6 +131,20 @@ def test_keys_reach_the_key_ring(write: Writer, monkeypatch: pytest.MonkeyPatch)
     assert ring.labels == ("2026", "2024")
 
 
+def test_config_show_names_the_installed_markets(write: Writer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether an adapter was found is seen before anything is processed."""
+    write("")
+    assert main(["config", "show", "--json"]) == ExitCode.OK
+    markets = json.loads(capsys.readouterr().out)["markets"]
+    assert {code: found["zone"] for code, found in markets.items()} == {
+        "BE": "Europe/Brussels",
+        "FR": "Europe/Paris",
+        "NL": "Europe/Amsterdam",
+    }
+    assert main(["config", "show"]) == ExitCode.OK
+    assert "Europe/Amsterdam" in capsys.readouterr().out
+
+
 def test_secrets_are_never_shown(
     write: Writer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -250,4 +250,4 @@ def _depth(element: etree._Element) -> int:
 
 
 adapter = FrEnedis()
-"""What the entry point ``fr_enedis`` of the group ``energycomm.adapters`` names."""
+"""What the entry point ``fr`` of the group ``energycomm.adapters`` names."""

@@ -29,7 +29,7 @@ def access_point() -> None:
 @recorded("access-point show", subject=of_access_point)
 def show(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the access point: a PRM, an EAN.")],
-    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many entries of each kind; the latest.")] = 200,
     json: Json = False,
 ) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from energycomm.config import Config, load
+from energycomm.market.installed import installed_adapters
 from energycomm.masking import masked
 
 app = typer.Typer(no_args_is_help=True, help="What EnergyComm is set to.")
@@ -22,15 +23,19 @@ def config() -> None:
 
 @app.command()
 def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show every setting, its value and where the value comes from; secrets are hidden.
+    """Show the installed markets, and every setting with its value and where it comes from; secrets are hidden.
 
     Example: energycomm config show --json
     """
     settings = load()
     rows = {name: (shown(settings, name), settings.origin(name)) for name in Config.model_fields}
+    markets = {
+        market: {"adapter": f"{type(adapter).__module__}.{type(adapter).__name__}", "zone": adapter.zone}
+        for market, adapter in installed_adapters().items()
+    }
     if json:
         values = {name: {"value": value, "from": origin} for name, (value, origin) in rows.items()}
-        document = {"file": str(settings.file) if settings.file else None, "settings": values}
+        document = {"file": str(settings.file) if settings.file else None, "markets": markets, "settings": values}
         typer.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
         return
     table = Table(
@@ -38,7 +43,12 @@ def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fal
     )
     for name, (value, origin) in rows.items():
         table.add_row(name, _text(value), origin)
-    Console(soft_wrap=False).print(table)
+    installed = Table("market", "adapter", "legal time", title="installed markets", title_justify="left")
+    for market, found in markets.items():
+        installed.add_row(market, found["adapter"], found["zone"])
+    console = Console(soft_wrap=False)
+    console.print(table)
+    console.print(installed)
 
 
 def shown(settings: Config, name: str) -> Any:

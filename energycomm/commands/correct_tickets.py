@@ -60,7 +60,7 @@ def delegate_(
     group: Annotated[
         str, typer.Option(help=f"Instead: a whole group; what it has in common: {', '.join(DIMENSIONS)}.")
     ] = "code",
-    only: Annotated[str | None, typer.Option(help="Which group: CO-R05.")] = None,
+    only: Annotated[str | None, typer.Option(help="Which group, by its key.")] = None,
     note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
 ) -> None:

@@ -36,10 +36,10 @@ def message() -> None:
 def list_(
     access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
     state: Annotated[str | None, typer.Option(help="Only in this state: rejected, quarantined, ...")] = None,
-    code: Annotated[str | None, typer.Option(help="Only with this code, ours or the market's own: FR-R03.")] = None,
+    code: Annotated[str | None, typer.Option(help="Only with this code, ours or the market's own.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only of this kind: MeterReading.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only of this market type: C15.")] = None,
-    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Only of this type of the market.")] = None,
+    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
     envelope: Annotated[int | None, typer.Option(help="Only of this envelope.")] = None,
     since: Annotated[str | None, typer.Option(help="Received on or after this day, YYYY-MM-DD.")] = None,
     until: Annotated[str | None, typer.Option(help="Received before this day, YYYY-MM-DD.")] = None,

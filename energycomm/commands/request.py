@@ -102,7 +102,7 @@ def _handed(content: bytes, file: Path) -> list[Handed]:
 @recorded("request list")
 def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state: sent, refused, dead, ...")] = None,
-    market: Annotated[str | None, typer.Option(help="Only of this market: FR.")] = None,
+    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
     access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     json: Json = False,

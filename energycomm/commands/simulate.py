@@ -34,7 +34,7 @@ def _simulator(market: str) -> Simulator:
 
 def simulate(
     out: Annotated[Path, typer.Argument(help="Folder to write into.", show_default=False)],
-    market: Annotated[str, typer.Option(help="Market to simulate: fr, nl, be.")] = "fr",
+    market: Annotated[str, typer.Option(help="Market to simulate, by its ISO code.")],
     access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
     months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
     seed: Annotated[int, typer.Option(help="Of all chance: equal arguments give equal bytes.")] = 1,
@@ -45,29 +45,31 @@ def simulate(
         typer.Option(
             metavar="KIND=RATE",
             help="What goes wrong and how often: wrong-order, lost-message, duplicate-file, grid-operator, product, or "
-            "a single mistake by its error code, such as FR-R03 or NL-P05.",
+            "a single mistake by its error code.",
         ),
     ] = None,
     encrypt: Annotated[
-        str | None, typer.Option(help="Encrypt the envelopes (fr): aes-128-fixed-iv or aes-256-iv-in-file.")
+        str | None,
+        typer.Option(help="Encrypt the envelopes: aes-128-fixed-iv or aes-256-iv-in-file."),
     ] = None,
     flat_file: Annotated[
         int | None, typer.Option(min=1, help="Instead: one plain XML file of about so many bytes.")
     ] = None,
-    flat_type: Annotated[str, typer.Option(help="Type of the plain file: C15 or R151.")] = "R151",
+    flat_type: Annotated[str | None, typer.Option(help="Type of the plain file; the market's first.")] = None,
 ) -> None:
     """Write believable envelopes of a market, and a truth file that says what should become of each message in them.
 
     Envelopes go to OUT/envelopes, the truth to OUT/truth.jsonl.
 
-    Example: energycomm simulate --access-points 50 --months 6 --fault grid-operator=0.2 demo/
+    Example: energycomm simulate --market fr --access-points 50 --months 6 --fault grid-operator=0.2 demo/
     """
     simulator = _simulator(market)
     if flat_file is not None:
-        if flat_type not in simulator.flat_types:
+        kind = flat_type or next(iter(simulator.flat_types), "")
+        if kind not in simulator.flat_types:
             known = ", ".join(simulator.flat_types) or "none in this market"
-            raise UserError(f"A plain file cannot be of type {flat_type!r}.", f"Types: {known}.")
-        for path in simulator.flat_file(out, flat_type, flat_file, seed):
+            raise UserError(f"A plain file cannot be of type {kind!r}.", f"Types: {known}.")
+        for path in simulator.flat_file(out, kind, flat_file, seed):
             typer.echo(f"{path}  {path.stat().st_size} bytes")
         return
     playable = simulator.playable()

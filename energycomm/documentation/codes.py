@@ -118,14 +118,14 @@ Every refusal, incident, note and error code, what it means and what to do. This
 tables that the program itself uses; do not edit it.
 
 Three refusals are kept apart: an envelope that cannot be read (`ENV_...`), content that is not what its schema says
-(`XML_...`, `SYN_...`), and a message that breaks a business rule (`FR-R03`).
+(`XML_...`, `SYN_...`), and a message that breaks a business rule (market, letter, two digits).
 """
 
 LETTERS = """\
 ## Error codes of rules
 
 Letters: P point and perimeter, D dates, S supply status, R readings, V volumes, C contract, U customer, M meter, G grid
-charges, A affaires and requests, E envelope and head. The document that `energycomm rules document` writes says more.
+charges, A requests, E envelope and head. The document that `energycomm rules document` writes says more.
 
 | code | rule | sentence | class |
 |---|---|---|---|"""

@@ -257,7 +257,11 @@ class _RuleReader:
             advice = "Write market, hyphen, letter and two digits: XX-R03."
             self.report(self.line("error_code"), f"error code {rule.error_code!r} has another form", advice)
         if rule.ebix and not _EBIX.fullmatch(rule.ebix):
-            self.report(self.line("ebix"), f"ebix {rule.ebix!r} is no ebIX code", "Write a letter and two more: E73.")
+            self.report(
+                self.line("ebix"),
+                f"ebix {rule.ebix!r} is no ebIX code",
+                "Write a letter and two more signs.",
+            )
         if rule.since and rule.until and rule.until < rule.since:
             self.report(self.line("until"), f"until {rule.until} is before since {rule.since}", "Exchange them.")
         return rule

@@ -34,7 +34,7 @@ class Simulator(Protocol):
     schemes: tuple[str, ...]
     """Encryptions that the market uses for its envelopes."""
     flat_types: tuple[str, ...]
-    """Message types of which one plain file of any size can be written."""
+    """Message types of which one plain file of any size can be written, the usual one first."""
     clerk: Clerk
     """Who answers requests in this market."""
     unreachable: Mapping[str, str]

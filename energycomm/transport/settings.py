@@ -21,7 +21,7 @@ class ChannelSetting(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: str = Field(pattern=NAME, description="Name of the channel: small letters, digits, - and _.")
-    market: str = Field(pattern="^[A-Z]{2}$", description="Market it belongs to: FR, NL, BE.")
+    market: str = Field(pattern="^[A-Z]{2}$", description="Market it belongs to, by its ISO code.")
     direction: Literal["in", "out"] = Field(description="Whether envelopes come in or messages go out.")
     sends: tuple[str, ...] = Field(
         default=("*",),

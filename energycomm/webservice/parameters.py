@@ -34,9 +34,9 @@ Words = Annotated[str, AfterValidator(_printable)]
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Go on where a former answer ended: its `next`.")]
-Code = Annotated[Words | None, Query(max_length=40, description="Only with this error code: FR-R03.")]
+Code = Annotated[Words | None, Query(max_length=40, description="Only with this error code.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
-Market = Annotated[Words | None, Query(max_length=2, description="Only of this market: FR.")]
+Market = Annotated[Words | None, Query(max_length=2, description="Only of this market, by its ISO code.")]
 Since = Annotated[
     Annotated[datetime, AfterValidator(_aware)] | None,
     Query(description="At or after this instant; UTC where it names no offset."),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -249,6 +251,24 @@ def test_a_script_without_documentation_or_function_is_refused_in_words(tmp_path
     file.write_text("raise ValueError('no')\n")
     with pytest.raises(UserError, match="ValueError: no"):
         load_script(file)
+
+
+def test_a_script_that_leaves_its_codes_to_the_rules_takes_nothing_that_no_rule_names_it_for(tmp_path: Path) -> None:
+    """Its codes are those of the rules; without one it is for nothing, not for everything."""
+    desk = spoilt(f"sqlite:///{tmp_path}/eis.db", 2)
+    (tmp_path / "scripts").mkdir()
+    file = tmp_path / "scripts" / "halve.py"
+    body = HALVE.replace("{SQL}", "")
+    file.write_text(re.sub(r"codes=\([^)]*\)", "by_rules=True", body))
+    assert file.read_text() != body
+    parameters = {"value": "1300"}
+    found = load_scripts(shipped_rules().rules, file.parent)["halve"]
+    assert found.declared.selection.codes == ()
+    assert plan(desk.database, desk.markets, found, parameters).selected == 0
+    naming = [replace(rule, repair=("halve",)) for rule in shipped_rules().rules if rule.error_code == "CO-R05"]
+    found = load_scripts(naming, file.parent)["halve"]
+    assert found.declared.selection.codes == ("CO-R05",)
+    assert plan(desk.database, desk.markets, found, parameters).selected == 2
 
 
 def test_a_script_that_breaks_on_one_message_does_not_stop_the_others(tmp_path: Path) -> None:

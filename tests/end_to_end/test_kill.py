@@ -46,7 +46,7 @@ def run_killed(inbox: Path, folder: Path, kills: int, seed: int) -> int:
 def check(place: Places, url: str, kills: int, points: int) -> None:
     """Compare a run that was killed again and again with one that was left alone."""
     quiet = place(name="quiet")
-    assert quiet("simulate", "--access-points", points, "--months", 4, quiet.folder / "sim").code == 0
+    assert quiet("simulate", "--market", "fr", "--access-points", points, "--months", 4, quiet.folder / "sim").code == 0
     inbox = quiet.folder / "sim" / "envelopes"
     assert quiet.process(inbox).code == 0
     wanted = quiet.meaning()

@@ -142,7 +142,16 @@ def test_an_envelope_that_no_key_opened_is_taken_again_when_the_key_is_there(
     here = place()
     assert (
         here(
-            "simulate", "--access-points", 3, "--months", 2, "--encrypt", "aes-256-iv-in-file", here.folder / "sim"
+            "simulate",
+            "--market",
+            "fr",
+            "--access-points",
+            3,
+            "--months",
+            2,
+            "--encrypt",
+            "aes-256-iv-in-file",
+            here.folder / "sim",
         ).code
         == 0
     )
@@ -162,7 +171,7 @@ def test_an_envelope_that_no_key_opened_is_taken_again_when_the_key_is_there(
 def test_a_gap_in_a_series_is_reported_until_the_file_comes(place: Places) -> None:
     """Between two received numbers only; the missing file closes the gap."""
     here = place()
-    here("simulate", "--access-points", 8, "--months", 3, here.folder / "sim")
+    here("simulate", "--market", "fr", "--access-points", 8, "--months", 3, here.folder / "sim")
     files = sorted((here.folder / "sim" / "envelopes").glob("*_C15_*.zip"))
     assert len(files) > 4
     missing = files.pop(2)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from energycomm.correction.library import read_scripts
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.rule import LANGUAGES, RULE_SETS
@@ -124,3 +125,16 @@ def test_the_code_lists_hold_every_code_of_the_grid_operators_schemas(rules: Cat
 def test_the_readme_names_every_predicate(rules: Catalogue, project_root: Path) -> None:
     readme = (project_root / "rules" / "README.md").read_text()
     assert [name for name in rules.predicates if f"`{name}(" not in readme] == []
+
+
+def test_each_correction_script_that_a_rule_names_is_there_and_wants_to_be_named(rules: Catalogue) -> None:
+    """And the other way round: a script that leaves its error codes to the rules is named by one."""
+    named = {name for rule in rules.rules for name in rule.repair}
+    assert named == {name for name, script in read_scripts().items() if script.declared.selection.by_rules}
+
+
+def test_what_waits_says_first_for_which_kind(rules: Catalogue) -> None:
+    """The analysis of stuck messages looks for that kind, or for an original of the same kind."""
+    awaited = {rule.wait.split()[0] for rule in rules.rules if rule.wait}
+    assert awaited
+    assert awaited - KINDS.keys() == {"original"}

@@ -163,7 +163,8 @@ def test_a_flat_file_has_its_size_and_no_message_twice(tmp_path: Path, flux: str
 def test_the_command_writes_a_simulation_and_not_over_another(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["simulate", "--access-points", "5", "--months", "6", "--fault", "FR-R03=1", str(tmp_path / "out")]
+    wanted = ["--market", "fr", "--access-points", "5", "--months", "6", "--fault", "FR-R03=1"]
+    arguments = ["simulate", *wanted, str(tmp_path / "out")]
     assert main(arguments) == 0
     assert "CH messages" in capsys.readouterr().out
     lines = list(read_truth(tmp_path / "out/truth.jsonl"))
@@ -186,5 +187,5 @@ def test_the_command_writes_a_simulation_and_not_over_another(
 def test_the_command_says_what_it_cannot_do(
     arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["simulate", *arguments, str(tmp_path)]) == 3
+    assert main(["simulate", "--market", "fr", *arguments, str(tmp_path)]) == 3
     assert words in capsys.readouterr().err.replace("is no fault that can", "cannot")

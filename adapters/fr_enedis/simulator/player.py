@@ -22,7 +22,7 @@ class FrenchSimulator:
     market: str = "FR"
     fault_months: int = FAULT_MONTHS
     schemes: tuple[str, ...] = SCHEMES
-    flat_types: tuple[str, ...] = ("C15", "R151")
+    flat_types: tuple[str, ...] = ("R151", "C15")
     clerk = FrenchClerk()
     unreachable: Mapping[str, str] = UNREACHABLE
 

@@ -50,7 +50,7 @@ def search(
     code: Code = None,
     state: Annotated[Words | None, Query(max_length=20, description="Only in this state: rejected, ...")] = None,
     kind: Annotated[Words | None, Query(max_length=40, description="Only of this kind: MeterReading.")] = None,
-    type_: Annotated[Words | None, Query(alias="type", max_length=40, description="Only of this type: C15.")] = None,
+    type_: Annotated[Words | None, Query(alias="type", max_length=40, description="Only of this type.")] = None,
     market: Market = None,
     envelope: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="Only of this envelope.")] = None,
     since: Since = None,

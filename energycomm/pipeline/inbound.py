@@ -117,10 +117,11 @@ class Inbound:
                         yield self._unreadable(name, refuse(code, name, error.strerror, "a file that may be read"))
                 yield from self._taken(sources, channel)
 
-    def resume(self) -> Iterator[Progress]:
+    def resume(self) -> Generator[Progress, None, None]:
         """Finish the envelopes that an interrupted run left behind.
 
-        None of them stops the others: one that the program breaks on, or that ended run after run, is put aside.
+        None of them stops the others: one that the program breaks on, or that ended run after run, is put aside. A run
+        that is stopped by hand is no attempt at the envelope at hand.
         """
         for envelope in records.unfinished(self.store):
             attempt = records.begin(self.store, envelope.id)

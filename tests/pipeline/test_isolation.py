@@ -26,7 +26,7 @@ from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import OpenEnvelope
+from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
 from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing
@@ -252,6 +252,54 @@ def test_an_envelope_that_breaks_the_program_stops_neither_this_run_nor_the_next
     assert records.try_again(desk.store, envelope) == 0
     assert total(gate(desk).process(OpenEnvelope(envelope, "r15_periodic.xml", bytes(sha256)))).done == 1
     assert desk.rows("SELECT count(*) FROM ch_message c WHERE c.type = 'R15' AND outcome = 'digested'") != [(0,)]
+
+
+@pytest.mark.parametrize("batch_size", [500, 3])
+def test_a_member_that_cannot_be_stored_at_all_is_put_aside_whole(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, batch_size: int
+) -> None:
+    """Its envelope failed, whether the member was read to its end by then or not; the one beside it is done."""
+    desk = Desk(database_url)
+    real = records.save_member
+
+    def save_member(
+        tx: StoreTransaction, envelope_id: int, record: records.MemberRecord, *rest: Any, **more: Any
+    ) -> Any:
+        if record.path == "c15_entries.xml":
+            raise Fault("a row that nobody foresaw")
+        return real(tx, envelope_id, record, *rest, **more)
+
+    monkeypatch.setattr(records, "save_member", save_member)
+    done = total(gate(desk, batch_size=batch_size).take([FRENCH / "c15_entries.xml", FRENCH / "c15_exit.xml"], "test"))
+    assert (done.done, done.failed, done.unreadable) == (1, 1, 1)
+    assert desk.rows("SELECT name, state FROM envelope ORDER BY name") == [
+        ("c15_entries.xml", "failed"),
+        ("c15_exit.xml", "done"),
+    ]
+    assert desk.rows("SELECT path, state FROM member ORDER BY path") == [
+        ("c15_entries.xml", "refused"),
+        ("c15_exit.xml", "done"),
+    ]
+    assert desk.rows("SELECT code, path FROM incident WHERE severity = 'error'") == [
+        ("ENV_PUT_ASIDE", "c15_entries.xml")
+    ]
+
+
+def test_an_envelope_that_somebody_stops_going_through_is_no_attempt_and_goes_on_where_it_was(
+    database_url: str,
+) -> None:
+    desk = Desk(database_url)
+    way = gate(desk, batch_size=2)
+    way.archive([(io.BytesIO((FRENCH / "c15_entries.xml").read_bytes()), "c15_entries.xml")], "test")
+    steps = way.resume()
+    next(steps)
+    steps.close()
+    assert desk.rows("SELECT e.state, attempts, m.state, committed FROM envelope e JOIN member m ON true") == [
+        ("processing", 0, "processing", 2)
+    ]
+    assert total(way.resume()).done == 1
+    whole = len(etree.parse(str(FRENCH / "c15_entries.xml")).findall(".//PRM"))
+    assert outcomes(desk) == {"digested": whole}
 
 
 def test_runs_that_end_in_the_middle_of_an_envelope_give_it_up_in_the_end(database_url: str) -> None:

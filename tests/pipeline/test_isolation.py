@@ -26,7 +26,7 @@ from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import MemberRecord, OpenEnvelope
+from energycomm.pipeline.records import OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
 from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing

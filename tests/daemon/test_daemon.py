@@ -208,7 +208,7 @@ def asked(office: Office, reference: str) -> None:
 def test_an_answer_that_comes_at_once_is_archived_with_the_sending(office: Office) -> None:
     """It waits for a worker like any envelope; request and answer are one transaction."""
     asked(office, "R1")
-    channel = MemoryOut()
+    channel = MemoryOut(market="FR")
     channel.answers.append(b"<answer/>")
     duty = Delivering(office.desk, channel)
     assert office.desk.locks.take(duty.key)
@@ -223,7 +223,7 @@ def test_a_database_lost_while_an_answer_is_recorded_loses_neither(
 ) -> None:
     """The request stays to be sent; it is sent again with the same reference, which the market knows."""
     asked(office, "R1")
-    channel = MemoryOut()
+    channel = MemoryOut(market="FR")
     channel.answers.extend([b"<answer/>", b"<answer/>"])
     duty = Delivering(office.desk, channel)
     assert office.desk.locks.take(duty.key)

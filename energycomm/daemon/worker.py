@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 import structlog
 
 from energycomm import logs
+from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
 from energycomm.daemon.asking import asking_duties
 from energycomm.daemon.channels import open_channels, open_places
@@ -29,7 +30,6 @@ from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, begin, put_aside
-from energycomm.pipeline.targets import open_target
 
 log = structlog.get_logger()
 

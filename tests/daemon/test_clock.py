@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from energycomm.backoffice.notification import Failure, Notification, tell_all
 from energycomm.daemon.clock import BELIEVED, TOLERANCE, ClockWatch
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.kernel import instants
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.notification import Failure, Notification, tell_all
 from energycomm.pipeline.rows import moment
 from tests.daemon.conftest import Office
 from tests.daemon.test_outbox import messages, states

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
+from energycomm.backoffice.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
+from energycomm.backoffice.targets import FolderTarget
+from energycomm.backoffice.webhook import Webhook
 from energycomm.eis import tables
 from energycomm.eis.datakeys import unlock
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import retention
-from energycomm.pipeline.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
 from energycomm.pipeline.rows import notification_row
-from energycomm.pipeline.targets import FolderTarget, Webhook
 from energycomm.transport.credentials import Secret
 from energycomm.transport.keys import StorageKey
 from tests.daemon.conftest import Office

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import table
 from benchmarks.material import flat
 from benchmarks.whole_path import Served, UrlOf, fresh_gateway
-from energycomm.pipeline.inbound import Progress
+from energycomm.pipeline.progress import Progress, total
 
 BYTES = 1_760
 """XML of one daily reading in the simulator's plain R151 file."""
@@ -24,21 +24,23 @@ def milestones(most: int) -> list[int]:
 
 
 class Watcher:
-    """Notes the CPU time at each batch.
+    """Notes the CPU time at each step of a run.
 
     Attributes:
       points: (messages stored, client CPU seconds, server CPU seconds).
     """
 
-    def __init__(self, served: Served, start: int) -> None:
+    def __init__(self, served: Served) -> None:
         self._served = served
-        self._start = start
+        self._stored = 0
         self.points: list[tuple[int, float, float]] = []
 
-    def __call__(self, progress: Progress) -> None:
-        stored = sum(progress.tally.messages.values()) - self._start
-        if not self.points or stored > self.points[-1][0]:
-            self.points.append((stored, time.process_time(), self._served.seconds() or 0.0))
+    def see(self, step: Progress) -> None:
+        """Note what a step cost, where it stored messages."""
+        stored = sum(step.tally.messages.values())
+        if stored or not self.points:
+            self._stored += stored
+            self.points.append((self._stored, time.process_time(), self._served.seconds() or 0.0))
 
     def cost(self, first: int, last: int) -> tuple[float, float]:
         """Client and server CPU microseconds a message between two numbers of stored messages."""
@@ -62,9 +64,10 @@ def grow(folder: Path, databases: dict[str, UrlOf], most: int) -> list[str]:
         url = url_of()
         with fresh_gateway(url) as gateway, closing(Served(url)) as served:
             way = gateway.inbound
-            way.take(material.before, "bench")
-            watcher = way.watch = Watcher(served, sum(way.progress.tally.messages.values()))
-            way.take(material.files, "bench")
+            total(way.take(material.before, "bench"))
+            watcher = Watcher(served)
+            for step in way.take(material.files, "bench"):
+                watcher.see(step)
         rows += _rows(name, watcher, most)
     return table(["database", "messages stored", "us a message", "against the first", "server, us a message"], rows)
 

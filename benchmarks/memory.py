@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import table
 from benchmarks.material import flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
+from energycomm.pipeline.progress import total
 
 HERE = Path(__file__).parents[1]
 
@@ -26,7 +27,7 @@ def measure(url: str, files: list[Path]) -> tuple[int, int]:
     """Peak memory in kB before and after processing files into an empty database."""
     with fresh_gateway(url) as gateway:
         before = peak_kilobytes()
-        gateway.inbound.take(files, "bench")
+        total(gateway.inbound.take(files, "bench"))
     return before, peak_kilobytes()
 
 

@@ -21,6 +21,7 @@ from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 
 UrlOf = Callable[[], str]
 """Makes a fresh database and says its URL."""
@@ -65,19 +66,17 @@ def process(material: Material, url: str, *, stages: bool = False, engine: str =
     """
     with fresh_gateway(url, engine) as gateway:
         way = gateway.inbound
-        way.take(material.before, "bench")
-        done = way.progress.tally
-        messages, transactions = sum(done.messages.values()), sum(done.transactions.values())
+        total(way.take(material.before, "bench"))
         gc.collect()
         with closing(Served(url)) as watched, on_the_clock(way) if stages else nullcontext() as clock:
             served = watched.seconds()
             begun = time.process_time()
-            way.take(material.files, "bench")
+            done = total(way.take(material.files, "bench")).tally
             client = time.process_time() - begun
             server = None if served is None else (watched.seconds() or 0.0) - served
         return Run(
-            sum(done.messages.values()) - messages,
-            sum(done.transactions.values()) - transactions,
+            sum(done.messages.values()),
+            sum(done.transactions.values()),
             client,
             server,
             dict(clock.seconds) if clock is not None else {},

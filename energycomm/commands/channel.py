@@ -15,7 +15,8 @@ from energycomm.eis.envelopes import show_envelope
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.records import report_gaps
+from energycomm.pipeline.progress import Progress, total
+from energycomm.pipeline.records import to_process
 from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, TechnicalError, Unseen
 from energycomm.transport.settings import AnyChannel
 
@@ -128,23 +129,19 @@ def take_in(gateway: Gateway, channel: Incoming) -> tuple[dict[str, Any], list[T
     Returns:
       The summary as of `process.run`, and what did not work on the way.
     """
-    inbound = gateway.inbound
-    inbound.progress, inbound.touched = type(inbound.progress)(), set()
     errors: list[TechnicalError] = []
-    resumed = inbound.resume()
+    done = total(gateway.inbound.resume())
     for item in channel.poll():
         if isinstance(item, TechnicalError):
             errors.append(item)
             continue
-        error = _take(gateway, item)
+        error = _take(gateway, item, done)
         if error is not None:
             errors.append(error)
-    gaps = report_gaps(gateway.store, inbound.progress.tally, inbound.touched)
-    given_up = gateway.give_up_overdue()
-    return process.summarise(inbound.progress, gaps, resumed, given_up, gateway), errors
+    return process.summarise(done, gateway), errors
 
 
-def _take(gateway: Gateway, arrival: Arrival) -> TechnicalError | None:
+def _take(gateway: Gateway, arrival: Arrival, done: Progress) -> TechnicalError | None:
     """Take in one arrival and acknowledge it; an exception leaves it with the channel, and it comes again."""
     try:
         source = arrival.open()
@@ -154,8 +151,11 @@ def _take(gateway: Gateway, arrival: Arrival) -> TechnicalError | None:
             code="CHANNEL_LOCAL", channel=arrival.channel, detail=str(fault.strerror), item=arrival.name
         )
     with source:
-        envelope = gateway.inbound.take_one(source, arrival.name, arrival.channel)
-    found = show_envelope(gateway.store.engine, envelope)
+        (archived,) = gateway.inbound.archive([(source, arrival.name)], arrival.channel)
+    done.add(Progress(files=1, duplicates=int(archived.duplicate_of is not None)))
+    if archived.duplicate_of is None:
+        done.add(total(gateway.inbound.process(to_process(archived, arrival.name, arrival.channel))))
+    found = show_envelope(gateway.store.engine, archived.envelope_id)
     state = found.summary.state if found is not None else "done"
     outcomes: dict[str, Outcome] = {"duplicate": "duplicate", "failed": "failed"}
     incidents = found.incidents if found is not None and state == "failed" else ()

@@ -24,6 +24,7 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.acknowledgement import acknowledgements
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 
 app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
@@ -147,7 +148,9 @@ def put_aside_(
     with open_store(load()) as store:
         summary = _find(store, envelope_id).summary
         envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256), channel=summary.channel)
-        if put_aside(store, envelope, why) is None:
+        with store.transaction() as tx:
+            given_up = put_aside(tx, envelope, why)
+        if given_up is None:
             raise UserError(
                 f"Envelope {envelope_id} ({summary.name}) is {summary.state}: only one that is archived or processing "
                 "can be put aside.",
@@ -183,10 +186,12 @@ def retry(
         if later:
             return
         envelope = OpenEnvelope(envelope_id, summary.name, bytes.fromhex(summary.sha256), channel=summary.channel)
+        progress = Progress()
         with suppress(Conflict, TakenOver):  # a daemon has it already
-            gateway.inbound.process_one(envelope)
+            for step in gateway.inbound.process(envelope):
+                progress.add(step)
         state = _find(store, envelope_id).summary.state
-        told = gateway.inbound.progress.tally.told
+    told = progress.tally.told
     for place, refusal in told:
         typer.echo(f"{place}: {refusal}")
     typer.echo(f"it is {state}")

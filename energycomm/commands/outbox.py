@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from energycomm.backoffice.notification import list_outbox
+from energycomm.backoffice.notification import retry as retry_rows
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import open_store
-from energycomm.pipeline.notification import list_outbox
-from energycomm.pipeline.notification import retry as retry_rows
 
 STATES = ("pending", "sending", "sent", "dead")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from msgspec import convert, to_builtins
+from rich import progress as drawing
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from energycomm import logs
 from energycomm.commands.output import print_json, print_rows
@@ -20,7 +21,7 @@ from energycomm.errors import ExitCode
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import ASIDE
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.inbound import Progress as Counts
+from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import note, report_gaps
 from energycomm.transport.intake import collect
 
@@ -66,35 +67,39 @@ def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, 
     intake = collect(paths)
     inbound = gateway.inbound
     console = Console(stderr=True)
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+    bar = drawing.Progress(
+        drawing.SpinnerColumn(),
+        drawing.TextColumn("{task.description}"),
+        drawing.BarColumn(),
+        drawing.MofNCompleteColumn(),
+        drawing.TimeElapsedColumn(),
         console=console,
         disable=not (show and console.is_terminal),
     )
     with bar:
         task = bar.add_task("envelopes", total=len(intake.files))
 
-        def watch(counts: Counts) -> None:
-            bar.update(task, completed=counts.files, description=f"{sum(counts.tally.messages.values())} messages")
-
-        inbound.watch = watch
-        resumed = inbound.resume()
+        done = Progress(unreadable=len(intake.refusals))
         for refusal in intake.refusals:
-            inbound.progress.unreadable += 1
-            note(gateway.store, inbound.progress.tally, None, refusal, "error")
-        inbound.take(inbound.in_order(intake.files), "folder")
-        gaps = report_gaps(gateway.store, inbound.progress.tally, inbound.touched)
-        given_up = gateway.give_up_overdue()
-    return summarise(inbound.progress, gaps, resumed, given_up, gateway)
+            note(gateway.store, done.tally, None, refusal, "error")
+        for step in chain(inbound.resume(), inbound.take(inbound.in_order(intake.files), "folder")):
+            done.add(step)
+            bar.update(task, completed=done.files, description=f"{sum(done.tally.messages.values())} messages")
+        return summarise(done, gateway)
 
 
-def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, gateway: Gateway) -> dict[str, Any]:
-    """The summary of a run in plain values."""
-    tally = counts.tally
+def summarise(done: Progress, gateway: Gateway) -> dict[str, Any]:
+    """End a run: look for gaps in the series that it touched, and give up what waited too long.
+
+    Args:
+      done: what the run did.
+      gateway: the gateway.
+
+    Returns:
+      The summary in plain values.
+    """
+    tally = done.tally
+    gaps = report_gaps(gateway.store, tally, done.series)
     messages: Counter[str] = Counter()
     for (_, _, label), number in tally.messages.items():
         if number:
@@ -108,11 +113,11 @@ def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, 
         "rules_version": gateway.engine.version,
         "engine": gateway.engine.name,
         "envelopes": {
-            "taken_in": counts.files,
-            "resumed": resumed,
-            "duplicate": counts.duplicates,
-            "unreadable": counts.unreadable,
-            "left": counts.left,
+            "taken_in": done.files,
+            "resumed": done.resumed,
+            "duplicate": done.duplicates,
+            "unreadable": done.unreadable,
+            "left": done.left,
         },
         "ch_messages": _count(tally.transactions),
         "kernel_messages": dict(sorted(messages.items())),
@@ -125,7 +130,7 @@ def summarise(counts: Counts, gaps: list[Refusal], resumed: int, given_up: int, 
         "refusals": [{"file": place, **to_builtins(refusal)} for place, refusal in tally.told],
         "gaps": [str(gap) for gap in gaps],
         "judged_again": tally.reassessed,
-        "given_up": given_up,
+        "given_up": gateway.give_up_overdue(),
     }
 
 

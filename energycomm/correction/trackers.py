@@ -18,8 +18,8 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from energycomm.backoffice.webhook import KEY, SIGNATURE, sign
 from energycomm.links import is_link
-from energycomm.pipeline.targets import KEY, SIGNATURE, sign
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 

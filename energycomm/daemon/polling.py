@@ -120,7 +120,7 @@ class Polling(Duty):
         """Archive an arrival; 1 when it is to be processed."""
         try:
             with arrival.open() as source:
-                archived = self.inbound.archive_one(source, arrival.name, self.channel.name)
+                (archived,) = self.inbound.archive([(source, arrival.name)], self.channel.name)
         except OSError as fault:
             arrival.give_back()
             words, name = fault.strerror or str(fault), self.channel.name

@@ -6,12 +6,12 @@ from io import BytesIO
 
 import structlog
 
+from energycomm.backoffice.notification import Failure, Notification, Target, take_up, tell_all
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.delivery import Again, Parcel, Takes, about_channel, deliver
-from energycomm.pipeline.notification import Failure, Notification, Target, take_up, tell_all
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 
 log = structlog.get_logger()

@@ -19,6 +19,7 @@ from typing import Any
 import structlog
 from msgspec import Struct
 
+from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
 from energycomm.daemon.alarms import AlarmBook
 from energycomm.daemon.channels import open_channels
@@ -35,7 +36,6 @@ from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.masking import masked
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_keys, open_store
-from energycomm.pipeline.targets import open_target
 from energycomm.transport.channel import Unseen
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 

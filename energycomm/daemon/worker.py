@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 import structlog
 
 from energycomm import logs
+from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
 from energycomm.daemon.asking import asking_duties
 from energycomm.daemon.channels import open_channels, open_places
@@ -26,9 +27,9 @@ from energycomm.eis.seen_files import SeenFiles
 from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import repetition
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
-from energycomm.pipeline.inbound import Inbound, Progress
+from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, begin, put_aside
-from energycomm.pipeline.targets import open_target
 
 log = structlog.get_logger()
 
@@ -105,7 +106,6 @@ class Worker:
         duties = self._duties(desk, gateway)
         for duty in duties:
             duty.start()
-        gateway.inbound.watch = lambda _: self._between(desk)
         pause = Pause()
         while not self.stop.is_set():
             state, wait = "idle", IDLE
@@ -188,13 +188,16 @@ class Worker:
         envelope = OpenEnvelope(item.id, item.name, item.sha256, item.state == "archived", item.channel)
         if attempt > self.config.daemon.attempts:
             log.error("envelope.put_aside", attempts=attempt - 1)
-            put_aside(desk.store, envelope, f"{attempt - 1} attempts")
+            with desk.store.transaction() as tx:
+                put_aside(tx, envelope, f"{attempt - 1} attempts")
             return True
         self._sign(desk, "working", item.id)
         begun = time.monotonic()
-        inbound.progress, inbound.touched = Progress(), set()
+        progress = Progress()
         try:
-            state = inbound.process_one(envelope)
+            for step in inbound.process(envelope):
+                progress.add(step)
+                self._between(desk)
         except Stopped:
             self._forgive.append(item.id)
             log.info("envelope.interrupted")
@@ -215,12 +218,12 @@ class Worker:
             self.report.count("energycomm_envelope_faults", item.channel)
             return False
         self._later.pop(item.id, None)
-        self._count(item, state, inbound.progress, time.monotonic() - begun)
+        self._count(item, progress, time.monotonic() - begun)
         return True
 
-    def _count(self, item: Waiting, state: str, progress: Progress, seconds: float) -> None:
+    def _count(self, item: Waiting, progress: Progress, seconds: float) -> None:
         report, tally = self.report, progress.tally
-        report.count("energycomm_envelopes", item.channel, state)
+        report.count("energycomm_envelopes", item.channel, "failed" if progress.failed else "done")
         report.timing("energycomm_envelope_seconds", value=seconds)
         report.count("energycomm_batch_conflicts", value=progress.conflicts)
         report.count("energycomm_reassessed", value=tally.reassessed)

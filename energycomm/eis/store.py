@@ -12,18 +12,25 @@ each other in a circle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
 
 from energycomm.eis import tables
 from energycomm.eis.archive import Archived, archive
 from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
-from energycomm.eis.database import is_sqlite, reading, reporting, writing
+from energycomm.eis.database import Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
+
+T = TypeVar("T")
+
+CONFLICTS = 6
+"""How often a transaction is run before what it would store is left to whoever is in the way."""
 
 NEVER = -(1 << 62)
 """`last_at` of an access point before its first message: earlier than every instant."""
@@ -95,6 +102,29 @@ class Store:
             ids: Identifiers = CountedIdentifiers(driver) if sqlite else BlockIdentifiers(driver, self._blocks)
             yield StoreTransaction(connection, driver, ids, locks=not sqlite)
             ids.close()
+
+    def retried(self, run: Callable[[StoreTransaction], T]) -> tuple[T, int]:
+        """Run a transaction, again where another worker stored the same meanwhile.
+
+        Args:
+          run: what is done in it; begins anew at each call.
+
+        Returns:
+          Its answer, and how often another worker was in the way.
+
+        Raises:
+          Conflict: somebody stays in the way; nothing is stored.
+          UserError: the database was lost, is full or stays locked.
+        """
+        for conflicts in range(CONFLICTS):
+            try:
+                with self.transaction() as tx:
+                    return run(tx), conflicts
+            except Conflict:
+                if conflicts == CONFLICTS - 1:
+                    raise
+                time.sleep(random.uniform(0, 0.02 * 2**conflicts))  # noqa: S311 - two workers must not meet again
+        raise AssertionError("the last attempt either returned or raised")
 
     @contextmanager
     def reading(self) -> Iterator[StoreReader]:

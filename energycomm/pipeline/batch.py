@@ -122,10 +122,10 @@ class Tally(Struct):
     refused: list[tuple[int, str, str | None]] = field(default_factory=list)
     told: list[tuple[str, Refusal]] = field(default_factory=list)
 
-    def tell(self, place: str, refusal: Refusal) -> None:
-        """Count a refusal, and keep it to be told with the file it is about."""
+    def tell(self, place: str, refusal: Refusal, severity: str = "error") -> None:
+        """Count a refusal or a note; a refusal is kept, to be told with the file it is about."""
         self.incidents[refusal.code] += 1
-        if len(self.told) < TOLD:
+        if severity == "error" and len(self.told) < TOLD:
             self.told.append((storable(place, 200), structs.replace(refusal, path=storable(refusal.path, 200))))
 
     def judged_again(self, changes: Sequence[Change], since: int) -> None:
@@ -206,14 +206,17 @@ class BatchWriter:
         """Judge and store the messages of one member inside a transaction of the EIS: `store_parts` of one part."""
         return self.store_parts(tx, [(origin, batch)], now)[0]
 
-    def store_around(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
-        """`store` of a batch that the program breaks on: it is halved until the CH messages that it breaks on stand
-        alone. These are put aside, each with its incident; their neighbours are judged and stored.
+    def store_around(self, tx: StoreTransaction, parts: Sequence[tuple[Origin, Prepared]], now: int) -> list[Tally]:
+        """`store_parts` where the program breaks on it: each part is halved until the CH messages that it breaks on
+        stand alone. These are put aside, each with its incident; their neighbours are judged and stored.
 
         Raises:
           Conflict: another worker is in the way; the transaction may be run again.
           UserError: the database was lost.
         """
+        return [self._halved(tx, origin, batch, now) for origin, batch in parts]
+
+    def _halved(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
         try:
             with tx.attempt():
                 return self.store(tx, origin, batch, now)
@@ -223,8 +226,8 @@ class BatchWriter:
             if len(batch.transactions) <= 1:
                 return self._put_aside(tx, origin, batch, now, error)
         middle = len(batch.transactions) // 2
-        tally = self.store_around(tx, origin, batch.part(0, middle), now)
-        tally.join(self.store_around(tx, origin, batch.part(middle, len(batch.transactions)), now))
+        tally = self._halved(tx, origin, batch.part(0, middle), now)
+        tally.join(self._halved(tx, origin, batch.part(middle, len(batch.transactions)), now))
         return tally
 
     def _put_aside(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int, error: Exception) -> Tally:

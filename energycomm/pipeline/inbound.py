@@ -1,35 +1,37 @@
-"""The way of an envelope through the house: archived, opened, digested, judged, stored.
+"""The way of an envelope through the house, one line: archived, opened, digested, prepared, judged and stored.
 
-The raw bytes are committed before anything is parsed. Each batch is one transaction that also says how far its members
-have come, so that a run that was stopped at any point is taken up where it was. Small files are archived together and
-their members share a batch: a commit costs as much as judging a dozen messages.
+The raw bytes are committed before anything is parsed. Then each stage is a generator over what the one before gives,
+down to the writer, which takes items in and tells what was done. Each of its transactions also says how far members and
+envelopes have come, so that a run that was stopped at any point is taken up where it was. Small files are archived
+together and their members share a batch: a commit costs as much as judging a dozen messages.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
 import structlog
-from msgspec import Struct, field
+from msgspec import structs
 
 from energycomm.eis import archive, tables
 from energycomm.eis.archive import Archived
-from energycomm.eis.database import Conflict, is_lost
+from energycomm.eis.database import is_lost
 from energycomm.eis.fitting import expected, fits, storable
-from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Adapter, MemberHead, Transaction
 from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
-from energycomm.pipeline.batch import BatchWriter, Tally
+from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
-from energycomm.pipeline.gathering import Gathering, Part, Refused, Repeated
-from energycomm.pipeline.records import MemberRecord, OpenEnvelope, TakenOver
+from energycomm.pipeline.progress import Progress
+from energycomm.pipeline.records import MemberRecord, OpenEnvelope
+from energycomm.pipeline.writer import Ended, Item, Noticed, Part, PutAside, Refused, Repeated, Settle, Writer, is_fault
 from energycomm.transport.codes import refuse
 from energycomm.transport.envelopes import open_envelope
 from energycomm.transport.keys import KeyRing
@@ -48,28 +50,8 @@ ATTEMPTS = 10
 """Runs that may begin with an envelope that an earlier one left behind, before it is put aside."""
 
 
-class Progress(Struct):
-    """What a run has done so far; given to whoever watches.
-
-    Attributes:
-      files: envelopes taken in.
-      duplicates: envelopes that had arrived before.
-      unreadable: envelopes of which something could not be read.
-      left: envelopes that another process holds.
-      conflicts: batches that were run again because another worker stored the same at the same time.
-      tally: counts of messages.
-    """
-
-    files: int = 0
-    duplicates: int = 0
-    unreadable: int = 0
-    left: int = 0
-    conflicts: int = 0
-    tally: Tally = field(default_factory=Tally)
-
-
 class Inbound:
-    """Takes in envelopes.
+    """Takes in envelopes. Each way in gives the steps that are done, while somebody goes through them.
 
     Args:
       store: the EIS.
@@ -96,111 +78,8 @@ class Inbound:
         self.store, self.writer, self.adapters = store, writer, adapters
         self.keys, self.limits, self.batch_size, self.attempts = keys, limits, batch_size, attempts
         self.channels = channels or {}
-        self.progress = Progress()
-        self.watch: Callable[[Progress], None] | None = None
-        """Called after every batch and envelope."""
-        self._markets: set[str] = set()
-        """Markets that the members of the envelope at hand belong to."""
-        self._told: set[tuple[str, str]] = set()
-        """Code and path of the incidents of the envelope at hand: each is told once."""
-        self.touched: set[str] = set()
-        """Series of the run, for the search for gaps at its end."""
-        self._ended: list[tuple[OpenEnvelope, str, str | None]] = []
-        """Envelopes that are processed, their states and the labels of their keys, while that is not written yet."""
-        self.gathering = Gathering(store, writer, batch_size, self._stored)
 
-    def resume(self) -> int:
-        """Finish the envelopes that an interrupted run left behind.
-
-        None of them stops the others: one that the program breaks on, or that ended run after run, is put aside.
-
-        Returns:
-          How many there were.
-        """
-        left = records.unfinished(self.store)
-        for envelope in left:
-            attempt = records.begin(self.store, envelope.id)
-            if attempt is None:
-                continue
-            if attempt > self.attempts:
-                self._put_aside(envelope, f"{attempt - 1} attempts")
-                continue
-            log.info("envelope.resumed", envelope=envelope.id, name=envelope.name)
-            try:
-                self._guarded(envelope)
-                self._close_around()
-            except KeyboardInterrupt:
-                records.forgive(self.store, [envelope.id])
-                raise
-            self._tell()
-        return len(left)
-
-    def _guarded(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
-        """Process an envelope; where the program breaks on it twice, it is put aside and its neighbours go on."""
-        try:
-            self._process(envelope, kept)
-            return
-        except Exception as error:
-            if self._left(error, envelope):
-                return
-        try:
-            self.gathering.write()
-            self._process(envelope._replace(fresh=False))
-        except Exception as error:
-            if not self._left(error, envelope):
-                self._put_aside(envelope, fault_words(error))
-
-    def _left(self, error: Exception, envelope: OpenEnvelope | None = None) -> bool:
-        """Whether another process is in the way, so that what could not be written is left to whoever comes next.
-
-        Envelopes that wait to be told done, and of which something was not written, are not done: the next run takes
-        them up.
-
-        Raises:
-          Exception: the error, where the run has to end.
-        """
-        lost, self.gathering.lost = self.gathering.lost, set()
-        self._ended = [ended for ended in self._ended if ended[0].id not in lost]
-        if is_lost(error):
-            raise error
-        name = None if envelope is None else envelope.name
-        if not isinstance(error, Conflict | TakenOver):
-            self.progress.left += len(lost - {0 if envelope is None else envelope.id})
-            log.error("envelope.broke", name=name, others=sorted(lost), exc_info=error)
-            return False
-        log.warning("envelope.left", name=name, others=sorted(lost), why=str(error)[:200])
-        self.progress.left += len(lost | (set() if envelope is None else {envelope.id}))
-        return True
-
-    def _write_around(self) -> None:
-        """Write the messages that wait; what cannot be written is left to the next run."""
-        try:
-            self.gathering.write()
-        except Exception as error:
-            self._left(error)
-
-    def _close_around(self) -> None:
-        """Write what waits to be written; what cannot be is left to the next run."""
-        self._write_around()
-        self._close()
-
-    def _put_aside(self, envelope: OpenEnvelope, why: str) -> None:
-        refusal = records.put_aside(self.store, envelope, why)
-        if refusal is not None:
-            self.progress.unreadable += 1
-            self.progress.tally.tell(envelope.name, refusal)
-
-    def _stored(self, tally: Tally | None) -> None:
-        """Count what was stored; None where it has to be tried again."""
-        if tally is None:
-            self.progress.conflicts += 1
-        else:
-            self.progress.tally.add(tally)
-            self._tell()
-
-    def _tell(self) -> None:
-        if self.watch is not None:
-            self.watch(self.progress)
+    # --- the ways in ---
 
     def in_order(self, files: Sequence[Path]) -> list[Path]:
         """Files in the order in which the market made them, as far as their names tell.
@@ -216,123 +95,71 @@ class Inbound:
 
         return sorted(files, key=stamp)
 
-    def take(self, files: Iterable[Path], channel: str) -> Progress:
+    def take(self, files: Iterable[Path], channel: str) -> Iterator[Progress]:
         """Take in files, one envelope each, in the order given.
 
         Args:
           files: the envelopes.
           channel: by which way they came, for the record.
         """
-        group: dict[str, Path] = {}
-        for path in files:
-            small = _is_small(path)
-            # Of two files with one name the second must find the first done, to be seen as its duplicate.
-            if group and (not small or path.name in group or len(group) == FILES_TOGETHER):
-                self._take_group(list(group.values()), channel)
-                group.clear()
-            if small:
-                group[path.name] = path
-            else:
-                self._take_group([path], channel)
-        if group:
-            self._take_group(list(group.values()), channel)
-        self._close_around()
-        return self.progress
+        for group in _together(files):
+            with ExitStack() as opened:
+                sources: list[tuple[IO[bytes], str]] = []
+                for path in group:
+                    try:
+                        # A small file is read at once: what cannot be read must not undo its neighbours' transaction.
+                        small = _is_small(path)
+                        source = io.BytesIO(path.read_bytes()) if small else opened.enter_context(path.open("rb"))
+                        sources.append((source, path.name))
+                    except OSError as error:
+                        code = "ENV_MISSING" if isinstance(error, FileNotFoundError) else "ENV_UNREADABLE"
+                        name = storable(str(path), records.LONGEST_PATH)
+                        yield self._unreadable(name, refuse(code, name, error.strerror, "a file that may be read"))
+                yield from self._taken(sources, channel)
 
-    def _take_group(self, paths: Sequence[Path], channel: str) -> None:
-        """Archive files in one transaction, then process them; small members share their transactions."""
-        with ExitStack() as opened:
-            sources: list[tuple[IO[bytes], str]] = []
-            for path in paths:
+    def resume(self) -> Generator[Progress, None, None]:
+        """Finish the envelopes that an interrupted run left behind.
+
+        None of them stops the others: one that the program breaks on, or that ended run after run, is put aside. A run
+        that is stopped by hand is no attempt at the envelope at hand.
+        """
+        for envelope in records.unfinished(self.store):
+            attempt = records.begin(self.store, envelope.id)
+            writer = self._writer()
+            if attempt is not None and attempt > self.attempts:
+                yield from writer.write([PutAside(envelope, f"{attempt - 1} attempts"), Settle()])
+            elif attempt is not None:
+                log.info("envelope.resumed", envelope=envelope.id, name=envelope.name)
                 try:
-                    # A small file is read at once: what cannot be read must not undo its neighbours' transaction.
-                    source = io.BytesIO(path.read_bytes()) if _is_small(path) else opened.enter_context(path.open("rb"))
-                    sources.append((source, path.name))
-                except OSError as error:
-                    self._unreadable_file(path, error)
-            self._take_sources(sources, channel)
+                    yield from self._through(writer, envelope)
+                    yield from self._around(writer, [Settle()])
+                except (KeyboardInterrupt, GeneratorExit):
+                    records.forgive(self.store, [envelope.id])
+                    raise
+            yield Progress(resumed=1)
 
-    def _take_sources(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> None:
-        self._write_around()
-        try:
-            kept = self._archive(sources, channel)
-        except Exception as error:
-            if isinstance(error, Conflict) or is_lost(error):
-                raise
-            log.error("archive.broke", files=len(sources), exc_info=error)
-            if len(sources) == 1:
-                name = storable(sources[0][1], archive.LONGEST_NAME)
-                refusal = refuse("ENV_UNREADABLE", name, fault_words(error), "a file that can be archived")
-                self._unreadable(name, refusal)
-                return
-            # One of them must not keep the others from being taken in.
-            for source in sources:
-                self._take_sources([source], channel)
-            return
-        self._process_together(kept, sources, channel)
-
-    def _process_together(
-        self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]], channel: str
-    ) -> None:
-        for archived, (source, name) in zip(kept, sources, strict=True):
-            self.progress.files += 1
-            if archived.duplicate_of is None:
-                source.seek(0)
-                # A large file is read from the archive: on the disk it may have changed since.
-                self._guarded(_opened(archived, name, channel), source if isinstance(source, io.BytesIO) else None)
-            self._tell()
-
-    def take_one(self, source: IO[bytes], name: str, channel: str) -> int:
-        """Archive one envelope and process it.
-
-        Returns:
-          Its id in the EIS.
-        """
-        archived = self.archive_one(source, name, channel)
-        if archived.duplicate_of is None:
-            self.process_one(_opened(archived, name, channel))
-        return archived.envelope_id
-
-    def archive_one(self, source: IO[bytes], name: str, channel: str) -> Archived:
-        """Archive one envelope, for somebody to process: `process_one`, in this process or another.
-
-        Args:
-          source: its bytes, seekable.
-          name: its file name.
-          channel: by which way it came.
-
-        Returns:
-          How it was kept. Nothing is left to process where it is a duplicate.
-        """
-        self.progress.files += 1
-        return self._archive([(source, name)], channel)[0]
-
-    def process_one(self, envelope: OpenEnvelope) -> str:
+    def process(self, envelope: OpenEnvelope) -> Iterator[Progress]:
         """Process an envelope that is archived, from where it was left.
 
         Two processes may do this with one envelope, after a connection was lost: one of them goes on, the other is
         stopped by `Conflict` or `TakenOver`, and nothing is stored twice.
-
-        Returns:
-          Its state: done or failed.
         """
-        try:
-            self._process(envelope)
-            state = self._ended[-1][1]
-            self._close()
-        except BaseException:
-            # Nothing of it is told done by a later call: it is taken up where it was left.
-            self.gathering.forget()
-            self._ended.clear()
-            raise
-        return state
+        writer = self._writer()
+        yield from writer.write(self._items(envelope))
+        yield from writer.write([Settle()])
 
-    def _archive(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> list[Archived]:
-        """Keep the bytes of envelopes in one transaction."""
-        self.gathering.write()
+    # --- archived ---
+
+    def archive(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> list[Archived]:
+        """Keep the bytes of envelopes in one transaction, for somebody to `process`, here or in another process. Those
+        that are duplicates leave nothing to process.
+
+        Args:
+          sources: the bytes of each, seekable, and its file name.
+          channel: by which way they came.
+        """
         kept = []
         with self.store.transaction() as tx:
-            self._write_ended(tx)
             for source, name in sources:
                 archived = archive.archive(tx, name, source, channel, now_micros())
                 again = archived.duplicate_of is not None and archived.first_state == "failed"
@@ -344,181 +171,228 @@ class Inbound:
                 if isinstance(named, tuple) and archived.duplicate_of is None:
                     records.set_series(tx, archived.envelope_id, *named)
                 kept.append(archived)
-        self._ended.clear()
         for archived, (_, name) in zip(kept, sources, strict=True):
             number = archived.envelope_id
             if archived.duplicate_of is not None:
-                self.progress.duplicates += 1
                 log.info("envelope.duplicate", envelope=number, first=archived.duplicate_of, name=name)
             else:
                 log.info("envelope.archived", envelope=number, name=name, channel=channel, bytes=archived.size)
         return kept
 
-    def _write_ended(self, tx: StoreTransaction) -> None:
-        for ended in self._ended:
-            records.finish(tx, *ended)
+    def _taken(self, sources: Sequence[tuple[IO[bytes], str]], channel: str) -> Iterator[Progress]:
+        """Archive envelopes in one transaction, then process them; small members share their transactions."""
+        try:
+            kept = self.archive(sources, channel)
+        except Exception as error:
+            if not is_fault(error):
+                raise
+            log.error("archive.broke", files=len(sources), exc_info=error)
+            broke = fault_words(error)
+        else:
+            yield from self._processed(kept, sources, channel)
+            return
+        if len(sources) == 1:
+            name = storable(sources[0][1], archive.LONGEST_NAME)
+            yield self._unreadable(name, refuse("ENV_UNREADABLE", name, broke, "a file that can be archived"))
+            return
+        # One of them must not keep the others from being taken in.
+        for source in sources:
+            yield from self._taken([source], channel)
 
-    def _close(self) -> None:
-        """Write what waits to be written: messages, and which envelopes are done."""
-        self.gathering.write()
-        if self._ended:
-            with self.store.transaction() as tx:
-                self._write_ended(tx)
-            self._ended.clear()
+    def _processed(
+        self, kept: Sequence[Archived], sources: Sequence[tuple[IO[bytes], str]], channel: str
+    ) -> Iterator[Progress]:
+        writer = self._writer()
+        for archived, (source, name) in zip(kept, sources, strict=True):
+            yield Progress(files=1, duplicates=int(archived.duplicate_of is not None))
+            if archived.duplicate_of is None:
+                source.seek(0)
+                # A large file is read from the archive: on the disk it may have changed since.
+                held = source if isinstance(source, io.BytesIO) else None
+                yield from self._through(writer, records.to_process(archived, name, channel), held)
+        yield from self._around(writer, [Settle()])
 
-    def _unreadable_file(self, path: Path, error: OSError) -> None:
-        code = "ENV_MISSING" if isinstance(error, FileNotFoundError) else "ENV_UNREADABLE"
-        name = storable(str(path), records.LONGEST_PATH)
-        self._unreadable(name, refuse(code, name, error.strerror, "a file that may be read"))
+    def _unreadable(self, name: str, refusal: Refusal) -> Progress:
+        step = Progress(files=1, unreadable=1)
+        records.note(self.store, step.tally, None, refusal, "error", name)
+        return step
 
-    def _unreadable(self, name: str, refusal: Refusal) -> None:
-        self.progress.files += 1
-        self.progress.unreadable += 1
-        records.note(self.store, self.progress.tally, None, refusal, "error", name)
+    # --- opened ---
 
-    def _process(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> None:
-        """Open an archived envelope and process its members.
+    def _items(self, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> Iterator[Item | Settle]:
+        """All that is to be written of an archived envelope, its end last.
 
         Args:
           envelope: the envelope.
           kept: its bytes, where they are still in memory.
         """
-        errors = readable = 0
-        self._markets.clear()
-        self._told.clear()
+        if not envelope.fresh:
+            yield Settle()  # something of it may wait
+        told: set[tuple[str, str]] = set()
+        for item in self._opened(envelope, kept):
+            if isinstance(item, Noticed):
+                place = item.refusal.code, item.refusal.path
+                if place in told:
+                    continue
+                told.add(place)
+            yield item
+
+    def _opened(self, envelope: OpenEnvelope, kept: IO[bytes] | None) -> Iterator[Item | Settle]:
+        """An envelope is opened, its members one by one."""
+        readable = errors = 0
+        markets: set[str] = set()
         with (
             kept or archive.open_raw(self.store.engine, envelope.sha256) as raw,
             open_envelope(raw, envelope.name, self.keys, self.limits) as opened,
         ):
-            for item in opened:
-                if isinstance(item, Refusal):
+            for member in opened:
+                if isinstance(member, Refusal):
                     errors += 1
-                    self._note(envelope, item, "error")
-                elif self._member(envelope, item):
+                    yield Noticed(envelope, member, "error")
+                elif (yield from self._member(envelope, member, markets)):
                     readable += 1
                 else:
                     errors += 1
             key_label = opened.key_label
-        self._read_name(envelope)
-        if errors:
-            self.progress.unreadable += 1
-        state = "failed" if errors and not readable else "done"
-        self._ended.append((envelope, state, key_label))
-        log.info("envelope.done", envelope=envelope.id, name=envelope.name, members=readable, errors=errors)
-
-    def _note(self, envelope: OpenEnvelope, refusal: Refusal, severity: str) -> None:
-        """An incident of the envelope as a whole, once for each place."""
-        place = refusal.code, refusal.path
-        if place not in self._told:
-            self._told.add(place)
-            self.gathering.add(Refused(envelope, None, refusal, severity))
-
-    def _read_name(self, envelope: OpenEnvelope) -> None:
-        """Tell a name that its market does not know; remember the series of one that it does.
-
-        Where the content did not tell the market, the name must be unknown to all of them to be reported.
-        """
-        found = series_of(self.adapters, envelope.name)
-        if isinstance(found, tuple):
-            if found[1].number is not None:
-                self.touched.add(found[1].key)
+        named = series_of(self.adapters, envelope.name)
+        if isinstance(named, tuple):
+            series = named[1].key if named[1].number is not None else None
+            yield Ended(envelope, readable, errors, key_label, series)
             return
-        for market in self._markets or self.adapters.keys():
-            if market not in found:
-                return
-        if found:
-            refusal = found[next(iter(self._markets or found))]
-            self._note(envelope, refusal, "note")
+        # Where the content did not tell the market, the name must be unknown to all of them to be reported.
+        asked = markets or self.adapters.keys()
+        if named and all(market in named for market in asked):
+            yield Noticed(envelope, named[next(iter(markets or named))], "note")
+        yield Ended(envelope, readable, errors, key_label, None)
 
-    def _member(self, envelope: OpenEnvelope, member: Member) -> bool:
-        """Process one member; False when it could not be read."""
+    def _member(
+        self, envelope: OpenEnvelope, member: Member, markets: set[str]
+    ) -> Generator[Item | Settle, None, bool]:
+        """A member is looked at, and digested where that was not done before; False when it cannot be read.
+
+        Args:
+          envelope: the envelope.
+          member: the member.
+          markets: gains the market that its content is of.
+        """
         seen = records.look(member)
         sha256 = b"" if isinstance(seen, Refusal) else seen[1]
-        if self.gathering.holds(sha256):
-            self.gathering.write()  # so that this one is seen as the duplicate that it is
+        yield Settle(sha256)
         record, first = records.find_member(self.store, envelope, member.path, sha256)
         if record is not None and record.finished:
             return record.state != "refused"
         if isinstance(seen, Refusal):
-            return self._refuse(envelope, record or MemberRecord(member.path, b"", member.size), seen)
+            yield Refused(envelope, record or MemberRecord(member.path, b"", member.size), seen)
+            return False
         sniff, sha256, size = seen
         if record is None:
             record = MemberRecord(member.path, sha256, size)
             if first is not None:
-                self.gathering.add(Repeated(envelope, record, first))
+                yield Repeated(envelope, record, first)
                 return True
         route = dispatch(self.adapters, sniff, self.channels.get(envelope.channel))
         if isinstance(route, Refusal):
-            return self._refuse(envelope, record, route)
+            yield Refused(envelope, record, route)
+            return False
         adapter, label = route
-        self._markets.add(adapter.market)
-        return self._digest(envelope, member, record, adapter, label)
+        markets.add(adapter.market)
+        digested = _digested(envelope, member, adapter, label)
+        return (yield from self._prepared(envelope, record, adapter.market, digested))
 
-    def _refuse(self, envelope: OpenEnvelope, record: MemberRecord, refusal: Refusal) -> bool:
-        self.gathering.add(Refused(envelope, record, refusal))
-        return False
+    # --- digested and prepared ---
 
-    def _digest(
-        self, envelope: OpenEnvelope, member: Member, record: MemberRecord, adapter: Adapter, label: str
-    ) -> bool:
+    def _prepared(
+        self,
+        envelope: OpenEnvelope,
+        record: MemberRecord,
+        market: str,
+        digested: Iterable[MemberHead | Transaction | Refusal],
+    ) -> Generator[Item, None, bool]:
+        """The CH messages of a member that are not stored yet, with their Kernel XML; False when it cannot be read."""
         batch: list[Transaction] = []
-        position, refusal = 0, None
-        with member.open() as content:
-            items = iter(adapter.digest(label, content, member.name))
-            while not record.finished:
-                try:
-                    item = next(items, None)
-                except BrokenMember as broken:
-                    item = broken.refusal
-                except Exception as error:
-                    if is_lost(error):
-                        raise  # while the member was read: nothing is wrong with it
-                    log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=error)
-                    item = _adapter_fault(member.path, error)
-                if item is None:
-                    break
-                if isinstance(item, MemberHead):
-                    item = _unfit(item, member.path) or item
-                if isinstance(item, Refusal):
-                    refusal = item
-                    break
-                if isinstance(item, MemberHead):
-                    record.head = item
-                    continue
+        position = 0
+        for item in digested:
+            if isinstance(item, MemberHead):
+                record = structs.replace(record, head=item)
+            elif isinstance(item, Refusal):
+                if batch:
+                    yield Part(envelope, record, market, self.writer.prepare(batch), position, last=False)
+                yield Refused(envelope, record, item)
+                return False
+            else:
                 position = item.position
                 if position > record.committed or position in record.again:
                     batch.append(item)
                     if len(batch) >= self.batch_size:
-                        self._flush(envelope, record, adapter, batch, position, last=False)
+                        yield Part(envelope, record, market, self.writer.prepare(batch), position, last=False)
                         batch = []
-        if record.finished:
-            return False  # the program broke on it while it was stored
-        if refusal is not None:
-            if batch:
-                self._flush(envelope, record, adapter, batch, position, last=False)
-            return self._refuse(envelope, record, refusal)
-        self._flush(envelope, record, adapter, batch, position, last=True)
+        yield Part(envelope, record, market, self.writer.prepare(batch), position, last=True)
         if not position:
-            self._note(envelope, refuse("NOTE_EMPTY", member.path, None, "a message at least"), "note")
+            yield Noticed(envelope, refuse("NOTE_EMPTY", record.path, None, "a message at least"), "note")
         return True
 
-    def _flush(
-        self,
-        envelope: OpenEnvelope,
-        record: MemberRecord,
-        adapter: Adapter,
-        batch: list[Transaction],
-        position: int,
-        *,
-        last: bool,
-    ) -> None:
-        """Hand over messages of a member to be stored with those of its neighbours."""
-        self.gathering.add(Part(envelope, record, adapter.market, self.writer.prepare(batch), position, last))
+    # --- judged and stored ---
+
+    def _writer(self) -> Writer:
+        return Writer(self.store, self.writer, self.batch_size)
+
+    def _through(self, writer: Writer, envelope: OpenEnvelope, kept: IO[bytes] | None = None) -> Iterator[Progress]:
+        """An envelope to its end; where the program breaks on it twice, it is put aside and its neighbours go on."""
+        broke = yield from self._around(writer, self._items(envelope, kept), envelope)
+        if broke:
+            broke = yield from self._around(writer, self._items(envelope._replace(fresh=False)), envelope)
+        if broke:
+            yield from self._around(writer, [PutAside(envelope, broke)])
+
+    def _around(
+        self, writer: Writer, items: Iterable[Item | Settle], envelope: OpenEnvelope | None = None
+    ) -> Generator[Progress, None, str | None]:
+        """Write items. What cannot be written because another process is in the way is left to whoever comes next:
+        envelopes of which something was not written are not done.
+
+        Returns:
+          What the program broke on, in words; None when it did not.
+
+        Raises:
+          UserError: the database was lost.
+        """
+        try:
+            yield from writer.write(items)
+        except Exception as error:
+            if is_lost(error):
+                raise
+            broke = fault_words(error) if is_fault(error) else None
+            lost, own = writer.lost(), set() if envelope is None else {envelope.id}
+            name = None if envelope is None else envelope.name
+            if broke:
+                log.error("envelope.broke", name=name, others=sorted(lost), exc_info=error)
+            else:
+                log.warning("envelope.left", name=name, others=sorted(lost), why=str(error)[:200])
+        else:
+            return None
+        yield Progress(left=len(lost - own if broke else lost | own))
+        return broke
 
 
-def _opened(archived: Archived, name: str, channel: str) -> OpenEnvelope:
-    shown = storable(name, archive.LONGEST_NAME)
-    return OpenEnvelope(archived.envelope_id, shown, archived.sha256, fresh=not archived.resumes, channel=channel)
+def _digested(
+    envelope: OpenEnvelope, member: Member, adapter: Adapter, label: str
+) -> Iterator[MemberHead | Transaction | Refusal]:
+    """What the adapter reads in a member; a refusal is the last of it."""
+    try:
+        with member.open() as content:
+            for item in adapter.digest(label, content, member.name):
+                if isinstance(item, MemberHead):
+                    item = _unfit(item, member.path) or item
+                yield item
+                if isinstance(item, Refusal):
+                    return
+    except BrokenMember as broken:
+        yield broken.refusal
+    except Exception as error:
+        if is_lost(error):
+            raise  # while the member was read: nothing is wrong with it
+        log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=error)
+        yield _adapter_fault(member.path, error)
 
 
 def _unfit(head: MemberHead, path: str) -> Refusal | None:
@@ -528,6 +402,23 @@ def _unfit(head: MemberHead, path: str) -> Refusal | None:
         if value is not None and not fits(column, value):
             return refuse("HEAD_VALUE", f"{path}: {name}", storable(value, 120), expected(column))
     return None
+
+
+def _together(files: Iterable[Path]) -> Iterator[list[Path]]:
+    """Files in groups that are archived in one transaction: small ones together, a large one alone."""
+    group: dict[str, Path] = {}
+    for path in files:
+        small = _is_small(path)
+        # Of two files with one name the second must find the first done, to be seen as its duplicate.
+        if group and (not small or path.name in group or len(group) == FILES_TOGETHER):
+            yield list(group.values())
+            group = {}
+        if small:
+            group[path.name] = path
+        else:
+            yield [path]
+    if group:
+        yield list(group.values())
 
 
 def _is_small(path: Path) -> bool:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import random
-import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import structlog
 from msgspec import Struct
@@ -20,7 +18,7 @@ from msgspec import Struct
 from energycomm.eis import archive
 from energycomm.eis.archive import Archived
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import Conflict, is_lost, reading
+from energycomm.eis.database import reading
 from energycomm.eis.fitting import storable
 from energycomm.eis.messages import MessageSummary, summaries
 from energycomm.eis.store import Store, StoreTransaction
@@ -29,9 +27,10 @@ from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
-from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
+from energycomm.pipeline.batch import BatchWriter, Origin, Prepared
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
 from energycomm.pipeline.submissions import Handed, too_many
+from energycomm.pipeline.writer import Judging, is_fault
 
 log = structlog.get_logger()
 
@@ -39,7 +38,6 @@ CHANNEL = "injection"
 """Channel of the envelopes that injections are."""
 
 MEMBER = "messages"
-CONFLICTS = 6
 
 
 class Injected(Struct, frozen=True, kw_only=True):
@@ -126,13 +124,14 @@ def inject(store: Store, writer: BatchWriter, handed: Sequence[Handed], sent: by
     """
     messages = [one.message for one in handed if one.message is not None]
     prepared = writer.prepare([_transaction(n, one, by) for n, one in enumerate(handed, 1)])
+    market = messages[0].market
     try:
-        archived = _stored(store, writer.store, prepared, sent, name, by, messages[0].market)
+        archived, _ = store.retried(lambda tx: _stored(tx, writer.store_parts, prepared, sent, name, by, market))
     except Exception as error:
-        if isinstance(error, Conflict) or is_lost(error):
+        if not is_fault(error):
             raise
         log.error("injection.broke", name=name, exc_info=error)
-        archived = _stored(store, writer.store_around, prepared, sent, name, by, messages[0].market)
+        archived, _ = store.retried(lambda tx: _stored(tx, writer.store_around, prepared, sent, name, by, market))
     log.info("injection.stored", envelope=archived.envelope_id, messages=len(messages), by=by)
     first = archived.duplicate_of
     return Injection(
@@ -143,32 +142,18 @@ def inject(store: Store, writer: BatchWriter, handed: Sequence[Handed], sent: by
 
 
 def _stored(
-    store: Store,
-    keep: Callable[[StoreTransaction, Origin, Prepared, int], Tally],
-    prepared: Prepared,
-    sent: bytes,
-    name: str,
-    by: str,
-    market: str,
+    tx: StoreTransaction, judge: Judging, prepared: Prepared, sent: bytes, name: str, by: str, market: str
 ) -> Archived:
-    """One transaction: the envelope, its member and its messages."""
-    for attempt in range(1, CONFLICTS + 1):
-        now = now_micros()
-        try:
-            with store.transaction() as tx:
-                archived = archive.archive(tx, name, io.BytesIO(sent), CHANNEL, now)
-                if archived.duplicate_of is None:
-                    head = MemberHead(type="Kernel", sender=storable(by, 40))
-                    member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
-                    save_member(tx, archived.envelope_id, member, market, len(prepared.transactions), last=True)
-                    keep(tx, Origin(market, archived.envelope_id, member.id, storable(by, 120), name), prepared, now)
-                    finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
-                return archived
-        except Conflict:
-            if attempt == CONFLICTS:
-                raise
-            time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - two workers must not meet again
-    raise AssertionError("the last attempt either returned or raised")
+    """Write the envelope, its member and its messages."""
+    now = now_micros()
+    archived = archive.archive(tx, name, io.BytesIO(sent), CHANNEL, now)
+    if archived.duplicate_of is None:
+        head = MemberHead(type="Kernel", sender=storable(by, 40))
+        member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
+        member, _ = save_member(tx, archived.envelope_id, member, market, len(prepared.transactions), last=True)
+        judge(tx, [(Origin(market, archived.envelope_id, member.id, storable(by, 120), name), prepared)], now)
+        finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
+    return archived
 
 
 def _transaction(position: int, one: Handed, by: str) -> Transaction:

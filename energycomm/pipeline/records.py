@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from energycomm.eis import tables
+from energycomm.eis.archive import LONGEST_NAME, Archived
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.fitting import storable
@@ -42,8 +43,14 @@ class OpenEnvelope(NamedTuple):
     channel: str = ""
 
 
-class MemberRecord(Struct):
-    """A member while it is processed.
+def to_process(archived: Archived, name: str, channel: str) -> OpenEnvelope:
+    """An envelope that was archived just now."""
+    shown = storable(name, LONGEST_NAME)
+    return OpenEnvelope(archived.envelope_id, shown, archived.sha256, not archived.resumes, channel)
+
+
+class MemberRecord(Struct, frozen=True):
+    """A member while it is processed, at one moment.
 
     Attributes:
       id: row id, 0 before the first batch.
@@ -101,12 +108,12 @@ def forgive(store: Store, ids: Sequence[int]) -> None:
         tx.driver.many("UPDATE envelope SET attempts = attempts - 1 WHERE id = ? AND attempts > 0", [(i,) for i in ids])
 
 
-def put_aside(store: Store, envelope: OpenEnvelope, why: str) -> Refusal | None:
+def put_aside(tx: StoreTransaction, envelope: OpenEnvelope, why: str) -> Refusal | None:
     """Give an envelope up that the program or its worker breaks on, or that somebody does not want to be processed: it
     fails, its bytes and what was stored of it stay.
 
     Args:
-      store: the EIS.
+      tx: the transaction.
       envelope: the envelope.
       why: what happened, in words.
 
@@ -115,10 +122,9 @@ def put_aside(store: Store, envelope: OpenEnvelope, why: str) -> Refusal | None:
     """
     refusal = refuse("ENV_PUT_ASIDE", envelope.name, why, "an envelope that can be processed")
     sql = "UPDATE envelope SET state = 'failed', finished_at = ? WHERE id = ? AND state IN ('archived', 'processing')"
-    with store.transaction() as tx:
-        if not tx.driver.run(sql, (now_micros(), envelope.id)):
-            return None
-        note_in(tx, envelope, None, refusal, "error")
+    if not tx.driver.run(sql, (now_micros(), envelope.id)):
+        return None
+    note_in(tx, envelope, None, refusal, "error")
     return refusal
 
 
@@ -180,10 +186,7 @@ def note(
     """
     with store.transaction() as tx:
         note_in(tx, envelope, None, refusal, severity)
-    if severity == "error":
-        tally.tell(place or (envelope.name if envelope is not None else refusal.path), refusal)
-    else:
-        tally.incidents[refusal.code] += 1
+    tally.tell(place or (envelope.name if envelope is not None else refusal.path), refusal, severity)
 
 
 def note_in(
@@ -281,51 +284,49 @@ def look(member: Member) -> tuple[Sniff, bytes, int] | Refusal:
 
 def save_member(
     tx: StoreTransaction, envelope_id: int, record: MemberRecord, market: str, position: int, *, last: bool
-) -> Tally:
+) -> tuple[MemberRecord, Tally]:
     """Write how far a member has come, in the transaction of its batch.
 
     Args:
       tx: the transaction.
       envelope_id: the envelope it came in.
-      record: the member; gets its id.
+      record: the member, as it is stored.
       market: its market.
       position: number of the last CH message that is stored with this transaction.
       last: the member is done.
 
     Returns:
-      Counts of the notes its header gave rise to.
+      The member as it is stored now, and counts of the notes its header gave rise to.
 
     Raises:
       TakenOver: what is stored of it is not what was read: another process went on with it.
     """
     tally = Tally()
     read = record.committed
-    record.state = "done" if last else "processing"
-    record.committed = max(position, read)
-    transactions = record.committed if last else None
+    record = structs.replace(record, state="done" if last else "processing", committed=max(position, read))
     if record.id:
+        transactions = record.committed if last else None
         sql = (
             "UPDATE member SET state = ?, committed = ?, transactions = ? "
             "WHERE id = ? AND committed = ? AND state = 'processing'"
         )
         if not tx.driver.run(sql, (record.state, record.committed, transactions, record.id, read)):
             raise TakenOver(record.path)
-        return tally
-    add_member(tx, envelope_id, record, record.state, market=market)
+        return record, tally
+    record = add_member(tx, envelope_id, record, record.state, market=market)
     now = now_micros()
     for found in record.head.notes if record.head else ():
         tally.incidents[found.code] += 1
         tx.insert(tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
-    return tally
+    return record, tally
 
 
-def refuse_member(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> None:
-    """Record that a member could not be read."""
-    record.state = "refused"
-    if record.id:
-        tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
-    else:
-        add_member(tx, envelope_id, record, "refused")
+def refuse_member(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> int:
+    """Record that a member could not be read; its id."""
+    if not record.id:
+        return add_member(tx, envelope_id, record, "refused").id
+    tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
+    return record.id
 
 
 def add_member(
@@ -335,8 +336,8 @@ def add_member(
     state: str,
     first: int | None = None,
     market: str | None = None,
-) -> None:
-    """Store the row of a member, which gets its id; its envelope is no longer untouched.
+) -> MemberRecord:
+    """Store the row of a member; its envelope is no longer untouched.
 
     Args:
       tx: the transaction.
@@ -345,8 +346,12 @@ def add_member(
       state: its state.
       first: the member that brought the same bytes before.
       market: the market that its content is of.
+
+    Returns:
+      The member with its id.
     """
-    (record.id,) = tx.reserve(tables.member, 1)
+    (number,) = tx.reserve(tables.member, 1)
+    record = structs.replace(record, id=number)
     head = record.head
     row = {
         "id": record.id,
@@ -370,3 +375,4 @@ def add_member(
         "state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
     )
     tx.driver.run(sql, (market, envelope_id))
+    return record

@@ -16,6 +16,7 @@ from energycomm.eis.messages import MessageFilter, list_messages, show_message
 from energycomm.eis.migrations import upgrade
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.progress import total
 
 PATTERNS = ("c15_*.xml", "r15*.xml")
 
@@ -35,7 +36,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     with open_store(made) as store:
         inbound: Any = Gateway(made, store).inbound
         files = [file for pattern in PATTERNS for file in sorted(fixtures.glob(pattern))]
-        inbound.take(inbound.in_order(files), "folder")
+        total(inbound.take(inbound.in_order(files), "folder"))
     return made
 
 

@@ -23,6 +23,7 @@ from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
 from energycomm.market.installed import Markets
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
@@ -132,7 +133,7 @@ def processed(market: str, access_points: int, folder: Path, url: str, faults: d
     engine = connect(url)
     migrations.upgrade(engine)
     gateway = Gateway(Config.model_validate({"database": url}), Store(engine))
-    gateway.inbound.take(gateway.inbound.in_order(sorted((folder / "envelopes").iterdir())), "benchmark")
+    total(gateway.inbound.take(gateway.inbound.in_order(sorted((folder / "envelopes").iterdir())), "benchmark"))
     return engine
 
 

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from energycomm import cli
+from energycomm.backoffice.webhook import sign
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.export import Exported, export, issue_of
 from energycomm.correction.tickets import change_ticket, make_tickets, tickets
 from energycomm.correction.trackers import open_tracker
 from energycomm.errors import ExitCode
-from energycomm.pipeline.targets import sign
 from energycomm.tracker_settings import TrackerSetting
 from tests.correction.tracker_servers import TOKEN, Tracker, serving
 from tests.pipeline.desk import Desk

@@ -16,6 +16,7 @@ from energycomm.eis.comparison import canonical, differences
 from energycomm.eis.database import opened, reading
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 from tests.daemon.chaos_markets import Envelope, Markets
 from tests.daemon.chaos_requests import Ask, Fate, fates, hand_in_quietly
 
@@ -72,8 +73,8 @@ def in_peace(given: Given, at_once: Sequence[Path]) -> tuple[dict[str, Any], dic
         migrations.upgrade(engine)
         hand_in_quietly(config, Store(engine), given.asks)
         inbound = Gateway(config, Store(engine)).inbound
-        inbound.take(inbound.in_order(given.simulated), "folder")
-        inbound.take([*at_once, *later], "folder")
+        total(inbound.take(inbound.in_order(given.simulated), "folder"))
+        total(inbound.take([*at_once, *later], "folder"))
         return canonical(engine, carriers=False), fates(url)
 
 

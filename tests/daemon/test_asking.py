@@ -17,6 +17,7 @@ from energycomm.daemon.sending import Delivering
 from energycomm.errors import UserError
 from energycomm.pipeline.delivery import repetition
 from energycomm.pipeline.outbound import Outbound
+from energycomm.pipeline.progress import total
 from energycomm.transport.channel import Direction, Outgoing, Sent, TechnicalError
 from energycomm.transport.settings import SoapSetting
 from tests.adapters.dutch import GRID, THIRD, US, fixture, request
@@ -59,7 +60,7 @@ def asked(office: Office, line: Line, *polls: str) -> None:
     assert office.desk.locks.take(duty.key)
     duty.turn()
     office.desk.locks.release(duty.key)
-    office.gateway.inbound.resume()
+    total(office.gateway.inbound.resume())
 
 
 def message_ids(line: Line) -> list[str]:
@@ -118,7 +119,7 @@ def test_a_query_that_was_repeated_is_one_request_whatever_the_portal_answers(of
     first, second = message_ids(line)
     assert first == handed.reference != second
     assert line.sent[1].content == line.sent[0].content.replace(first.encode(), second.encode(), 1)
-    gateway.inbound.resume()
+    total(gateway.inbound.resume())
     assert office.rows("SELECT state FROM outgoing") == [("acknowledged",)]
     result = fixture("p4_day.xml").decode()
     for number in (1, 2):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from energycomm.backoffice.notification import Failure, Notification, tell_all
 from energycomm.daemon.clock import BELIEVED, TOLERANCE, ClockWatch
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.kernel import instants
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.notification import Failure, Notification, tell_all
 from energycomm.pipeline.rows import moment
 from tests.daemon.conftest import Office
 from tests.daemon.test_outbox import messages, states
@@ -102,7 +102,7 @@ def test_the_calendar_rests_while_the_clock_is_wrong(
     """Raw bytes of today are not removed because it is next year for an hour; nothing that waits is given up."""
     policy = office.config.retention.model_copy(update={"raw_days": 365})
     office.desk.config = office.config.model_copy(update={"retention": policy})
-    office.gateway.inbound.archive_one(BytesIO(b"content"), "a.txt", "test")
+    office.gateway.inbound.archive([(BytesIO(b"content"), "a.txt")], "test")
     messages(office, (1, "a"))
     with office.store.transaction() as tx:
         tx.driver.run("UPDATE envelope SET state = 'done'")
@@ -124,7 +124,7 @@ def test_the_calendar_would_do_it_were_the_clock_believed(office: Office, jump: 
     """The same store, a daemon that begins on that day: it is the watch that kept it."""
     policy = office.config.retention.model_copy(update={"raw_days": 365})
     office.desk.config = office.config.model_copy(update={"retention": policy})
-    office.gateway.inbound.archive_one(BytesIO(b"content"), "a.txt", "test")
+    office.gateway.inbound.archive([(BytesIO(b"content"), "a.txt")], "test")
     with office.store.transaction() as tx:
         tx.driver.run("UPDATE envelope SET state = 'done'")
     jump["by"] = 400 * 24 * HOUR

@@ -30,6 +30,7 @@ from energycomm.eis.database import opened
 from energycomm.eis.store import StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
+from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import OpenEnvelope, begin
 from energycomm.transport.memory import MemoryOut
 from tests.daemon.conftest import Notes, Office
@@ -143,7 +144,7 @@ def archived(office: Office, name: str, content: bytes) -> Waiting:
     """An envelope that waits."""
     from io import BytesIO
 
-    office.gateway.inbound.archive_one(BytesIO(content), name, "test")
+    office.gateway.inbound.archive([(BytesIO(content), name)], "test")
     return waiting(office.store)[-1]
 
 
@@ -183,8 +184,8 @@ def test_whoever_goes_on_with_an_envelope_of_another_is_stopped_by_the_store(off
     """A worker whose connection was lost, and its successor: one of them gets on."""
     item = archived(office, "a.xml", b"<unknown/>")
     envelope = OpenEnvelope(item.id, item.name, item.sha256)
-    assert office.gateway.inbound.process_one(envelope) == "failed"
-    assert office.gateway.inbound.process_one(envelope) == "failed"
+    assert total(office.gateway.inbound.process(envelope)).failed == 1
+    assert total(office.gateway.inbound.process(envelope)).failed == 1
     assert office.rows("SELECT count(*) FROM member") == [(1,)]
     assert office.rows("SELECT count(*) FROM incident") == [(1,)]
 
@@ -207,7 +208,7 @@ def asked(office: Office, reference: str) -> None:
 def test_an_answer_that_comes_at_once_is_archived_with_the_sending(office: Office) -> None:
     """It waits for a worker like any envelope; request and answer are one transaction."""
     asked(office, "R1")
-    channel = MemoryOut()
+    channel = MemoryOut(market="FR")
     channel.answers.append(b"<answer/>")
     duty = Delivering(office.desk, channel)
     assert office.desk.locks.take(duty.key)
@@ -222,7 +223,7 @@ def test_a_database_lost_while_an_answer_is_recorded_loses_neither(
 ) -> None:
     """The request stays to be sent; it is sent again with the same reference, which the market knows."""
     asked(office, "R1")
-    channel = MemoryOut()
+    channel = MemoryOut(market="FR")
     channel.answers.extend([b"<answer/>", b"<answer/>"])
     duty = Delivering(office.desk, channel)
     assert office.desk.locks.take(duty.key)

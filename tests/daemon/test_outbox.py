@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
+from energycomm.backoffice.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
+from energycomm.backoffice.targets import FolderTarget
+from energycomm.backoffice.webhook import Webhook
 from energycomm.eis import tables
 from energycomm.eis.datakeys import unlock
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline import retention
-from energycomm.pipeline.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
 from energycomm.pipeline.rows import notification_row
-from energycomm.pipeline.targets import FolderTarget, Webhook
 from energycomm.transport.credentials import Secret
 from energycomm.transport.keys import StorageKey
 from tests.daemon.conftest import Office
@@ -231,7 +232,7 @@ def test_retention_of_raw_bytes_keeps_what_tells_a_duplicate(office: Office, tmp
     source.write_bytes(b"some content")
     inbound = office.gateway.inbound
     with source.open("rb") as file:
-        inbound.archive_one(file, "a.txt", "test")
+        inbound.archive([(file, "a.txt")], "test")
     later = now_micros() + 400 * retention.DAY
     assert retention.purge(office.store, "raw", 365, later, "test") == (0, 0)  # not processed: kept
     with office.store.transaction() as tx:
@@ -239,4 +240,4 @@ def test_retention_of_raw_bytes_keeps_what_tells_a_duplicate(office: Office, tmp
     assert retention.purge(office.store, "raw", 365, later, "test") == (1, 12)
     assert office.rows("SELECT count(*) FROM raw_chunk") == [(0,)]
     with source.open("rb") as file:
-        assert inbound.archive_one(file, "a.txt", "test").duplicate_of is not None
+        assert inbound.archive([(file, "a.txt")], "test")[0].duplicate_of is not None

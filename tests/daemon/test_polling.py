@@ -9,6 +9,7 @@ import pytest
 
 from energycomm.daemon.claims import waiting
 from energycomm.daemon.polling import Polling
+from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.transport.channel import Arrival, TechnicalError
 from energycomm.transport.memory import MemoryIn
@@ -36,7 +37,7 @@ def poller(office: Office, channel: MemoryIn) -> Poller:
 def process(office: Office) -> None:
     """What the workers do with what waits."""
     for item in waiting(office.store):
-        office.gateway.inbound.process_one(OpenEnvelope(item.id, item.name, item.sha256))
+        total(office.gateway.inbound.process(OpenEnvelope(item.id, item.name, item.sha256)))
 
 
 def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) -> None:

@@ -12,6 +12,7 @@ import pytest
 from energycomm.config import load
 from energycomm.kernel.codec import encode_json
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.progress import total
 from tests.adapters.dutch import GRID, THIRD, fixture, request
 from tests.end_to_end.conftest import Place
 
@@ -53,7 +54,7 @@ def test_any_order_of_the_messages_ends_in_the_same_store(place: Places, dutch: 
         here = place(name=f"place{number}")
         config = load()
         with open_store(config) as store:
-            Gateway(config, store).inbound.take(order, "test")
+            total(Gateway(config, store).inbound.take(order, "test"))
         meanings.append(here.meaning())
     assert meanings[0] == meanings[1] == meanings[2]
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from energycomm import cli
+from energycomm.backoffice.notification import take_up, tell_all
+from energycomm.backoffice.targets import open_target
 from energycomm.commands.channel import _open
 from energycomm.config import load
 from energycomm.eis import archive, migrations
@@ -19,8 +21,6 @@ from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.delivery import deliver
 from energycomm.pipeline.gateway import open_store
-from energycomm.pipeline.notification import take_up, tell_all
-from energycomm.pipeline.targets import open_target
 from tests.faults.stores import Facts, facts
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

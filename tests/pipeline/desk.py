@@ -65,7 +65,7 @@ class Desk:
         with self.store.transaction() as tx:
             archived = archive.archive(tx, f"{self.deliveries}.xml", io.BytesIO(content), "test", now)
             member = MemberRecord(f"{self.deliveries}.xml", archived.sha256, archived.size)
-            save_member(tx, archived.envelope_id, member, market, len(transactions), last=True)
+            member, _ = save_member(tx, archived.envelope_id, member, market, len(transactions), last=True)
             return self.writer.store(tx, Origin(market, archived.envelope_id, member.id), prepared, now)
 
     def states(self) -> dict[str, str]:

@@ -35,6 +35,7 @@ from energycomm.eis.store import Store
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import MemberRecord, save_member
 from tests.pipeline.scenes import Scene, Source, scenes, sources
 from tests.postgres import NoPostgres, PostgresServer, running
@@ -137,7 +138,7 @@ class Stage:
         with self._store(postgres=postgres) as store:
             inbound = self.inbound(store, chance.choice((1, 3, 10, 100, 500)))
             for group in cut(files, chance):
-                inbound.take(group, "test")
+                total(inbound.take(group, "test"))
             meaning = canonical(store.engine)
         return Outcome(order.number, what, len(files), len(files), differences(self._files_in_order(index), meaning))
 
@@ -153,7 +154,7 @@ class Stage:
         if index not in self._of_files:
             with self._store() as store:
                 inbound = self.inbound(store, 500)
-                inbound.take(inbound.in_order(self._with_copies(self.sources[index])), "test")
+                total(inbound.take(inbound.in_order(self._with_copies(self.sources[index])), "test"))
                 self._of_files[index] = canonical(store.engine)
         return self._of_files[index]
 
@@ -191,7 +192,7 @@ class Stage:
             with store.transaction() as tx:
                 archived = archive.archive(tx, f"{number}.xml", io.BytesIO(str(number).encode()), "test", now)
                 member = MemberRecord(f"{number}.xml", archived.sha256, archived.size)
-                save_member(tx, archived.envelope_id, member, scene.market, len(batch), last=True)
+                member, _ = save_member(tx, archived.envelope_id, member, scene.market, len(batch), last=True)
                 writer.store(tx, Origin(scene.market, archived.envelope_id, member.id), prepared, now)
 
     @contextmanager

@@ -18,6 +18,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
@@ -99,8 +100,8 @@ def scenes(source: Source, folder: Path, chance: random.Random) -> list[Scene]:
         writer = gateway.writer
         recording = _Recording(writer.engine, writer.rules_version_id, 30, writer.markets)
         recording.seen = []
-        gateway.inbound.writer = gateway.inbound.gathering.writer = recording
-        gateway.inbound.take(gateway.inbound.in_order(source.files), "test")
+        gateway.inbound.writer = recording
+        total(gateway.inbound.take(gateway.inbound.in_order(source.files), "test"))
     (folder / "digested.db").unlink()
     by_point: dict[str, list[Transaction]] = {}
     market = recording.seen[0][0]

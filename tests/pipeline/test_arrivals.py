@@ -24,6 +24,7 @@ from energycomm.kernel.messages import ContractTerms, GridInvoice, KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, head, reading, start, transaction
 
@@ -183,7 +184,7 @@ def test_repeated_milestones_of_two_snapshots_read_alike(tmp_path: Path, project
         migrations.upgrade(engine)
         inbound = Gateway(Config.model_validate({"database": url}), Store(engine)).inbound
         for path in files:
-            inbound.take([path], "test")
+            total(inbound.take([path], "test"))
         found = canonical(engine)["messages"].values()
     days = sorted(str(one["xml"]).split(' created="')[1][:10] for one in found)
     # Seven milestones stand in the first snapshot; three of the eight in the second are new.

@@ -47,7 +47,7 @@ def deliver(desk: Desk, batch: Sequence[Transaction]) -> None:
         name = f"{desk.deliveries}.xml"
         archived = archive.archive(tx, name, io.BytesIO(name.encode()), "test", NOW)
         member = MemberRecord(name, archived.sha256, archived.size)
-        save_member(tx, archived.envelope_id, member, "BE", len(batch), last=True)
+        member, _ = save_member(tx, archived.envelope_id, member, "BE", len(batch), last=True)
         desk.writer.store(tx, Origin("BE", archived.envelope_id, member.id), prepared, NOW)
 
 

@@ -25,6 +25,7 @@ from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject
+from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.pipeline.replay import mark, replay
 from energycomm.pipeline.submissions import read_handed
@@ -66,6 +67,12 @@ def gate(desk: Desk, writer: BatchWriter | None = None, batch_size: int = 500) -
     return Inbound(desk.store, held, installed_adapters(), KeyRing(()), Limits(), batch_size)
 
 
+def take_one(way: Inbound, content: bytes, name: str) -> None:
+    """Archive an envelope, then process it."""
+    (archived,) = way.archive([(io.BytesIO(content), name)], "test")
+    total(way.process(records.to_process(archived, name, "test")))
+
+
 def breaking(desk: Desk, on: Callable[[Any], bool]) -> Breaking:
     """A writer that breaks on some CH messages."""
     writer = Breaking(desk.engine, desk.version, 30, desk.markets)
@@ -94,7 +101,7 @@ def test_a_message_that_cannot_be_stored_is_put_aside_alone_and_named(database_u
     desk = Desk(database_url)
     files = sorted(FRENCH.glob("c15_*.xml"))
     way = gate(desk, breaking(desk, is_of(POINT)), batch_size)
-    way.take(files, "test")
+    done = total(way.take(files, "test"))
     ((aside,),) = desk.rows(f"SELECT count(*) FROM ch_message WHERE access_point = '{POINT}' AND outcome = 'put-aside'")
     assert aside == outcomes(desk)["put-aside"] > 0
     told = desk.rows("SELECT code, path, value, advice FROM incident WHERE code = 'CH_PUT_ASIDE'")
@@ -102,10 +109,10 @@ def test_a_message_that_cannot_be_stored_is_put_aside_alone_and_named(database_u
     assert all(
         "Fault: a value that nobody foresaw" in value and "envelope retry" in advice for _, _, value, advice in told
     )
-    assert {file for file, _ in way.progress.tally.told if _.code == "CH_PUT_ASIDE"} <= {path.name for path in files}
+    assert {file for file, _ in done.tally.told if _.code == "CH_PUT_ASIDE"} <= {path.name for path in files}
     assert desk.rows("SELECT count(*) FROM envelope WHERE state <> 'done' AND duplicate_of IS NULL") == [(0,)]
     if quiet is not None:
-        gate(quiet).take(files, "test")
+        total(gate(quiet).take(files, "test"))
         others = (
             "SELECT count(*) FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
             f"WHERE c.access_point <> '{POINT}'"
@@ -117,7 +124,7 @@ def test_what_happens_once_is_no_fault_of_a_message(database_url: str) -> None:
     desk = Desk(database_url)
     writer = breaking(desk, is_of(POINT))
     writer.times = 1
-    gate(desk, writer).take(sorted(FRENCH.glob("c15_*.xml")), "test")
+    total(gate(desk, writer).take(sorted(FRENCH.glob("c15_*.xml")), "test"))
     assert "put-aside" not in outcomes(desk)
     assert desk.rows("SELECT count(*) FROM incident WHERE code IN ('CH_PUT_ASIDE', 'ENV_PUT_ASIDE')") == [(0,)]
 
@@ -126,23 +133,23 @@ def test_what_was_put_aside_is_judged_when_it_is_tried_again_and_nothing_else_is
     desk = Desk(database_url)
     writer = breaking(desk, is_of(POINT))
     way = gate(desk, writer)
-    way.take([FRENCH / "c15_entries.xml"], "test")
+    total(way.take([FRENCH / "c15_entries.xml"], "test"))
     before, aside = outcomes(desk), outcomes(desk)["put-aside"]
     ((envelope, sha256),) = desk.rows("SELECT id, sha256 FROM envelope")
     assert records.try_again(desk.store, envelope) == aside
     again = OpenEnvelope(envelope, "c15_entries.xml", bytes(sha256))
-    assert way.process_one(again) == "done"  # it breaks as before
+    assert total(way.process(again)).done == 1  # it breaks as before
     assert outcomes(desk) == before
     assert desk.rows("SELECT count(*) FROM incident WHERE code = 'CH_PUT_ASIDE'") == [(aside,)]
     writer.on = lambda _: False
     assert records.try_again(desk.store, envelope) == aside
-    assert way.process_one(again) == "done"
+    assert total(way.process(again)).done == 1
     assert outcomes(desk) == {"digested": before["digested"] + aside}
     assert desk.rows("SELECT count(*) FROM ch_duplicate") == [(0,)]
     assert records.try_again(desk.store, envelope) is None
     whole = Desk(database_url.replace("eis.db", "whole.db")) if "sqlite" in database_url else None
     if whole is not None:
-        gate(whole).take([FRENCH / "c15_entries.xml"], "test")
+        total(gate(whole).take([FRENCH / "c15_entries.xml"], "test"))
         assert sorted(desk.states().items()) == sorted(whole.states().items())
 
 
@@ -150,11 +157,11 @@ def test_the_same_content_sent_again_is_judged_where_the_first_was_put_aside(dat
     """It is no duplicate of what was never judged."""
     desk = Desk(database_url)
     writer = breaking(desk, is_of(POINT))
-    gate(desk, writer).take([FRENCH / "c15_entries.xml"], "test")
+    total(gate(desk, writer).take([FRENCH / "c15_entries.xml"], "test"))
     aside = outcomes(desk)["put-aside"]
     writer.on = lambda _: False
     content = (FRENCH / "c15_entries.xml").read_bytes() + b"\n"
-    gate(desk, writer).take_one(io.BytesIO(content), "again.xml", "test")
+    take_one(gate(desk, writer), content, "again.xml")
     assert "put-aside" not in outcomes(desk)
     ((seconds,),) = desk.rows("SELECT count(*) FROM ch_duplicate")
     assert seconds == outcomes(desk)["digested"] >= aside
@@ -206,7 +213,7 @@ def test_a_digester_that_breaks_on_one_piece_loses_no_other(database_url: str, m
         return real(message)
 
     monkeypatch.setattr(outcome, "business_order", order)
-    gate(desk).take([FRENCH / "c15_entries.xml"], "test")
+    total(gate(desk).take([FRENCH / "c15_entries.xml"], "test"))
     found = outcomes(desk)
     assert found["digested"] > 0
     assert found["put-aside"] > 0
@@ -215,7 +222,7 @@ def test_a_digester_that_breaks_on_one_piece_loses_no_other(database_url: str, m
     monkeypatch.undo()
     ((envelope, sha256),) = desk.rows("SELECT id, sha256 FROM envelope")
     assert records.try_again(desk.store, envelope) == found["put-aside"]
-    gate(desk).process_one(OpenEnvelope(envelope, "c15_entries.xml", bytes(sha256)))
+    total(gate(desk).process(OpenEnvelope(envelope, "c15_entries.xml", bytes(sha256))))
     assert outcomes(desk) == {"digested": found["digested"] + found["put-aside"]}
 
 
@@ -233,20 +240,66 @@ def test_an_envelope_that_breaks_the_program_stops_neither_this_run_nor_the_next
 
     monkeypatch.setattr("energycomm.pipeline.inbound.dispatch", dispatch)
     way = gate(desk)
-    way.take([FRENCH / "r15_periodic.xml", FRENCH / "c15_entries.xml"], "test")
+    done = total(way.take([FRENCH / "r15_periodic.xml", FRENCH / "c15_entries.xml"], "test"))
     assert dict(desk.rows("SELECT name, state FROM envelope")) == {
         "r15_periodic.xml": "failed",
         "c15_entries.xml": "done",
     }
-    assert [place for place, refusal in way.progress.tally.told if refusal.code == "ENV_PUT_ASIDE"] == [
-        "r15_periodic.xml"
-    ]
-    assert gate(desk).resume() == 0
+    assert [place for place, refusal in done.tally.told if refusal.code == "ENV_PUT_ASIDE"] == ["r15_periodic.xml"]
+    assert total(gate(desk).resume()).resumed == 0
     monkeypatch.undo()
     ((envelope, sha256),) = desk.rows("SELECT id, sha256 FROM envelope WHERE state = 'failed'")
     assert records.try_again(desk.store, envelope) == 0
-    assert gate(desk).process_one(OpenEnvelope(envelope, "r15_periodic.xml", bytes(sha256))) == "done"
+    assert total(gate(desk).process(OpenEnvelope(envelope, "r15_periodic.xml", bytes(sha256)))).done == 1
     assert desk.rows("SELECT count(*) FROM ch_message c WHERE c.type = 'R15' AND outcome = 'digested'") != [(0,)]
+
+
+@pytest.mark.parametrize("batch_size", [500, 3])
+def test_a_member_that_cannot_be_stored_at_all_is_put_aside_whole(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, batch_size: int
+) -> None:
+    """Its envelope failed, whether the member was read to its end by then or not; the one beside it is done."""
+    desk = Desk(database_url)
+    real = records.save_member
+
+    def save_member(
+        tx: StoreTransaction, envelope_id: int, record: records.MemberRecord, *rest: Any, **more: Any
+    ) -> Any:
+        if record.path == "c15_entries.xml":
+            raise Fault("a row that nobody foresaw")
+        return real(tx, envelope_id, record, *rest, **more)
+
+    monkeypatch.setattr(records, "save_member", save_member)
+    done = total(gate(desk, batch_size=batch_size).take([FRENCH / "c15_entries.xml", FRENCH / "c15_exit.xml"], "test"))
+    assert (done.done, done.failed, done.unreadable) == (1, 1, 1)
+    assert desk.rows("SELECT name, state FROM envelope ORDER BY name") == [
+        ("c15_entries.xml", "failed"),
+        ("c15_exit.xml", "done"),
+    ]
+    assert desk.rows("SELECT path, state FROM member ORDER BY path") == [
+        ("c15_entries.xml", "refused"),
+        ("c15_exit.xml", "done"),
+    ]
+    assert desk.rows("SELECT code, path FROM incident WHERE severity = 'error'") == [
+        ("ENV_PUT_ASIDE", "c15_entries.xml")
+    ]
+
+
+def test_an_envelope_that_somebody_stops_going_through_is_no_attempt_and_goes_on_where_it_was(
+    database_url: str,
+) -> None:
+    desk = Desk(database_url)
+    way = gate(desk, batch_size=2)
+    way.archive([(io.BytesIO((FRENCH / "c15_entries.xml").read_bytes()), "c15_entries.xml")], "test")
+    steps = way.resume()
+    next(steps)
+    steps.close()
+    assert desk.rows("SELECT e.state, attempts, m.state, committed FROM envelope e JOIN member m ON true") == [
+        ("processing", 0, "processing", 2)
+    ]
+    assert total(way.resume()).done == 1
+    whole = len(etree.parse(str(FRENCH / "c15_entries.xml")).findall(".//PRM"))
+    assert outcomes(desk) == {"digested": whole}
 
 
 def test_runs_that_end_in_the_middle_of_an_envelope_give_it_up_in_the_end(database_url: str) -> None:
@@ -254,10 +307,10 @@ def test_runs_that_end_in_the_middle_of_an_envelope_give_it_up_in_the_end(databa
     desk = Desk(database_url)
     way = gate(desk)
     for name in ("c15_entries.xml", "r15_periodic.xml"):
-        way.archive_one(io.BytesIO((FRENCH / name).read_bytes()), name, "test")
+        way.archive([(io.BytesIO((FRENCH / name).read_bytes()), name)], "test")
     with desk.store.transaction() as tx:
         tx.driver.run("UPDATE envelope SET attempts = 10 WHERE name = 'c15_entries.xml'")
-    assert way.resume() == 2
+    assert total(way.resume()).resumed == 2
     assert dict(desk.rows("SELECT name, state FROM envelope")) == {
         "r15_periodic.xml": "done",
         "c15_entries.xml": "failed",
@@ -270,7 +323,7 @@ def test_a_line_group_without_its_point_is_judged_and_names_no_point(database_ur
     tree = etree.parse(str(FRENCH / "FL_1_2.xml"))
     for element in tree.findall(".//{*}Donnees_PRM"):
         element.getparent().remove(element)  # type: ignore[union-attr]
-    gate(desk).take_one(io.BytesIO(etree.tostring(tree)), "without.xml", "test")
+    take_one(gate(desk), etree.tostring(tree), "without.xml")
     states = desk.rows("SELECT state, access_point_id FROM kernel_message")
     assert states
     assert {state for state, _ in states} <= {"accepted", "rejected"}
@@ -301,7 +354,7 @@ def test_members_of_a_zip_share_their_commits(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Store, "transaction", counting)
     way = gate(desk)
-    way.take_one(io.BytesIO(make_zip(*entries)), "many.zip", "test")
+    take_one(way, make_zip(*entries), "many.zip")
     assert len(counted) < 15
     assert desk.rows("SELECT state, count(*) FROM member GROUP BY state ORDER BY state") == [
         ("done", 1),
@@ -338,34 +391,33 @@ def test_what_another_process_is_in_the_way_of_is_left_and_not_told_done(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Envelopes that shared its transaction are not done either: the next run takes all of them up."""
-    monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
+    monkeypatch.setattr("energycomm.eis.store.time.sleep", lambda _: None)
     desk = Desk(database_url)
     writer = Busy(desk.engine, desk.version, 30, desk.markets)
     writer.on = is_of(POINT)
     files = [FRENCH / "r15_periodic.xml", FRENCH / "c15_entries.xml", FRENCH / "r151_daily.xml"]
     way = gate(desk, writer)
-    way.take(files, "test")
-    assert way.progress.left == 3
+    assert total(way.take(files, "test")).left == 3
     assert dict(desk.rows("SELECT state, count(*) FROM envelope GROUP BY state")) == {"archived": 3}
-    assert gate(desk).resume() == 3
+    assert total(gate(desk).resume()).resumed == 3
     assert dict(desk.rows("SELECT state, count(*) FROM envelope GROUP BY state")) == {"done": 3}
     whole = outcomes(desk)
     assert whole["digested"] > 3
-    assert gate(desk).take(files, "test").duplicates == 3
+    assert total(gate(desk).take(files, "test")).duplicates == 3
     assert outcomes(desk) == whole
 
 
 def test_an_envelope_that_a_worker_could_not_end_is_not_told_done_with_the_next(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("energycomm.pipeline.gathering.time.sleep", lambda _: None)
+    monkeypatch.setattr("energycomm.eis.store.time.sleep", lambda _: None)
     desk = Desk(database_url)
     writer = Busy(desk.engine, desk.version, 30, desk.markets)
     writer.on = is_of(POINT)
     way = gate(desk, writer)
     with pytest.raises(Conflict):
-        way.take_one(io.BytesIO((FRENCH / "c15_entries.xml").read_bytes()), "c15_entries.xml", "test")
-    way.take_one(io.BytesIO((FRENCH / "r15_periodic.xml").read_bytes()), "r15_periodic.xml", "test")
+        take_one(way, (FRENCH / "c15_entries.xml").read_bytes(), "c15_entries.xml")
+    take_one(way, (FRENCH / "r15_periodic.xml").read_bytes(), "r15_periodic.xml")
     assert dict(desk.rows("SELECT name, state FROM envelope")) == {
         "c15_entries.xml": "archived",
         "r15_periodic.xml": "done",

@@ -17,6 +17,7 @@ from energycomm.market.contract import Transaction
 from energycomm.pipeline import delivery
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.outbound import Outbound
+from energycomm.pipeline.progress import total
 from energycomm.transport.channel import Outgoing, Sent
 from energycomm.transport.keys import read_keys
 from energycomm.transport.limits import Limits
@@ -153,7 +154,7 @@ def test_two_requests_that_are_answered_by_the_same_bytes_both_end(desk: Desk) -
 
     delivery.deliver(desk.store, {"FR": Line(bare)}, taken)
     inbound = Inbound(desk.store, desk.writer, {"FR": adapter}, read_keys((), {}, Path())[0], Limits())
-    inbound.resume()
+    total(inbound.resume())
     assert desk.rows("SELECT state FROM outgoing") == [("refused",), ("refused",)]
     assert desk.rows("SELECT state, count(*) FROM envelope GROUP BY state ORDER BY state") == [
         ("done", 2),

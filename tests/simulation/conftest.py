@@ -14,6 +14,7 @@ from energycomm.eis import migrations
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
 
@@ -63,5 +64,5 @@ def process(
         files = gateway.inbound.in_order(files)
     else:
         random.Random(shuffle).shuffle(files)
-    gateway.inbound.take(files, "test")
+    total(gateway.inbound.take(files, "test"))
     return database

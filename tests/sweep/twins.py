@@ -14,6 +14,8 @@ from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.injection import inject, unfit
 from energycomm.pipeline.outbound import Outbound
+from energycomm.pipeline.progress import total
+from energycomm.pipeline.records import to_process
 from energycomm.pipeline.submissions import read_handed
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
@@ -58,7 +60,9 @@ class Twin:
         """Take an envelope in, tell what was made of it, and undo it."""
         with rehearsal(self.store.engine):
             inbound = Inbound(self.store, self.desk.writer, self.adapters, KeyRing(()), Limits())
-            inbound.take_one(io.BytesIO(content), name, "sweep")
+            (archived,) = inbound.archive([(io.BytesIO(content), name)], "sweep")
+            if archived.duplicate_of is None:
+                total(inbound.process(to_process(archived, name, "sweep")))
             return self.made()
 
     def inject(self, document: bytes, name: str = "hand.json") -> Made:

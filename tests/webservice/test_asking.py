@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from energycomm.backoffice import notification
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, writing
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline import notification
 from energycomm.webservice.roles import Role, Scope
 from tests.webservice.conftest import PRM, Site
 

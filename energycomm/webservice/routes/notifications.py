@@ -11,8 +11,8 @@ from fastapi.responses import Response
 from msgspec import Struct
 from pydantic import Field
 
+from energycomm.backoffice.notification import LEASE, SECOND, OutboxRow, acknowledge, list_outbox, pull, retry
 from energycomm.kernel.instants import instant
-from energycomm.pipeline.notification import LEASE, SECOND, OutboxRow, acknowledge, list_outbox, pull, retry
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.pages import Counted, Page, page_of
 from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared

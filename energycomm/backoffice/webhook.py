@@ -1,4 +1,4 @@
-"""Where notifications go: a webhook that knows us by a signature, or a folder.
+"""The webhook: notifications go to an HTTP endpoint of the back office, which knows us by a signature.
 
 Signature: header ``EnergyComm-Signature: t=SECONDS,v1=HEX``, where HEX is the HMAC-SHA256 of ``SECONDS.BODY`` with the
 shared secret. The receiver computes it again, compares in constant time, and refuses what is older than some minutes.
@@ -16,11 +16,9 @@ from pathlib import Path
 
 import httpx
 
-from energycomm.config import Config
+from energycomm.backoffice.notification import Failure, Notification
 from energycomm.masking import conceal_address
-from energycomm.pipeline.notification import Failure, Notification, Target
 from energycomm.transport.credentials import Secret, SecretUnreadableError
-from energycomm.transport.folder_lock import write_whole
 
 SIGNATURE = "EnergyComm-Signature"
 KEY = "Idempotency-Key"
@@ -34,38 +32,6 @@ def sign(secret: str, body: bytes, at: int) -> str:
     """The value of the header of the signature."""
     digest = hmac.new(secret.encode(), str(at).encode() + b"." + body, hashlib.sha256).hexdigest()
     return f"t={at},v1={digest}"
-
-
-def open_target(config: Config) -> Target | None:
-    """The target of the configuration; None when nobody is to be told."""
-    notify = config.notify
-    if notify.folder is not None:
-        return FolderTarget(config.folder / notify.folder)
-    if notify.url is None:
-        return None
-    file = config.folder / notify.secret_file if notify.secret_file else None
-    secret = Secret("secret of the webhook", file, notify.secret_env)
-    ca_file = config.folder / notify.ca_file if notify.ca_file else None
-    return Webhook(notify.url, secret, timeout=notify.timeout, ca_file=ca_file)
-
-
-class FolderTarget:
-    """A folder: one file a notification, named by its key, whole or not there at all.
-
-    Args:
-      folder: the folder; whoever reads it removes the files.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def tell(self, notification: Notification) -> Failure | None:
-        """Leave the file; the same notification again writes the same file."""
-        try:
-            write_whole(self.folder / f"{notification.key}.json", notification.body)
-        except OSError as fault:
-            return Failure("target", f"{self.folder}: {fault.strerror}")
-        return None
 
 
 class Webhook:

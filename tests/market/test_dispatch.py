@@ -13,6 +13,7 @@ from energycomm.market.contract import Adapter, Sniff
 from energycomm.market.dispatch import dispatch
 from energycomm.market.installed import Markets, installed_adapters
 from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.progress import total
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
 from tests.adapters.subjects import SUBJECTS, sniff
@@ -119,6 +120,6 @@ def test_what_comes_by_a_channel_belongs_to_its_market(
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     adapters = Markets({**desk.markets, "ZZ": cast("Adapter", Rival())})
     inbound = Inbound(desk.store, desk.writer, adapters, KeyRing(()), Limits(), channels={"atrias": "BE"})
-    inbound.take([Path(__file__).parents[2] / "fixtures/be/start_by_move.xml"], channel)
+    total(inbound.take([Path(__file__).parents[2] / "fixtures/be/start_by_move.xml"], channel))
     assert desk.rows("SELECT DISTINCT market, outcome FROM ch_message") == outcomes
     assert [code for (code,) in desk.rows("SELECT code FROM incident WHERE severity = 'error'")] == incidents

@@ -18,7 +18,7 @@ from energycomm.errors import UserError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0015"
+HEAD = "0016"
 """The revision that this program works with; a test keeps it equal to that of the scripts."""
 
 _LOCK = 0x656E657267790001

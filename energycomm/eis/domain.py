@@ -56,7 +56,8 @@ def kept_fields(cls: type[KernelMessage]) -> tuple[KeptField, ...]:
             found.append(KeptField(column, one.field, one.declared, one.scalar, required))
     for child in shape.children:
         if child.declared.kept is not None:
-            found.append(KeptField(child.declared.kept, child.field, child.declared, None, True))
+            required = child.many or child.required
+            found.append(KeptField(child.declared.kept, child.field, child.declared, None, required))
     return tuple(found)
 
 

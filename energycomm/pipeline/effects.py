@@ -222,16 +222,12 @@ def follow_request(step: Step) -> None:
 VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
     "open-supply": open_supply,
     "close-supply": close_supply,
-    "store-contract": store,
-    "store-point": store,
+    "store": store,
     "store-customer": store_customer,
     "store-meter": store_meter,
     "store-reading": store_reading,
     "store-volume": store_volume,
-    "store-series": store,
     "store-charge": store_charge,
-    "store-invoice": store,
-    "store-calorific-value": store,
     "follow-request": follow_request,
 }
 """Verb of a qualification rule -> what it does. `notify` and `wait` are the pipeline's own."""

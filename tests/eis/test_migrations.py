@@ -228,12 +228,12 @@ def test_states_of_a_filled_store_hold_what_was_stated_by_name(empty: Engine, mo
         kept = [bytes(row[0]) for row in connection.execute(text("SELECT state FROM checkpoint"))]
     assert kept == [points[1], points[1]]
     assert points[3] == b""
-    state = load_state(points[1])
-    assert (state.at, state.known, state.last_reading, state.generation, state.generation_at) == (9, True, 4, 1, 4)
-    assert (state.periods[0].reference, state.periods[0].row) == ("ref", 3)
-    assert (state.before["dcHP"].wh, state.readings[0].registers["dcBASE"].meter) == (1_200_000, "M1")
-    assert (state.requests["R"].at, state.charges, state.events) == (8, ["c"], ["e"])
-    assert msgspec.to_builtins(state.stated) == {
+    now = load_state(points[1])
+    assert (now.at, now.known, now.last_reading, now.generation, now.generation_at) == (9, True, 4, 1, 4)
+    assert (now.periods[0].reference, now.periods[0].row) == ("ref", 3)
+    assert (now.before["dcHP"].wh, now.readings[0].registers["dcBASE"].meter) == (1_200_000, "M1")
+    assert (now.requests["R"].at, now.charges, now.events) == (8, ["c"], ["e"])
+    assert msgspec.to_builtins(now.stated) == {
         "tariff": "BTINFCU4",
         "subscribed_power": "6.0",
         "contract_sequence": 2,

@@ -55,11 +55,10 @@ class Step(Struct):
 
     def write(self, **computed: object) -> None:
         """Add the domain row of the message: what its fields declare, and what is computed."""
-        kept = self.message.kept
-        table = tables.metadata.tables[kept.table]
+        table = tables.metadata.tables[self.message.kept.table]
         row = row_of(self.message)
         row["at"], row["message_id"] = self.at, self.message_id
-        if "access_point_id" in table.columns:
+        if table not in tables.ALONE:
             row["access_point_id"] = self.access_point_id
         row.update(computed)
         self.rows.setdefault(table, []).append(row)

@@ -10,9 +10,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
 from energycomm.console.lifeline import LANES, draw, indexes, marks_of
-from energycomm.console.view import Reader, Shared, address, page, words_of
+from energycomm.console.view import Reader, Shared, Words, address, page, words_of
 from energycomm.eis import tables
 from energycomm.eis.database import reading
+from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
@@ -60,15 +61,15 @@ def show(request: Request, market: str, identifier: str, person: Reader, shared:
         timeline=timeline,
         drawing=draw(marks, labels, name, words.taste.zone, now),
         gaps=[mark for mark in marks if mark.style == "gap"],
-        facts=_facts(timeline.entries),
-        entries=[(entry, told(entry)) for entry in latest[:LISTED]],
+        facts=_facts(timeline.entries, words),
+        entries=[(entry, told(entry, words)) for entry in latest[:LISTED]],
         cut=len(latest) > LISTED or not timeline.complete,
         browse=address("/messages", access_point=identifier),
     )
 
 
-def told(entry: Entry) -> str:
-    """What an entry says, in a line."""
+def told(entry: Entry, words: Words) -> str:
+    """What an entry says, in a line, in the visitor's words."""
     content = entry.content
     if entry.what == "message":
         return " ".join([content["kind"], *content.get("codes", ()), content.get("waits_for") or ""]).strip()
@@ -78,16 +79,25 @@ def told(entry: Entry) -> str:
         parts = (content.get("qualification"), content.get("nature"), content.get("status"), indexes(content))
         return " ".join(str(part) for part in parts if part)
     hidden = ("content", "registers", "volumes", "positions", "lines", "end_message_id")
-    facts = [f"{name.replace('_', ' ')} {_short(value)}" for name, value in content.items() if name not in hidden]
-    return ", ".join(facts)
+    shown = {name: value for name, value in content.items() if name not in hidden}
+    return ", ".join(f"{_label(entry.what, name, words)}: {_short(value)}" for name, value in shown.items())
+
+
+def _label(table: str, column: str, words: Words) -> str:
+    """What a column of a domain table holds: in the words of its declaration, where it keeps a field."""
+    declared = declarations(table).get(column)
+    if declared is None:
+        return words.t(column.replace("_", " "))
+    label = declared.label(words.taste.language)
+    return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _short(value: Any) -> str:
     return f"{value:%Y-%m-%d}" if isinstance(value, datetime) else str(value)
 
 
-def _facts(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
-    """What holds now: the latest of what describes the point; words are translated by the page."""
+def _facts(entries: tuple[Entry, ...], words: Words) -> list[tuple[str, str]]:
+    """What holds now, each with its label: what rules see as stated last, of the latest message that stated it."""
     last: dict[str, Entry] = {}
     for entry in entries:
         last[entry.what] = entry
@@ -95,17 +105,15 @@ def _facts(entries: tuple[Entry, ...]) -> list[tuple[str, str]]:
     period = last.get("supply_period")
     if period is not None:
         ended = period.content.get("ended_at")
-        found.append(("supply since", _short(period.at)))
+        found.append((words.t("supply since"), _short(period.at)))
         if ended is not None:
-            found.append(("ended", _short(ended)))
-    for what, names in (
-        ("contract", ("tariff", "subscribed_power", "power_unit", "calendar", "status")),
-        ("point_data", ("segment", "connection_status")),
-        ("meter", ("serial", "type")),
-    ):
-        if what in last:
-            shown = [str(last[what].content[name]) for name in names if last[what].content.get(name)]
-            found.append((what.replace("_", " "), " ".join(shown)))
+            found.append((words.t("ended"), _short(ended)))
+    for what, entry in last.items():
+        for name, declared in declarations(what).items():
+            value = entry.content.get(name)
+            if declared.known_as is not None and value is not None:
+                unit = entry.content.get(declared.unit or "", "")
+                found.append((_label(what, name, words), f"{_short(value)} {unit}".strip()))
     if "reading" in last:
-        found.append(("last reading", f"{_short(last['reading'].at)} {indexes(last['reading'].content)}"))
+        found.append((words.t("last reading"), f"{_short(last['reading'].at)} {indexes(last['reading'].content)}"))
     return found

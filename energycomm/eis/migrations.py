@@ -18,11 +18,26 @@ from energycomm.errors import UserError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0015"
-"""The revision that this program works with; a test keeps it equal to that of the scripts."""
 
 _LOCK = 0x656E657267790001
 """Key of the lock that processes hold on PostgreSQL while they migrate: the letters of `energy`."""
+
+
+def scripts() -> Path:
+    """The folder of the migrations.
+
+    Raises:
+      FileNotFoundError: the program is not installed whole.
+    """
+    here = Path(__file__).resolve()
+    for folder in (here.parent / "alembic", here.parents[2] / "alembic"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise FileNotFoundError(f"no migrations beside {here.parent} or at the top of the checkout")
+
+
+HEAD = max(path.name.partition("_")[0] for path in (scripts() / "versions").glob("[0-9]*.py"))
+"""The revision that this program works with: that of the newest script."""
 
 
 class Status(NamedTuple):
@@ -109,19 +124,6 @@ def revisions() -> list[str]:
     from alembic.script import ScriptDirectory
 
     return [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
-
-
-def scripts() -> Path:
-    """The folder of the migrations.
-
-    Raises:
-      FileNotFoundError: the program is not installed whole.
-    """
-    here = Path(__file__).resolve()
-    for folder in (here.parent / "alembic", here.parents[2] / "alembic"):
-        if (folder / "env.py").is_file():
-            return folder
-    raise FileNotFoundError(f"no migrations beside {here.parent} or at the top of the checkout")
 
 
 def _current(connection: Connection) -> str | None:

@@ -30,7 +30,7 @@ from sqlalchemy import (
     text,
 )
 
-from energycomm.eis import triggers
+from energycomm.eis import domain, triggers
 
 metadata = MetaData(
     naming_convention={
@@ -630,7 +630,7 @@ audit_head = Table(
 
 # --- the domain: what is known of an access point -------------------------------------------------------------------
 # Every row: id, access_point_id (none where its cause names none), at (effective instant of its cause), message_id (its
-# cause).
+# cause); then the columns that the fields of its kinds declare (`energycomm.kernel.messages`), and computed ones.
 
 
 def _effect(name: str, *columns: Column[Any]) -> Table:
@@ -641,9 +641,27 @@ def _effect(name: str, *columns: Column[Any]) -> Table:
         _to("access_point", "access_point_id", nullable=True),
         Column("at", BigInteger, nullable=False),
         _to("kernel_message", "message_id"),
+        *domain.columns(name),
         *columns,
         Index(f"ix_{name}_access_point_id_at", "access_point_id", "at"),
     )
+
+
+def _alone(name: str, *searched: str) -> Table:
+    """A table of what belongs to no access point; an index serves the columns that are searched."""
+    return Table(
+        name,
+        metadata,
+        _id(),
+        Column("at", BigInteger, nullable=False),
+        _to("kernel_message", "message_id"),
+        *domain.columns(name),
+        Index(None, *searched),
+    )
+
+
+def _status() -> Column[str]:
+    return Column("status", String(10), nullable=False, comment="current, replaced, cancelled")
 
 
 supply_period = _effect(
@@ -656,118 +674,17 @@ supply_period = _effect(
     _to("kernel_message", "end_message_id", nullable=True),
 )
 
-contract = _effect(
-    "contract",
-    Column("reference", String(64)),
-    Column("status", String(12)),
-    Column("sequence", Integer),
-    Column("tariff", String(64)),
-    Column("subscribed_power", String(24)),
-    Column("power_unit", String(8)),
-    Column("calendar", String(64)),
-)
-
-point_data = _effect(
-    "point_data",
-    Column("segment", String(40)),
-    Column("connection_status", String(16)),
-    Column("service_level", String(8)),
-    Column("content", Text, nullable=False, comment="All fields of the message, JSON."),
-)
-
-customer = _effect(
-    "customer",
-    Column("category", String(16)),
-    Column("name", String(400)),
-    Column("content", Text, nullable=False, comment="All fields of the message, JSON."),
-)
-
-meter = _effect(
-    "meter",
-    Column("serial", String(64)),
-    Column("action", String(16), nullable=False),
-    Column("type", String(64)),
-)
-
-reading = _effect(
-    "reading",
-    Column("reference", String(400)),
-    Column("source", String(64), nullable=False),
-    Column("qualification", String(16), nullable=False),
-    Column("nature", String(12), nullable=False),
-    Column("status", String(10), nullable=False, comment="current, replaced, cancelled"),
-    Column("calendar", String(64)),
-    Column("maximum_power", Integer),
-    Column("registers", Text, nullable=False, comment="The indexes, JSON."),
-)
-
-volume = _effect(
-    "volume",
-    Column("start_at", BigInteger),
-    Column("source", String(64), nullable=False),
-    Column("nature", String(12), nullable=False),
-    Column("status", String(10), nullable=False, comment="current, replaced, cancelled"),
-    Column("volumes", Text, nullable=False, comment="The energies, JSON."),
-)
-
-series = _effect(
-    "series",
-    Column("end_at", BigInteger, nullable=False),
-    Column("source", String(64), nullable=False),
-    Column("resolution", Integer, nullable=False),
-    Column("unit", String(16), nullable=False),
-    Column("direction", String(12)),
-    Column("positions", Text, nullable=False, comment="The values, JSON."),
-)
-
-grid_charge = _effect(
-    "grid_charge",
-    Column("invoice", String(64), nullable=False),
-    Column("reference", String(64), nullable=False),
-    Column("billing_type", String(64)),
-    Column("currency", String(3), nullable=False),
-    Column("total", String(24), nullable=False),
-    Column("lines", Text, nullable=False, comment="The lines, JSON."),
-)
-
-request = _effect(
-    "request",
-    Column("reference", String(64), nullable=False),
-    Column("milestone", Integer),
-    Column("state", String(14), nullable=False),
-    Column("state_code", String(64)),
-    Column("object_code", String(64)),
-    Column("initiated_by_us", Boolean),
-)
-
-grid_invoice = Table(
-    "grid_invoice",
-    metadata,
-    _id(),
-    Column("market", String(2), nullable=False),
-    Column("at", BigInteger, nullable=False),
-    _to("kernel_message", "message_id"),
-    Column("invoice", String(64), nullable=False),
-    Column("type", String(64)),
-    Column("currency", String(3), nullable=False),
-    Column("total", String(24)),
-    Column("charges", Integer),
-    Index(None, "invoice"),
-)
-
-calorific_value = Table(
-    "calorific_value",
-    metadata,
-    _id(),
-    Column("market", String(2), nullable=False),
-    Column("at", BigInteger, nullable=False, comment="Start of the month."),
-    _to("kernel_message", "message_id"),
-    Column("station", String(64), nullable=False, comment="EAN-GSRN of the receiving station."),
-    Column("name", String(400)),
-    Column("month", String(7), nullable=False, comment="YYYY-MM"),
-    Column("value", String(24), comment="kWh/m3(n); nothing where none is published."),
-    Index(None, "station", "month"),
-)
+contract = _effect("contract")
+point_data = _effect("point_data")
+customer = _effect("customer", Column("name", String(400)))
+meter = _effect("meter")
+reading = _effect("reading", _status())
+volume = _effect("volume", _status())
+series = _effect("series")
+grid_charge = _effect("grid_charge")
+request = _effect("request")
+grid_invoice = _alone("grid_invoice", "invoice")
+calorific_value = _alone("calorific_value", "station", "month")
 
 # --- what models say beside the rules --------------------------------------------------------------------------------
 
@@ -787,6 +704,9 @@ prediction = Table(
     Index(None, "model", "message_id"),
     comment="A second opinion that decides nothing; another process writes it.",
 )
+
+ALONE: tuple[Table, ...] = (grid_invoice, calorific_value)
+"""The domain tables of what belongs to no access point."""
 
 EFFECTS: tuple[Table, ...] = (
     supply_period,

@@ -7,11 +7,18 @@ expression they are read as ``history.<name>``; the facts of one register as ``p
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import date, datetime
 from decimal import Decimal
-from typing import Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
+
+from energycomm.kernel.declaration import Declared
+from energycomm.kernel.family import KINDS
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.shape import Scalar, shape_of
 
 
 class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,7 +34,61 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     meter_changed: Annotated[bool, Meta(description="The meter was changed since that index.")] = False
 
 
-class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StatedFact(NamedTuple):
+    """A fact that is what a field of a kind stated last: `known_as` of its declaration."""
+
+    name: str
+    kind: type[KernelMessage]
+    field: str
+    declared: Declared
+    scalar: Scalar
+
+
+def stated_facts() -> Iterator[StatedFact]:
+    """Every fact that is declared by a field, in the order of the family; one that several kinds state comes with
+    each."""
+    for kind in KINDS.values():
+        for one in shape_of(kind).attributes:
+            if one.declared.known_as is not None:
+                yield StatedFact(one.declared.known_as, kind, one.field, one.declared, one.scalar)
+
+
+@cache
+def stated_by(kind: type[KernelMessage]) -> tuple[tuple[str, str], ...]:
+    """The (field, fact) of what messages of a kind state."""
+    return tuple((fact.field, fact.name) for fact in stated_facts() if fact.kind is kind)
+
+
+_PYTHON: dict[str, Any] = {
+    "text": str,
+    "word": str,
+    "integer": int,
+    "decimal": Decimal,
+    "truth": bool,
+    "instant": datetime,
+    "day": date,
+}
+
+
+def with_stated(name: str, base: type[Struct], *, closed: bool = False, **options: Any) -> Any:
+    """A structure with a field for each stated fact, None where nobody stated it.
+
+    Args:
+      name: its name.
+      base: what it holds beside.
+      closed: a word of a closed list is typed as that list, not as text.
+      options: of the structure.
+    """
+    fields: dict[str, tuple[str, Any, None]] = {}
+    for fact in stated_facts():
+        kind = Literal[fact.scalar.words] if closed and fact.scalar.words else _PYTHON[fact.scalar.name]
+        words = f"Last stated: {fact.declared.english[:1].lower()}{fact.declared.english[1:]}"
+        fields.setdefault(fact.name, (fact.name, Annotated[kind | None, Meta(description=words)], None))
+    namespace = {"__doc__": base.__doc__}
+    return defstruct(name, list(fields.values()), bases=(base,), namespace=namespace, kw_only=True, **options)
+
+
+class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of the access point before the message, in business order."""
 
     known: Annotated[bool, Meta(description="An earlier message of the access point was accepted.")] = False
@@ -52,16 +113,6 @@ class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reference_ended: Annotated[
         bool, Meta(description="The supply period of the message's contract reference has ended before the instant.")
     ] = False
-    tariff: Annotated[str | None, Meta(description="Tariff formula in force.")] = None
-    subscribed_power: Annotated[Decimal | None, Meta(description="Subscribed power in force, kVA.")] = None
-    contract_sequence: Annotated[
-        int | None, Meta(description="Latest sequence number of the contract terms of the span.")
-    ] = None
-    calendar: Annotated[str | None, Meta(description="Distributor's calendar in force.")] = None
-    meter: Annotated[str | None, Meta(description="Serial number of the meter in place.")] = None
-    segment: Annotated[str | None, Meta(description="Segment of the point, last stated.")] = None
-    connection_status: Annotated[str | None, Meta(description="Connection status, last stated.")] = None
-    service_level: Annotated[str | None, Meta(description="Level of smart-meter services, last stated.")] = None
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
     ] = None
@@ -89,6 +140,30 @@ class History(Struct, frozen=True, kw_only=True, omit_defaults=True):
         tuple[RegisterFacts, ...], Meta(description="Facts of each register of the message, in the message's order.")
     ] = ()
 
+
+class Nothing(Struct):
+    """What was stated last of an access point, by name of the fact."""
+
+
+if TYPE_CHECKING:
+
+    class History(ComputedFacts, frozen=True):
+        """The computed facts, and those that are declared by the fields that state them."""
+
+        def __init__(self, **facts: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class Stated(Nothing):
+        """The facts that are declared by the fields that state them."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    History = with_stated("History", ComputedFacts, closed=True, frozen=True, omit_defaults=True)
+    Stated = with_stated("Stated", Nothing, omit_defaults=True)
+
+STATED: tuple[str, ...] = Stated.__struct_fields__
+"""The names of the stated facts."""
 
 NO_HISTORY = History()
 """The history of an access point nothing is known of."""

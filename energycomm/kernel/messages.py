@@ -7,10 +7,11 @@ for a value the market gave.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from energycomm.kernel.declaration import Kept, field
 from energycomm.kernel.parts import Address, ChargeLine, FoundPoint, Position, Register, Volume
 from energycomm.kernel.vocabulary import (
     Amount,
@@ -46,47 +47,113 @@ from energycomm.kernel.vocabulary import (
 class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     """What every Kernel message says, whatever it is about."""
 
-    market: Annotated[str, Meta(pattern=r"^[A-Z]{2}$", description="Market the message belongs to: FR, NL, BE.")]
-    energy: Annotated[Energy, Meta(description="Energy carrier.")] = "electricity"
-    market_type: Annotated[Code, Meta(description="The market's own message type: C15, R151, Loss, ...")]
-    market_reason: Annotated[Code | None, Meta(description="The market's own reason or event code, untranslated.")] = (
-        None
-    )
-    reason: Annotated[Reason | None, Meta(description="Business reason in the Kernel's words.")] = None
-    reference: Annotated[Text, Meta(description="The market's reference of the transaction, as natural as it has one.")]
-    correlation: Annotated[
-        Text | None, Meta(description="Reference of the message, request or reading that this one answers or corrects.")
+    kept: ClassVar[Kept | None] = None
+    """Where accepted messages of the kind are kept."""
+
+    market: Annotated[
+        str,
+        field(
+            "Market the message belongs to: FR, NL, BE.",
+            "Marché auquel appartient le message : FR, NL, BE.",
+            longest=2,
+            pattern=r"^[A-Z]{2}$",
+        ),
+    ]
+    energy: Annotated[Energy, field("Energy carrier.", "Énergie.")] = "electricity"
+    market_type: Annotated[
+        Code,
+        field(
+            "The market's own message type: C15, R151, Loss, ...", "Type de message du marché : C15, R151, Loss, ..."
+        ),
+    ]
+    market_reason: Annotated[
+        Code | None,
+        field(
+            "The market's own reason or event code, untranslated.", "Code de motif ou d'événement du marché, tel quel."
+        ),
     ] = None
-    function: Annotated[Function, Meta(description="Whether the message is new, replaces or cancels another.")] = (
-        "original"
-    )
-    created: Annotated[Instant, Meta(description="When the market wrote the envelope.")]
-    effective: Annotated[Instant, Meta(description="Business time: the instant from which the content holds.")]
+    reason: Annotated[
+        Reason | None, field("Business reason in the Kernel's words.", "Motif métier, dans les mots du Kernel.")
+    ] = None
+    reference: Annotated[
+        Text,
+        field(
+            "The market's reference of the transaction, as natural as it has one.",
+            "Référence de la transaction chez le marché, la plus naturelle qu'il ait.",
+        ),
+    ]
+    correlation: Annotated[
+        Text | None,
+        field(
+            "Reference of the message, request or reading that this one answers or corrects.",
+            "Référence du message, de la demande ou du relevé auquel celui-ci répond ou qu'il corrige.",
+        ),
+    ] = None
+    function: Annotated[
+        Function,
+        field(
+            "Whether the message is new, replaces or cancels another.",
+            "Fonction du message : nouveau, remplacement ou annulation.",
+        ),
+    ] = "original"
+    created: Annotated[
+        Instant, field("When the market wrote the envelope.", "Date d'écriture de l'enveloppe par le marché.")
+    ]
+    effective: Annotated[
+        Instant,
+        field(
+            "Business time: the instant from which the content holds.",
+            "Date d'effet : instant à partir duquel le contenu est valable.",
+        ),
+    ]
     access_point: Annotated[
-        Identifier | None, Meta(description="Access point: PRM, EAN-GSRN, ...; absent where none is concerned.")
+        Identifier | None,
+        field(
+            "Access point: PRM, EAN-GSRN, ...; absent where none is concerned.",
+            "Point de livraison : PRM, EAN-GSRN, ... ; absent si aucun n'est concerné.",
+        ),
     ] = None
     contract_reference: Annotated[
         Code | None,
-        Meta(description="Reference of the contract span on the access point (Ref_Situation_Contractuelle)."),
+        field(
+            "Reference of the contract span on the access point (Ref_Situation_Contractuelle).",
+            "Référence de la situation contractuelle du point (Ref_Situation_Contractuelle).",
+        ),
     ] = None
-    request_reference: Annotated[Code | None, Meta(description="Reference of the request that caused the message.")] = (
-        None
-    )
-    sender: Annotated[Identifier | None, Meta(description="Party that sent the envelope: EIC, GLN.")] = None
-    receiver: Annotated[Identifier | None, Meta(description="Party the envelope is addressed to: EIC, GLN.")] = None
-    sender_role: Annotated[Role | None, Meta(description="Role of the sender.")] = None
-    receiver_role: Annotated[Role | None, Meta(description="Role of the receiver.")] = None
-    grid_operator: Annotated[Identifier | None, Meta(description="Grid operator of the access point.")] = None
-    schema_version: Annotated[MarketType | None, Meta(description="Version the market's header declares.")] = None
+    request_reference: Annotated[
+        Code | None,
+        field("Reference of the request that caused the message.", "Référence de la demande à l'origine du message."),
+    ] = None
+    sender: Annotated[
+        Identifier | None, field("Party that sent the envelope: EIC, GLN.", "Émetteur de l'enveloppe : EIC, GLN.")
+    ] = None
+    receiver: Annotated[
+        Identifier | None,
+        field("Party the envelope is addressed to: EIC, GLN.", "Destinataire de l'enveloppe : EIC, GLN."),
+    ] = None
+    sender_role: Annotated[Role | None, field("Role of the sender.", "Rôle de l'émetteur.")] = None
+    receiver_role: Annotated[Role | None, field("Role of the receiver.", "Rôle du destinataire.")] = None
+    grid_operator: Annotated[
+        Identifier | None, field("Grid operator of the access point.", "Gestionnaire de réseau du point.")
+    ] = None
+    schema_version: Annotated[
+        MarketType | None, field("Version the market's header declares.", "Version déclarée par l'en-tête du marché.")
+    ] = None
 
 
 class StartOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Our supply of the access point begins: it enters our perimeter (gain)."""
 
-    supplier: Annotated[Identifier | None, Meta(description="Supplier from the effective instant on.")] = None
-    balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party.")] = None
+    supplier: Annotated[
+        Identifier | None, field("Supplier from the effective instant on.", "Fournisseur à partir de la date d'effet.")
+    ] = None
+    balance_responsible: Annotated[Code | None, field("Balance responsible party.", "Responsable d'équilibre.")] = None
     contract_start: Annotated[
-        CivilDay | None, Meta(description="First day of the contract span as the market states it.")
+        CivilDay | None,
+        field(
+            "First day of the contract span as the market states it.",
+            "Premier jour de la situation contractuelle selon le marché.",
+        ),
     ] = None
 
 
@@ -94,249 +161,612 @@ class EndOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Our supply of the access point ends: it leaves our perimeter (loss). The effective instant is the first without
     us."""
 
-    contract_end: Annotated[Instant | None, Meta(description="End of the contract as the market states it.")] = None
-    contract_status: Annotated[ContractStatus | None, Meta(description="Contract status that came with the end.")] = (
-        None
-    )
-    new_supplier: Annotated[Code | None, Meta(description="The supplier that follows, where the market tells.")] = None
+    contract_end: Annotated[
+        Instant | None, field("End of the contract as the market states it.", "Fin du contrat selon le marché.")
+    ] = None
+    contract_status: Annotated[
+        ContractStatus | None, field("Contract status that came with the end.", "État du contrat reçu avec la fin.")
+    ] = None
+    new_supplier: Annotated[
+        Code | None,
+        field("The supplier that follows, where the market tells.", "Fournisseur suivant, si le marché le dit."),
+    ] = None
 
 
 class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The terms of the grid contract from the effective instant on."""
 
-    contract_status: Annotated[ContractStatus | None, Meta(description="Status of the contract.")] = None
-    contract_start: Annotated[CivilDay | None, Meta(description="First day of the contract span.")] = None
-    sequence: Annotated[
-        WholeNumber | None, Meta(description="Number of this version of the terms within the span.")
+    kept: ClassVar[Kept | None] = Kept("contract", {"reference": "contract_reference"})
+
+    contract_status: Annotated[
+        ContractStatus | None, field("Status of the contract.", "État du contrat.", kept="status")
     ] = None
-    sequence_start: Annotated[CivilDay | None, Meta(description="First day of this version of the terms.")] = None
-    tariff: Annotated[Code | None, Meta(description="Tariff formula of the grid.")] = None
-    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power, in `power_unit`.")] = None
-    power_unit: Annotated[ShortCode | None, Meta(description="Unit of the subscribed power.")] = None
-    calendar: Annotated[Code | None, Meta(description="Distributor's calendar of time classes.")] = None
-    supplier_calendar: Annotated[Code | None, Meta(description="Supplier's calendar of time classes.")] = None
-    off_peak: Annotated[Text | None, Meta(description="Off-peak hours in words.")] = None
-    contract_kind: Annotated[Code | None, Meta(description="The market's kind of contract (GRD-F, CU, ...).")] = None
+    contract_start: Annotated[
+        CivilDay | None, field("First day of the contract span.", "Premier jour de la situation contractuelle.")
+    ] = None
+    sequence: Annotated[
+        WholeNumber | None,
+        field(
+            "Number of this version of the terms within the span.",
+            "Numéro de cette version des conditions dans la situation contractuelle.",
+            kept="sequence",
+            known_as="contract_sequence",
+        ),
+    ] = None
+    sequence_start: Annotated[
+        CivilDay | None,
+        field("First day of this version of the terms.", "Premier jour de cette version des conditions."),
+    ] = None
+    tariff: Annotated[
+        Code | None,
+        field("Tariff formula of the grid.", "Formule tarifaire d'acheminement.", kept="tariff", known_as="tariff"),
+    ] = None
+    subscribed_power: Annotated[
+        Amount | None,
+        field(
+            "Subscribed power, in `power_unit`.",
+            "Puissance souscrite, en `power_unit`.",
+            unit="power_unit",
+            kept="subscribed_power",
+            known_as="subscribed_power",
+        ),
+    ] = None
+    power_unit: Annotated[
+        ShortCode | None, field("Unit of the subscribed power.", "Unité de la puissance souscrite.", kept="power_unit")
+    ] = None
+    calendar: Annotated[
+        Code | None,
+        field(
+            "Distributor's calendar of time classes.",
+            "Calendrier distributeur des classes temporelles.",
+            kept="calendar",
+            known_as="calendar",
+        ),
+    ] = None
+    supplier_calendar: Annotated[
+        Code | None, field("Supplier's calendar of time classes.", "Calendrier fournisseur des classes temporelles.")
+    ] = None
+    off_peak: Annotated[Text | None, field("Off-peak hours in words.", "Heures creuses, en toutes lettres.")] = None
+    contract_kind: Annotated[
+        Code | None,
+        field("The market's kind of contract (GRD-F, CU, ...).", "Genre de contrat du marché (GRD-F, CU, ...)."),
+    ] = None
 
 
 class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Technical and administrative data of the access point."""
 
-    segment: Annotated[Identifier | None, Meta(description="Market segment of the point: C1 to C5, KVB, GVB.")] = None
-    contract_status: Annotated[ContractStatus | None, Meta(description="Contract status that came along.")] = None
-    connection_status: Annotated[ConnectionStatus | None, Meta(description="Whether the point is fed.")] = None
-    connection_since: Annotated[CivilDay | None, Meta(description="First day of that connection status.")] = None
-    phases: Annotated[WholeNumber | None, Meta(description="Number of phases, 1 or 3.")] = None
-    voltage: Annotated[Code | None, Meta(description="Delivery voltage or domain, the market's word.")] = None
-    connection_power: Annotated[Number | None, Meta(description="Power of the connection in kVA.")] = None
-    service_level: Annotated[
-        ShortCode | None, Meta(description="Level of smart-meter services that is open: 0, 1, 2.")
+    kept: ClassVar[Kept | None] = Kept("point_data", whole=True)
+
+    segment: Annotated[
+        Identifier | None,
+        field(
+            "Market segment of the point: C1 to C5, KVB, GVB.",
+            "Segment de marché du point : C1 à C5, KVB, GVB.",
+            kept="segment",
+            known_as="segment",
+        ),
     ] = None
-    remote_readable: Annotated[bool | None, Meta(description="The meter can be read from afar.")] = None
-    reading_day: Annotated[WholeNumber | None, Meta(description="Day of the month of the periodic reading.")] = None
-    reading_period: Annotated[WholeNumber | None, Meta(description="Months between two periodic readings.")] = None
-    self_producer: Annotated[bool | None, Meta(description="The customer produces on site.")] = None
-    self_consumption: Annotated[Code | None, Meta(description="Collective self-consumption: 0 none, 1 or 2.")] = None
-    direction: Annotated[Direction | None, Meta(description="Direction of the point.")] = None
-    profile: Annotated[Code | None, Meta(description="Load profile.")] = None
-    metering_method: Annotated[Code | None, Meta(description="Metering method, the market's word.")] = None
-    allocation_method: Annotated[Code | None, Meta(description="Allocation method, the market's word.")] = None
-    capacity_code: Annotated[Code | None, Meta(description="Code of the capacity tariff.")] = None
-    invoice_month: Annotated[Code | None, Meta(description="Month of the yearly invoice as the market wrote it.")] = (
+    contract_status: Annotated[
+        ContractStatus | None, field("Contract status that came along.", "État du contrat reçu en même temps.")
+    ] = None
+    connection_status: Annotated[
+        ConnectionStatus | None,
+        field(
+            "Whether the point is fed.",
+            "État de l'alimentation du point.",
+            kept="connection_status",
+            known_as="connection_status",
+        ),
+    ] = None
+    connection_since: Annotated[
+        CivilDay | None, field("First day of that connection status.", "Premier jour de cet état d'alimentation.")
+    ] = None
+    phases: Annotated[WholeNumber | None, field("Number of phases, 1 or 3.", "Nombre de phases, 1 ou 3.")] = None
+    voltage: Annotated[
+        Code | None,
+        field(
+            "Delivery voltage or domain, the market's word.",
+            "Tension de livraison ou domaine de tension, selon le marché.",
+        ),
+    ] = None
+    connection_power: Annotated[
+        Number | None, field("Power of the connection in kVA.", "Puissance de raccordement en kVA.", unit="kVA")
+    ] = None
+    service_level: Annotated[
+        ShortCode | None,
+        field(
+            "Level of smart-meter services that is open: 0, 1, 2.",
+            "Niveau d'ouverture aux services du compteur communicant : 0, 1, 2.",
+            kept="service_level",
+            known_as="service_level",
+        ),
+    ] = None
+    remote_readable: Annotated[bool | None, field("The meter can be read from afar.", "Compteur télérelevable.")] = None
+    reading_day: Annotated[
+        WholeNumber | None, field("Day of the month of the periodic reading.", "Jour du mois du relevé périodique.")
+    ] = None
+    reading_period: Annotated[
+        WholeNumber | None, field("Months between two periodic readings.", "Mois entre deux relevés périodiques.")
+    ] = None
+    self_producer: Annotated[
+        bool | None, field("The customer produces on site.", "Autoproducteur : le client produit sur place.")
+    ] = None
+    self_consumption: Annotated[
+        Code | None,
+        field("Collective self-consumption: 0 none, 1 or 2.", "Autoconsommation collective : 0 aucune, 1 ou 2."),
+    ] = None
+    direction: Annotated[Direction | None, field("Direction of the point.", "Sens du point.")] = None
+    profile: Annotated[Code | None, field("Load profile.", "Profil de charge.")] = None
+    metering_method: Annotated[
+        Code | None, field("Metering method, the market's word.", "Mode de comptage, selon le marché.")
+    ] = None
+    allocation_method: Annotated[
+        Code | None, field("Allocation method, the market's word.", "Mode d'affectation, selon le marché.")
+    ] = None
+    capacity_code: Annotated[Code | None, field("Code of the capacity tariff.", "Code du tarif de capacité.")] = None
+    invoice_month: Annotated[
+        Code | None,
+        field(
+            "Month of the yearly invoice as the market wrote it.",
+            "Mois de la facture annuelle, tel que le marché l'écrit.",
+        ),
+    ] = None
+    switchable: Annotated[
+        bool | None, field("The point may change supplier.", "Le point peut changer de fournisseur.")
+    ] = None
+    grid_area: Annotated[Code | None, field("Grid area.", "Zone de réseau.")] = None
+    annual_peak: Annotated[
+        Number | None,
+        field(
+            "Standard annual consumption in peak hours, kWh or m3.",
+            "Consommation annuelle type en heures pleines, kWh ou m3.",
+        ),
+    ] = None
+    annual_off_peak: Annotated[
+        Number | None,
+        field(
+            "Standard annual consumption off peak, kWh or m3.",
+            "Consommation annuelle type en heures creuses, kWh ou m3.",
+        ),
+    ] = None
+    supplier: Annotated[
+        Identifier | None,
+        field("Supplier of the point as the market states it.", "Fournisseur du point selon le marché."),
+    ] = None
+    balance_responsible: Annotated[Code | None, field("Balance responsible party.", "Responsable d'équilibre.")] = None
+    metering_responsible: Annotated[Code | None, field("Metering responsible party.", "Responsable de comptage.")] = (
         None
     )
-    switchable: Annotated[bool | None, Meta(description="The point may change supplier.")] = None
-    grid_area: Annotated[Code | None, Meta(description="Grid area.")] = None
-    annual_peak: Annotated[Number | None, Meta(description="Standard annual consumption in peak hours, kWh or m3.")] = (
-        None
-    )
-    annual_off_peak: Annotated[Number | None, Meta(description="Standard annual consumption off peak, kWh or m3.")] = (
-        None
-    )
-    supplier: Annotated[Identifier | None, Meta(description="Supplier of the point as the market states it.")] = None
-    balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party.")] = None
-    metering_responsible: Annotated[Code | None, Meta(description="Metering responsible party.")] = None
-    address: Annotated[Address | None, Meta(description="Address of the installation.")] = None
+    address: Annotated[Address | None, field("Address of the installation.", "Adresse de l'installation.")] = None
 
 
 class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The customer behind the access point."""
 
-    category: Annotated[CustomerCategory | None, Meta(description="Residential or professional.")] = None
-    title: Annotated[Code | None, Meta(description="Form of address.")] = None
-    surname: Annotated[Name | None, Meta(description="Family name.")] = None
-    first_name: Annotated[Name | None, Meta(description="First name or initials.")] = None
-    company: Annotated[Text | None, Meta(description="Company name.")] = None
-    company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
-    activity: Annotated[Code | None, Meta(description="Activity code of the company.")] = None
-    birth_key: Annotated[Code | None, Meta(description="Day and month of birth where the market uses it as a key.")] = (
-        None
-    )
-    iban_key: Annotated[
-        Code | None, Meta(description="Last digits of the bank account where the market uses them as a key.")
+    kept: ClassVar[Kept | None] = Kept("customer", whole=True)
+
+    category: Annotated[
+        CustomerCategory | None,
+        field("Residential or professional.", "Catégorie : résidentiel ou professionnel.", kept="category"),
     ] = None
-    main_residence: Annotated[bool | None, Meta(description="The point is the customer's main residence.")] = None
-    phone: Annotated[Text | None, Meta(description="Telephone number.")] = None
-    email: Annotated[Text | None, Meta(description="E-mail address.")] = None
-    external_reference: Annotated[Text | None, Meta(description="Reference the supplier gave the customer.")] = None
-    address: Annotated[Address | None, Meta(description="Postal address.")] = None
+    title: Annotated[Code | None, field("Form of address.", "Civilité.")] = None
+    surname: Annotated[Name | None, field("Family name.", "Nom de famille.")] = None
+    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
+    company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
+    company_id: Annotated[
+        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+    ] = None
+    activity: Annotated[Code | None, field("Activity code of the company.", "Code d'activité de l'entreprise.")] = None
+    birth_key: Annotated[
+        Code | None,
+        field(
+            "Day and month of birth where the market uses it as a key.",
+            "Jour et mois de naissance, si le marché s'en sert de clé.",
+        ),
+    ] = None
+    iban_key: Annotated[
+        Code | None,
+        field(
+            "Last digits of the bank account where the market uses them as a key.",
+            "Derniers chiffres du compte bancaire, si le marché s'en sert de clé.",
+        ),
+    ] = None
+    main_residence: Annotated[
+        bool | None,
+        field("The point is the customer's main residence.", "Le point est la résidence principale du client."),
+    ] = None
+    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.")] = None
+    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.")] = None
+    external_reference: Annotated[
+        Text | None,
+        field("Reference the supplier gave the customer.", "Référence donnée au client par le fournisseur."),
+    ] = None
+    address: Annotated[Address | None, field("Postal address.", "Adresse postale.")] = None
 
 
 class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One meter of the access point."""
 
-    action: Annotated[MeterAction, Meta(description="What happened to the meter.")]
-    meter: Annotated[Code | None, Meta(description="Serial number.")] = None
-    meter_type: Annotated[Code | None, Meta(description="The market's type of meter.")] = None
-    manufacturer: Annotated[Text | None, Meta(description="Manufacturer.")] = None
-    model: Annotated[Text | None, Meta(description="Model.")] = None
-    rating: Annotated[Code | None, Meta(description="Current rating.")] = None
-    registers: Annotated[WholeNumber | None, Meta(description="Number of registers.")] = None
-    digits: Annotated[
-        WholeNumber | None, Meta(description="Digits of the registers where one number holds for all.")
+    kept: ClassVar[Kept | None] = Kept("meter")
+
+    action: Annotated[MeterAction, field("What happened to the meter.", "Opération sur le compteur.", kept="action")]
+    meter: Annotated[Code | None, field("Serial number.", "Numéro de série.", kept="serial", known_as="meter")] = None
+    meter_type: Annotated[
+        Code | None, field("The market's type of meter.", "Type de compteur du marché.", kept="type")
     ] = None
-    curve_step: Annotated[WholeNumber | None, Meta(description="Minutes between two values of the load curve.")] = None
-    purpose: Annotated[Code | None, Meta(description="What the meter measures, the market's word.")] = None
-    operation: Annotated[Code | None, Meta(description="The market's code of the work on the meter.")] = None
+    manufacturer: Annotated[Text | None, field("Manufacturer.", "Fabricant.")] = None
+    model: Annotated[Text | None, field("Model.", "Modèle.")] = None
+    rating: Annotated[Code | None, field("Current rating.", "Calibre.")] = None
+    registers: Annotated[WholeNumber | None, field("Number of registers.", "Nombre de cadrans.")] = None
+    digits: Annotated[
+        WholeNumber | None,
+        field(
+            "Digits of the registers where one number holds for all.",
+            "Nombre de roues des cadrans, s'il vaut pour tous.",
+        ),
+    ] = None
+    curve_step: Annotated[
+        WholeNumber | None,
+        field(
+            "Minutes between two values of the load curve.",
+            "Minutes entre deux valeurs de la courbe de charge.",
+            unit="min",
+        ),
+    ] = None
+    purpose: Annotated[
+        Code | None,
+        field("What the meter measures, the market's word.", "Grandeur mesurée par le compteur, selon le marché."),
+    ] = None
+    operation: Annotated[
+        Code | None,
+        field(
+            "The market's code of the work on the meter.", "Code de l'intervention sur le compteur, selon le marché."
+        ),
+    ] = None
 
 
 class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The registers of one access point at one instant (`effective`)."""
 
-    reading_reference: Annotated[Text | None, Meta(description="The market's identifier of the reading.")] = None
+    kept: ClassVar[Kept | None] = Kept("reading", {"source": "market_type"})
+
+    reading_reference: Annotated[
+        Text | None,
+        field("The market's identifier of the reading.", "Identifiant du relevé chez le marché.", kept="reference"),
+    ] = None
     qualification: Annotated[
-        Qualification, Meta(description="Taken before or after an event, or in the periodic round.")
+        Qualification,
+        field(
+            "Taken before or after an event, or in the periodic round.",
+            "Qualification : avant ou après un événement, ou relevé périodique.",
+            kept="qualification",
+        ),
     ]
-    nature: Annotated[ReadingNature, Meta(description="How the indexes were obtained.")]
-    calendar: Annotated[Code | None, Meta(description="Distributor's calendar of time classes.")] = None
-    supplier_calendar: Annotated[Code | None, Meta(description="Supplier's calendar of time classes.")] = None
-    meter: Annotated[Code | None, Meta(description="Serial number of the meter.")] = None
-    previous_reference: Annotated[Text | None, Meta(description="Identifier of the previous reading.")] = None
-    previous_date: Annotated[Instant | None, Meta(description="Instant of the previous reading.")] = None
-    previous_nature: Annotated[ReadingNature | None, Meta(description="How the previous indexes were obtained.")] = None
-    correction_reason: Annotated[Code | None, Meta(description="Why the reading was corrected, the market's code.")] = (
+    nature: Annotated[
+        ReadingNature,
+        field("How the indexes were obtained.", "Nature des index : façon dont ils ont été obtenus.", kept="nature"),
+    ]
+    calendar: Annotated[
+        Code | None,
+        field(
+            "Distributor's calendar of time classes.",
+            "Calendrier distributeur des classes temporelles.",
+            kept="calendar",
+        ),
+    ] = None
+    supplier_calendar: Annotated[
+        Code | None, field("Supplier's calendar of time classes.", "Calendrier fournisseur des classes temporelles.")
+    ] = None
+    meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
+    previous_reference: Annotated[
+        Text | None, field("Identifier of the previous reading.", "Identifiant du relevé précédent.")
+    ] = None
+    previous_date: Annotated[Instant | None, field("Instant of the previous reading.", "Date du relevé précédent.")] = (
         None
     )
-    sequence: Annotated[
-        WholeNumber | None, Meta(description="Version of the contract terms the reading belongs to.")
+    previous_nature: Annotated[
+        ReadingNature | None, field("How the previous indexes were obtained.", "Nature des index précédents.")
     ] = None
-    service_level: Annotated[ShortCode | None, Meta(description="Level of smart-meter services that is open.")] = None
-    meter_type: Annotated[Code | None, Meta(description="The market's type of meter.")] = None
-    maximum_power: Annotated[WholeNumber | None, Meta(description="Highest power of the day in VA.")] = None
-    next_reading: Annotated[CivilDay | None, Meta(description="Day the next periodic reading is due.")] = None
-    registers: Annotated[tuple[Register, ...], Meta(max_length=1_000, description="The indexes.")] = ()
+    correction_reason: Annotated[
+        Code | None,
+        field("Why the reading was corrected, the market's code.", "Motif de correction du relevé, code du marché."),
+    ] = None
+    sequence: Annotated[
+        WholeNumber | None,
+        field(
+            "Version of the contract terms the reading belongs to.",
+            "Version des conditions du contrat dont relève le relevé.",
+        ),
+    ] = None
+    service_level: Annotated[
+        ShortCode | None,
+        field(
+            "Level of smart-meter services that is open.", "Niveau d'ouverture aux services du compteur communicant."
+        ),
+    ] = None
+    meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
+    maximum_power: Annotated[
+        WholeNumber | None,
+        field("Highest power of the day in VA.", "Puissance maximale du jour en VA.", unit="VA", kept="maximum_power"),
+    ] = None
+    next_reading: Annotated[
+        CivilDay | None, field("Day the next periodic reading is due.", "Jour prévu du prochain relevé périodique.")
+    ] = None
+    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", kept="registers", longest=1_000)] = ()
 
 
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Energies of a period. The effective instant is the end of the period."""
 
-    start: Annotated[Instant | None, Meta(description="Start of the period.")] = None
-    nature: Annotated[VolumeNature, Meta(description="How the energies were obtained.")]
-    reading_reference: Annotated[Text | None, Meta(description="Reading at the end of the period.")] = None
-    calendar: Annotated[Code | None, Meta(description="Distributor's calendar of time classes.")] = None
-    correction_reason: Annotated[Code | None, Meta(description="Why the energies were corrected.")] = None
-    volumes: Annotated[tuple[Volume, ...], Meta(max_length=1_000, description="The energies.")] = ()
+    kept: ClassVar[Kept | None] = Kept("volume", {"source": "market_type"})
+
+    start: Annotated[Instant | None, field("Start of the period.", "Début de la période.", kept="start_at")] = None
+    nature: Annotated[
+        VolumeNature,
+        field(
+            "How the energies were obtained.", "Nature des énergies : façon dont elles ont été obtenues.", kept="nature"
+        ),
+    ]
+    reading_reference: Annotated[
+        Text | None, field("Reading at the end of the period.", "Relevé de la fin de la période.")
+    ] = None
+    calendar: Annotated[
+        Code | None,
+        field("Distributor's calendar of time classes.", "Calendrier distributeur des classes temporelles."),
+    ] = None
+    correction_reason: Annotated[
+        Code | None, field("Why the energies were corrected.", "Motif de correction des énergies.")
+    ] = None
+    volumes: Annotated[tuple[Volume, ...], field("The energies.", "Énergies.", kept="volumes", longest=1_000)] = ()
 
 
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Values at regular intervals. The effective instant is the start of the first interval."""
 
-    end: Annotated[Instant, Meta(description="End of the last interval.")]
-    resolution: Annotated[Ordinal, Meta(description="Length of an interval in minutes.")]
-    unit: Annotated[Unit, Meta(description="Unit of the values: W, kW, Wh, kWh, m3.")]
-    product: Annotated[Code | None, Meta(description="What is measured: active energy, reactive energy, power.")] = None
-    direction: Annotated[Direction | None, Meta(description="Taken from the grid or fed into it.")] = None
-    register: Annotated[Code | None, Meta(description="Register of the meter (OBIS).")] = None
-    positions: Annotated[tuple[Position, ...], Meta(max_length=110_000, description="The values.")] = ()
+    kept: ClassVar[Kept | None] = Kept("series", {"source": "market_type"})
+
+    end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
+    resolution: Annotated[
+        Ordinal,
+        field(
+            "Length of an interval in minutes.",
+            "Pas : durée d'un intervalle en minutes.",
+            unit="min",
+            kept="resolution",
+        ),
+    ]
+    unit: Annotated[
+        Unit, field("Unit of the values: W, kW, Wh, kWh, m3.", "Unité des valeurs : W, kW, Wh, kWh, m3.", kept="unit")
+    ]
+    product: Annotated[
+        Code | None,
+        field(
+            "What is measured: active energy, reactive energy, power.",
+            "Grandeur mesurée : énergie active, énergie réactive, puissance.",
+        ),
+    ] = None
+    direction: Annotated[
+        Direction | None,
+        field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.", kept="direction"),
+    ] = None
+    register: Annotated[Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).")] = None
+    positions: Annotated[
+        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", longest=110_000)
+    ] = ()
 
 
 class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Sums over many access points of a grid area."""
 
-    end: Annotated[Instant, Meta(description="End of the last interval.")]
-    resolution: Annotated[Ordinal, Meta(description="Length of an interval in minutes.")]
-    unit: Annotated[Unit, Meta(description="Unit of the values.")]
-    grid_area: Annotated[Code, Meta(description="Grid area that is summed.")]
-    settlement: Annotated[Code | None, Meta(description="Settlement method or group.")] = None
-    positions: Annotated[tuple[Position, ...], Meta(max_length=110_000, description="The values.")] = ()
+    kept: ClassVar[Kept | None] = Kept("series", {"source": "market_type"})
+
+    end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
+    resolution: Annotated[
+        Ordinal,
+        field(
+            "Length of an interval in minutes.",
+            "Pas : durée d'un intervalle en minutes.",
+            unit="min",
+            kept="resolution",
+        ),
+    ]
+    unit: Annotated[Unit, field("Unit of the values.", "Unité des valeurs.", kept="unit")]
+    grid_area: Annotated[Code, field("Grid area that is summed.", "Zone de réseau agrégée.")]
+    settlement: Annotated[Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.")] = None
+    positions: Annotated[
+        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", longest=110_000)
+    ] = ()
 
 
 class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The head and totals of a grid invoice."""
 
-    invoice: Annotated[Code, Meta(description="Number of the invoice.")]
-    invoice_type: Annotated[Code | None, Meta(description="The market's type of invoice.")] = None
-    invoice_date: Annotated[CivilDay, Meta(description="Date of the invoice.")]
-    due_date: Annotated[CivilDay | None, Meta(description="Day the invoice is to be paid.")] = None
-    currency: Annotated[Currency, Meta(description="Currency, ISO 4217.")]
-    frequency: Annotated[Code | None, Meta(description="The market's code of the invoicing rhythm.")] = None
-    total_excluding_tax: Annotated[Amount | None, Meta(description="Total without tax.")] = None
-    total_tax: Annotated[Amount | None, Meta(description="Total of the tax.")] = None
-    total_including_tax: Annotated[Amount | None, Meta(description="Total with tax.")] = None
-    charges: Annotated[WholeNumber | None, Meta(description="Number of line groups the invoice announces.")] = None
+    kept: ClassVar[Kept | None] = Kept("grid_invoice", {"market": "market"})
+
+    invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
+    invoice_type: Annotated[
+        Code | None, field("The market's type of invoice.", "Type de facture du marché.", kept="type")
+    ] = None
+    invoice_date: Annotated[CivilDay, field("Date of the invoice.", "Date de la facture.")]
+    due_date: Annotated[CivilDay | None, field("Day the invoice is to be paid.", "Échéance de la facture.")] = None
+    currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
+    frequency: Annotated[
+        Code | None,
+        field("The market's code of the invoicing rhythm.", "Code de la périodicité de facturation, selon le marché."),
+    ] = None
+    total_excluding_tax: Annotated[
+        Amount | None, field("Total without tax.", "Total hors taxes.", unit="currency", kept="total")
+    ] = None
+    total_tax: Annotated[Amount | None, field("Total of the tax.", "Total des taxes.", unit="currency")] = None
+    total_including_tax: Annotated[
+        Amount | None, field("Total with tax.", "Total toutes taxes comprises.", unit="currency")
+    ] = None
+    charges: Annotated[
+        WholeNumber | None,
+        field(
+            "Number of line groups the invoice announces.",
+            "Nombre de groupes de lignes annoncés par la facture.",
+            kept="charges",
+        ),
+    ] = None
 
 
 class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One line group of a grid invoice: what one access point is charged by one event or period."""
 
-    invoice: Annotated[Code, Meta(description="Number of the invoice.")]
-    invoice_date: Annotated[CivilDay | None, Meta(description="Date of the invoice.")] = None
-    charge_reference: Annotated[Code, Meta(description="The market's number of the line group.")]
-    billing_type: Annotated[Code | None, Meta(description="The market's billing type: cyclic, event, ...")] = None
-    currency: Annotated[Currency, Meta(description="Currency, ISO 4217.")]
-    total_excluding_tax: Annotated[Amount, Meta(description="Total of the lines without tax.")]
-    correction_origin: Annotated[Code | None, Meta(description="Who caused the correction, the market's code.")] = None
-    original_invoice: Annotated[Code | None, Meta(description="Invoice that is corrected.")] = None
-    meter_type: Annotated[Code | None, Meta(description="The market's type of meter.")] = None
-    lines: Annotated[tuple[ChargeLine, ...], Meta(max_length=10_000, description="The lines.")] = ()
+    kept: ClassVar[Kept | None] = Kept("grid_charge")
+
+    invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
+    invoice_date: Annotated[CivilDay | None, field("Date of the invoice.", "Date de la facture.")] = None
+    charge_reference: Annotated[
+        Code,
+        field("The market's number of the line group.", "Numéro du groupe de lignes chez le marché.", kept="reference"),
+    ]
+    billing_type: Annotated[
+        Code | None,
+        field(
+            "The market's billing type: cyclic, event, ...",
+            "Type de facturation du marché : cyclique, événementielle, ...",
+            kept="billing_type",
+        ),
+    ] = None
+    currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
+    total_excluding_tax: Annotated[
+        Amount, field("Total of the lines without tax.", "Total des lignes hors taxes.", unit="currency", kept="total")
+    ]
+    correction_origin: Annotated[
+        Code | None, field("Who caused the correction, the market's code.", "Origine de la correction, code du marché.")
+    ] = None
+    original_invoice: Annotated[Code | None, field("Invoice that is corrected.", "Facture corrigée.")] = None
+    meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
+    lines: Annotated[tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", longest=10_000)] = ()
 
 
 class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One milestone of a request's life, as the market reports it."""
 
-    request: Annotated[Code, Meta(description="The market's reference of the request (affaire).")]
-    milestone: Annotated[WholeNumber | None, Meta(description="Number of the milestone, from 1.")] = None
-    state: Annotated[RequestState, Meta(description="State of the request after the milestone.")]
-    state_code: Annotated[Code | None, Meta(description="The market's code of the milestone.")] = None
-    status_code: Annotated[Code | None, Meta(description="The market's code of the whole request's status.")] = None
-    object_code: Annotated[Code | None, Meta(description="The market's code of what was asked.")] = None
-    effect_date: Annotated[CivilDay | None, Meta(description="Day on which the request takes effect.")] = None
-    initiated_by_us: Annotated[bool | None, Meta(description="We made the request; else another party did.")] = None
-    requester_reference: Annotated[Text | None, Meta(description="The requester's own reference.")] = None
-    medium: Annotated[Code | None, Meta(description="How the request reached the grid operator.")] = None
+    kept: ClassVar[Kept | None] = Kept("request")
+
+    request: Annotated[
+        Code,
+        field(
+            "The market's reference of the request (affaire).",
+            "Référence de la demande chez le marché (affaire).",
+            kept="reference",
+        ),
+    ]
+    milestone: Annotated[
+        WholeNumber | None,
+        field("Number of the milestone, from 1.", "Numéro du jalon, à partir de 1.", kept="milestone"),
+    ] = None
+    state: Annotated[
+        RequestState,
+        field("State of the request after the milestone.", "État de la demande après le jalon.", kept="state"),
+    ]
+    state_code: Annotated[
+        Code | None, field("The market's code of the milestone.", "Code du jalon, selon le marché.", kept="state_code")
+    ] = None
+    status_code: Annotated[
+        Code | None,
+        field(
+            "The market's code of the whole request's status.", "Code de statut de la demande entière, selon le marché."
+        ),
+    ] = None
+    object_code: Annotated[
+        Code | None,
+        field(
+            "The market's code of what was asked.",
+            "Code de l'objet de la demande, selon le marché.",
+            kept="object_code",
+        ),
+    ] = None
+    effect_date: Annotated[
+        CivilDay | None, field("Day on which the request takes effect.", "Jour de prise d'effet de la demande.")
+    ] = None
+    initiated_by_us: Annotated[
+        bool | None,
+        field(
+            "We made the request; else another party did.",
+            "Demande faite par nous ; sinon par un autre acteur.",
+            kept="initiated_by_us",
+        ),
+    ] = None
+    requester_reference: Annotated[
+        Text | None, field("The requester's own reference.", "Référence propre au demandeur.")
+    ] = None
+    medium: Annotated[
+        Code | None,
+        field(
+            "How the request reached the grid operator.",
+            "Moyen par lequel la demande est parvenue au gestionnaire de réseau.",
+        ),
+    ] = None
 
 
 class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The market's answer to one of our requests."""
 
-    accepted: Annotated[bool, Meta(description="The market accepted the request.")]
-    code: Annotated[Code | None, Meta(description="The market's answer or rejection code.")] = None
-    text: Annotated[Text | None, Meta(description="The market's words.")] = None
-    request: Annotated[Code | None, Meta(description="The market's reference of the request it opened.")] = None
-    contract_end: Annotated[
-        CivilDay | None, Meta(description="Last day of the contract that was asked for; absent where open-ended.")
+    accepted: Annotated[bool, field("The market accepted the request.", "Demande acceptée par le marché.")]
+    code: Annotated[
+        Code | None, field("The market's answer or rejection code.", "Code de réponse ou de rejet du marché.")
     ] = None
-    notice: Annotated[WholeNumber | None, Meta(description="Notice of that contract, as the market counts it.")] = None
+    text: Annotated[Text | None, field("The market's words.", "Texte du marché.")] = None
+    request: Annotated[
+        Code | None,
+        field("The market's reference of the request it opened.", "Référence de la demande ouverte par le marché."),
+    ] = None
+    contract_end: Annotated[
+        CivilDay | None,
+        field(
+            "Last day of the contract that was asked for; absent where open-ended.",
+            "Dernier jour du contrat demandé ; absent s'il est sans terme.",
+        ),
+    ] = None
+    notice: Annotated[
+        WholeNumber | None,
+        field(
+            "Notice of that contract, as the market counts it.", "Préavis de ce contrat, tel que le marché le compte."
+        ),
+    ] = None
     found: Annotated[
-        tuple[FoundPoint, ...], Meta(max_length=1_000, description="Access points found by a search.")
+        tuple[FoundPoint, ...],
+        field("Access points found by a search.", "Points de livraison trouvés par une recherche.", longest=1_000),
     ] = ()
 
 
 class ErrorReport(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The market could not read or process something we sent."""
 
-    code: Annotated[Code, Meta(description="The market's error code.")]
-    text: Annotated[Text | None, Meta(description="The market's words.")] = None
+    code: Annotated[Code, field("The market's error code.", "Code d'erreur du marché.")]
+    text: Annotated[Text | None, field("The market's words.", "Texte du marché.")] = None
 
 
 class CalorificValue(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Calorific value of gas at a receiving station in one month."""
 
-    station: Annotated[Code, Meta(description="EAN-GSRN of the aggregated receiving station.")]
-    station_name: Annotated[Text | None, Meta(description="Name of the station.")] = None
-    month: Annotated[str, Meta(pattern=r"^[0-9]{4}-[0-9]{2}$", description="Month, YYYY-MM.")]
+    kept: ClassVar[Kept | None] = Kept("calorific_value", {"market": "market"})
+
+    station: Annotated[
+        Code,
+        field(
+            "EAN-GSRN of the aggregated receiving station.",
+            "EAN-GSRN de la station de réception agrégée.",
+            kept="station",
+        ),
+    ]
+    station_name: Annotated[Text | None, field("Name of the station.", "Nom de la station.", kept="name")] = None
+    month: Annotated[
+        str, field("Month, YYYY-MM.", "Mois, AAAA-MM.", kept="month", longest=7, pattern=r"^[0-9]{4}-[0-9]{2}$")
+    ]
     value: Annotated[
-        Amount | None, Meta(description="Gross calorific value in kWh/m3(n); absent when not published.")
+        Amount | None,
+        field(
+            "Gross calorific value in kWh/m3(n); absent when not published.",
+            "Pouvoir calorifique supérieur en kWh/m3(n) ; absent s'il n'est pas publié.",
+            unit="kWh/m3(n)",
+            kept="value",
+        ),
     ] = None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from energycomm.kernel.declaration import field
 from energycomm.kernel.vocabulary import (
     Amount,
     CivilDay,
@@ -29,78 +30,167 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Register(Part, frozen=True, kw_only=True):
     """One register of a meter at one instant: an index, never a consumption."""
 
-    grid: Annotated[Grid, Meta(description="Whose time classes the register follows.")]
-    time_class: Annotated[Code, Meta(description="Time class of the register: BASE, HP, HC, HPH, L, N, T, ...")]
-    value: Annotated[Index, Meta(description="The index, in `unit`.")]
-    unit: Annotated[Unit, Meta(description="Unit of the index as the market gave it: Wh, kWh, m3.")]
-    direction: Annotated[Direction, Meta(description="Energy taken from the grid or fed into it.")] = "consumption"
-    rank: Annotated[WholeNumber | None, Meta(description="Position of the register on the meter, from 1.")] = None
-    digits: Annotated[WholeNumber | None, Meta(description="Number of digits of the register.")] = None
-    rollover: Annotated[bool | None, Meta(description="The index passed through zero since the previous one.")] = None
-    coefficient: Annotated[Number | None, Meta(description="Factor from index to energy.")] = None
-    previous_value: Annotated[Index | None, Meta(description="The index before, as the market repeats it.")] = None
-    doubtful: Annotated[bool | None, Meta(description="The market's own plausibility mark.")] = None
-    meter: Annotated[Code | None, Meta(description="Serial number of the meter that holds the register.")] = None
+    grid: Annotated[Grid, field("Whose time classes the register follows.", "Grille de classes temporelles du cadran.")]
+    time_class: Annotated[
+        Code,
+        field(
+            "Time class of the register: BASE, HP, HC, HPH, L, N, T, ...",
+            "Classe temporelle du cadran : BASE, HP, HC, HPH, L, N, T, ...",
+        ),
+    ]
+    value: Annotated[Index, field("The index, in `unit`.", "Index, en `unit`.", unit="unit")]
+    unit: Annotated[
+        Unit,
+        field(
+            "Unit of the index as the market gave it: Wh, kWh, m3.",
+            "Unité de l'index donnée par le marché : Wh, kWh, m3.",
+        ),
+    ]
+    direction: Annotated[
+        Direction, field("Energy taken from the grid or fed into it.", "Sens de l'énergie : soutirage ou injection.")
+    ] = "consumption"
+    rank: Annotated[
+        WholeNumber | None,
+        field("Position of the register on the meter, from 1.", "Rang du cadran sur le compteur, à partir de 1."),
+    ] = None
+    digits: Annotated[WholeNumber | None, field("Number of digits of the register.", "Nombre de roues du cadran.")] = (
+        None
+    )
+    rollover: Annotated[
+        bool | None,
+        field("The index passed through zero since the previous one.", "Passage par zéro depuis l'index précédent."),
+    ] = None
+    coefficient: Annotated[
+        Number | None, field("Factor from index to energy.", "Coefficient de l'index à l'énergie.")
+    ] = None
+    previous_value: Annotated[
+        Index | None,
+        field(
+            "The index before, as the market repeats it.", "Index précédent, tel que le marché le répète.", unit="unit"
+        ),
+    ] = None
+    doubtful: Annotated[
+        bool | None, field("The market's own plausibility mark.", "Indice de plausibilité propre au marché.")
+    ] = None
+    meter: Annotated[
+        Code | None,
+        field(
+            "Serial number of the meter that holds the register.", "Numéro de série du compteur qui porte le cadran."
+        ),
+    ] = None
 
 
 class Volume(Part, frozen=True, kw_only=True):
     """The energy of one time class over a period."""
 
-    grid: Annotated[Grid, Meta(description="Whose time classes the volume follows.")]
-    time_class: Annotated[Code, Meta(description="Time class of the volume.")]
-    quantity: Annotated[Number, Meta(description="The energy, in `unit`; negative in a regularisation.")]
-    unit: Annotated[Unit, Meta(description="Unit of the quantity: Wh, kWh, m3.")]
-    direction: Annotated[Direction, Meta(description="Energy taken from the grid or fed into it.")] = "consumption"
+    grid: Annotated[Grid, field("Whose time classes the volume follows.", "Grille de classes temporelles du volume.")]
+    time_class: Annotated[Code, field("Time class of the volume.", "Classe temporelle du volume.")]
+    quantity: Annotated[
+        Number,
+        field(
+            "The energy, in `unit`; negative in a regularisation.",
+            "Énergie, en `unit` ; négative dans une régularisation.",
+            unit="unit",
+        ),
+    ]
+    unit: Annotated[Unit, field("Unit of the quantity: Wh, kWh, m3.", "Unité de la quantité : Wh, kWh, m3.")]
+    direction: Annotated[
+        Direction, field("Energy taken from the grid or fed into it.", "Sens de l'énergie : soutirage ou injection.")
+    ] = "consumption"
     purpose: Annotated[
         Code | None,
-        Meta(description="Share in collective self-consumption: autoproduced, alloproduced, autoconsumed, surplus."),
+        field(
+            "Share in collective self-consumption: autoproduced, alloproduced, autoconsumed, surplus.",
+            "Part d'autoconsommation collective : autoproduite, alloproduite, autoconsommée, surplus.",
+        ),
     ] = None
 
 
 class Position(Part, frozen=True, kw_only=True):
     """One value of an interval series."""
 
-    position: Annotated[Ordinal, Meta(description="Number of the interval, from 1.")]
-    value: Annotated[Number | None, Meta(description="Value of the interval, in the unit of the series.")] = None
-    quality: Annotated[Quality | None, Meta(description="How the value was obtained.")] = None
+    position: Annotated[Ordinal, field("Number of the interval, from 1.", "Numéro de l'intervalle, à partir de 1.")]
+    value: Annotated[
+        Number | None,
+        field(
+            "Value of the interval, in the unit of the series.", "Valeur de l'intervalle, dans l'unité de la courbe."
+        ),
+    ] = None
+    quality: Annotated[
+        Quality | None, field("How the value was obtained.", "Qualité de la valeur : façon dont elle a été obtenue.")
+    ] = None
 
 
 class ChargeLine(Part, frozen=True, kw_only=True):
     """One line of a grid charge."""
 
-    code: Annotated[Code, Meta(description="The grid operator's code of what is charged.")]
-    label: Annotated[Text | None, Meta(description="The grid operator's words for it.")] = None
-    nature: Annotated[Code | None, Meta(description="Group of the line.")] = None
-    start: Annotated[CivilDay | None, Meta(description="First day charged.")] = None
-    end: Annotated[CivilDay | None, Meta(description="Last day charged, inclusive.")] = None
-    quantity: Annotated[Number | None, Meta(description="Quantity charged, in `unit`.")] = None
-    unit: Annotated[Code | None, Meta(description="Unit of the quantity.")] = None
-    price: Annotated[Number | None, Meta(description="Price of one unit, without tax.")] = None
-    amount: Annotated[Amount, Meta(description="Amount of the line without tax; negative when credited.")]
-    tax: Annotated[Code | None, Meta(description="Tax rate in percent, or the market's word where no tax applies.")] = (
+    code: Annotated[
+        Code,
+        field(
+            "The grid operator's code of what is charged.",
+            "Code de la prestation facturée, selon le gestionnaire de réseau.",
+        ),
+    ]
+    label: Annotated[Text | None, field("The grid operator's words for it.", "Libellé du gestionnaire de réseau.")] = (
         None
     )
-    tax_date: Annotated[CivilDay | None, Meta(description="Day whose tax rate applies.")] = None
-    subscribed_power: Annotated[Number | None, Meta(description="Subscribed power the line was computed with.")] = None
-    tariff: Annotated[Code | None, Meta(description="Tariff formula the line was computed with.")] = None
+    nature: Annotated[Code | None, field("Group of the line.", "Groupe de la ligne.")] = None
+    start: Annotated[CivilDay | None, field("First day charged.", "Premier jour facturé.")] = None
+    end: Annotated[CivilDay | None, field("Last day charged, inclusive.", "Dernier jour facturé, inclus.")] = None
+    quantity: Annotated[
+        Number | None, field("Quantity charged, in `unit`.", "Quantité facturée, en `unit`.", unit="unit")
+    ] = None
+    unit: Annotated[Code | None, field("Unit of the quantity.", "Unité de la quantité.")] = None
+    price: Annotated[Number | None, field("Price of one unit, without tax.", "Prix unitaire, hors taxes.")] = None
+    amount: Annotated[
+        Amount,
+        field(
+            "Amount of the line without tax; negative when credited.",
+            "Montant de la ligne hors taxes ; négatif pour un avoir.",
+        ),
+    ]
+    tax: Annotated[
+        Code | None,
+        field(
+            "Tax rate in percent, or the market's word where no tax applies.",
+            "Taux de taxe en pour cent, ou mot du marché si aucune taxe ne s'applique.",
+        ),
+    ] = None
+    tax_date: Annotated[
+        CivilDay | None, field("Day whose tax rate applies.", "Jour dont le taux de taxe s'applique.")
+    ] = None
+    subscribed_power: Annotated[
+        Number | None,
+        field("Subscribed power the line was computed with.", "Puissance souscrite du calcul de la ligne."),
+    ] = None
+    tariff: Annotated[
+        Code | None, field("Tariff formula the line was computed with.", "Formule tarifaire du calcul de la ligne.")
+    ] = None
 
 
 class Address(Part, frozen=True, kw_only=True):
     """A postal address."""
 
-    street: Annotated[Text | None, Meta(description="Street with number.")] = None
-    number: Annotated[Text | None, Meta(description="House number where the market keeps it apart.")] = None
-    addition: Annotated[Text | None, Meta(description="Building, floor, flat, place.")] = None
-    postal_code: Annotated[Text | None, Meta(description="Postal code.")] = None
-    municipality_code: Annotated[Text | None, Meta(description="Code of the municipality.")] = None
-    city: Annotated[Text | None, Meta(description="Name of the municipality.")] = None
-    country: Annotated[Text | None, Meta(description="Country.")] = None
+    street: Annotated[Text | None, field("Street with number.", "Voie avec numéro.")] = None
+    number: Annotated[
+        Text | None,
+        field("House number where the market keeps it apart.", "Numéro dans la voie, si le marché le sépare."),
+    ] = None
+    addition: Annotated[
+        Text | None, field("Building, floor, flat, place.", "Bâtiment, étage, appartement, lieu-dit.")
+    ] = None
+    postal_code: Annotated[Text | None, field("Postal code.", "Code postal.")] = None
+    municipality_code: Annotated[Text | None, field("Code of the municipality.", "Code de la commune.")] = None
+    city: Annotated[Text | None, field("Name of the municipality.", "Nom de la commune.")] = None
+    country: Annotated[Text | None, field("Country.", "Pays.")] = None
 
 
 class FoundPoint(Part, frozen=True, kw_only=True):
     """One access point of an answer to a search."""
 
-    access_point: Annotated[Code, Meta(description="Identifier of the access point.")]
-    city: Annotated[Text | None, Meta(description="Municipality.")] = None
-    customer: Annotated[Text | None, Meta(description="Customer's name as the market shows it.")] = None
-    meter: Annotated[Code | None, Meta(description="Serial number of the meter.")] = None
+    access_point: Annotated[Code, field("Identifier of the access point.", "Identifiant du point de livraison.")]
+    city: Annotated[Text | None, field("Municipality.", "Commune.")] = None
+    customer: Annotated[
+        Text | None, field("Customer's name as the market shows it.", "Nom du client tel que le marché le montre.")
+    ] = None
+    meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None

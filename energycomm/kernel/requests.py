@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
+from energycomm.kernel.declaration import field
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address, Register
 from energycomm.kernel.vocabulary import (
@@ -25,33 +24,58 @@ class Request(KernelMessage, frozen=True, kw_only=True):
     """What every outgoing message says."""
 
     requested_date: Annotated[
-        CivilDay | None, Meta(description="Civil day from which the request shall take effect.")
+        CivilDay | None,
+        field(
+            "Civil day from which the request shall take effect.", "Jour à partir duquel la demande doit prendre effet."
+        ),
     ] = None
     requester_login: Annotated[
-        Text | None, Meta(description="Account at the market in whose name the request is made.")
+        Text | None,
+        field(
+            "Account at the market in whose name the request is made.",
+            "Compte chez le marché au nom duquel la demande est faite.",
+        ),
     ] = None
-    contract: Annotated[Code | None, Meta(description="Our contract with the grid operator.")] = None
+    contract: Annotated[
+        Code | None, field("Our contract with the grid operator.", "Notre contrat avec le gestionnaire de réseau.")
+    ] = None
 
 
 class CustomerRequest(Request, frozen=True, kw_only=True):
     """A request that names the customer who shall be supplied."""
 
-    category: Annotated[CustomerCategory | None, Meta(description="Residential or professional.")] = None
-    surname: Annotated[Name | None, Meta(description="Family name of the customer.")] = None
-    first_name: Annotated[Name | None, Meta(description="First name or initials.")] = None
-    company: Annotated[Text | None, Meta(description="Company name.")] = None
-    company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
-    birth_key: Annotated[Code | None, Meta(description="Day and month of birth where the market uses it as a key.")] = (
-        None
-    )
-    iban_key: Annotated[
-        Code | None, Meta(description="Last digits of the bank account where the market uses them.")
+    category: Annotated[
+        CustomerCategory | None, field("Residential or professional.", "Catégorie : résidentiel ou professionnel.")
     ] = None
-    balance_responsible: Annotated[Code | None, Meta(description="Balance responsible party from the start on.")] = None
-    supplier: Annotated[Identifier | None, Meta(description="The supplier that asks.")] = None
-    tariff: Annotated[Code | None, Meta(description="Tariff formula asked for.")] = None
-    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power asked for, in kVA.")] = None
-    consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
+    surname: Annotated[Name | None, field("Family name of the customer.", "Nom de famille du client.")] = None
+    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
+    company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
+    company_id: Annotated[
+        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+    ] = None
+    birth_key: Annotated[
+        Code | None,
+        field(
+            "Day and month of birth where the market uses it as a key.",
+            "Jour et mois de naissance, si le marché s'en sert de clé.",
+        ),
+    ] = None
+    iban_key: Annotated[
+        Code | None,
+        field(
+            "Last digits of the bank account where the market uses them.",
+            "Derniers chiffres du compte bancaire, si le marché s'en sert.",
+        ),
+    ] = None
+    balance_responsible: Annotated[
+        Code | None, field("Balance responsible party from the start on.", "Responsable d'équilibre à partir du début.")
+    ] = None
+    supplier: Annotated[Identifier | None, field("The supplier that asks.", "Fournisseur demandeur.")] = None
+    tariff: Annotated[Code | None, field("Tariff formula asked for.", "Formule tarifaire demandée.")] = None
+    subscribed_power: Annotated[
+        Amount | None, field("Subscribed power asked for, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
+    ] = None
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
 
 
 class SupplierSwitchRequest(CustomerRequest, frozen=True, kw_only=True, tag=True):
@@ -69,58 +93,76 @@ class CombinedSwitchRequest(CustomerRequest, frozen=True, kw_only=True, tag=True
 class MoveOutRequest(Request, frozen=True, kw_only=True, tag=True):
     """The customer moves out: end our supply."""
 
-    forwarding_address: Annotated[Address | None, Meta(description="Where the customer moves to.")] = None
+    forwarding_address: Annotated[
+        Address | None, field("Where the customer moves to.", "Nouvelle adresse du client.")
+    ] = None
 
 
 class EndOfSupplyRequest(Request, frozen=True, kw_only=True, tag=True):
     """End our supply for another cause than a move."""
 
-    cause: Annotated[Code | None, Meta(description="The market's code of the cause.")] = None
+    cause: Annotated[Code | None, field("The market's code of the cause.", "Code du motif, selon le marché.")] = None
 
 
 class CancellationRequest(Request, frozen=True, kw_only=True, tag=True):
     """Withdraw a request that was sent (`correlation`)."""
 
-    cancelled_kind: Annotated[Code | None, Meta(description="Kind of the request that is withdrawn.")] = None
+    cancelled_kind: Annotated[
+        Code | None, field("Kind of the request that is withdrawn.", "Genre de la demande retirée.")
+    ] = None
 
 
 class ContractChangeRequest(Request, frozen=True, kw_only=True, tag=True):
     """Change the terms of the grid contract."""
 
-    tariff: Annotated[Code | None, Meta(description="Tariff formula asked for.")] = None
-    subscribed_power: Annotated[Amount | None, Meta(description="Subscribed power asked for, in kVA.")] = None
-    calendar: Annotated[Code | None, Meta(description="Supplier's calendar of time classes asked for.")] = None
+    tariff: Annotated[Code | None, field("Tariff formula asked for.", "Formule tarifaire demandée.")] = None
+    subscribed_power: Annotated[
+        Amount | None, field("Subscribed power asked for, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
+    ] = None
+    calendar: Annotated[
+        Code | None, field("Supplier's calendar of time classes asked for.", "Calendrier fournisseur demandé.")
+    ] = None
 
 
 class MasterDataRequest(Request, frozen=True, kw_only=True, tag=True):
     """Ask for technical and contractual data of an access point."""
 
-    consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
 
 
 class MasterDataUpdate(CustomerRequest, frozen=True, kw_only=True, tag=True):
     """Tell the market changed master data of our customer or point."""
 
-    switchable: Annotated[bool | None, Meta(description="The point may change supplier.")] = None
+    switchable: Annotated[
+        bool | None, field("The point may change supplier.", "Le point peut changer de fournisseur.")
+    ] = None
 
 
 class ContractDataRequest(Request, frozen=True, kw_only=True, tag=True):
     """Ask for end and notice of the running contract."""
 
-    surname: Annotated[Name | None, Meta(description="Family name of the customer.")] = None
-    birth_key: Annotated[Code | None, Meta(description="Day and month of birth.")] = None
-    iban_key: Annotated[Code | None, Meta(description="Last digits of the bank account.")] = None
-    company_id: Annotated[Code | None, Meta(description="Register number of the company.")] = None
+    surname: Annotated[Name | None, field("Family name of the customer.", "Nom de famille du client.")] = None
+    birth_key: Annotated[Code | None, field("Day and month of birth.", "Jour et mois de naissance.")] = None
+    iban_key: Annotated[
+        Code | None, field("Last digits of the bank account.", "Derniers chiffres du compte bancaire.")
+    ] = None
+    company_id: Annotated[
+        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+    ] = None
 
 
 class SearchRequest(Request, frozen=True, kw_only=True, tag=True):
     """Find an access point by address, meter or customer."""
 
-    address: Annotated[Address | None, Meta(description="Address of the installation.")] = None
-    meter: Annotated[Code | None, Meta(description="Serial number of the meter.")] = None
-    customer: Annotated[Text | None, Meta(description="Name of the customer.")] = None
-    category: Annotated[CustomerCategory | None, Meta(description="Residential or professional.")] = None
-    widened: Annotated[bool | None, Meta(description="Search outside our own perimeter too.")] = None
+    address: Annotated[Address | None, field("Address of the installation.", "Adresse de l'installation.")] = None
+    meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
+    customer: Annotated[Text | None, field("Name of the customer.", "Nom du client.")] = None
+    category: Annotated[
+        CustomerCategory | None, field("Residential or professional.", "Catégorie : résidentiel ou professionnel.")
+    ] = None
+    widened: Annotated[
+        bool | None, field("Search outside our own perimeter too.", "Recherche aussi hors de notre périmètre.")
+    ] = None
 
 
 MeasureKind = Literal["index", "energy", "curve", "maximum-power", "invoicing"]
@@ -129,63 +171,101 @@ MeasureKind = Literal["index", "energy", "curve", "maximum-power", "invoicing"]
 class MeteredDataRequest(Request, frozen=True, kw_only=True, tag=True):
     """Ask for measures of a period."""
 
-    measure: Annotated[MeasureKind, Meta(description="What to deliver.")]
-    start: Annotated[CivilDay | None, Meta(description="First day.")] = None
-    end: Annotated[CivilDay | None, Meta(description="Last day, as the market counts it.")] = None
-    resolution: Annotated[Code | None, Meta(description="Day, interval or month.")] = None
-    direction: Annotated[Direction | None, Meta(description="Taken from the grid or fed into it.")] = None
-    corrected: Annotated[bool | None, Meta(description="Corrected curve instead of the raw one.")] = None
-    consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
-    external_reference: Annotated[Text | None, Meta(description="Our own reference of the query.")] = None
+    measure: Annotated[MeasureKind, field("What to deliver.", "Mesures à fournir.")]
+    start: Annotated[CivilDay | None, field("First day.", "Premier jour.")] = None
+    end: Annotated[
+        CivilDay | None, field("Last day, as the market counts it.", "Dernier jour, tel que le marché le compte.")
+    ] = None
+    resolution: Annotated[Code | None, field("Day, interval or month.", "Jour, intervalle ou mois.")] = None
+    direction: Annotated[
+        Direction | None, field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.")
+    ] = None
+    corrected: Annotated[
+        bool | None, field("Corrected curve instead of the raw one.", "Courbe corrigée au lieu de la courbe brute.")
+    ] = None
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
+    external_reference: Annotated[
+        Text | None, field("Our own reference of the query.", "Notre référence de la requête.")
+    ] = None
 
 
 class MeteringServiceOrder(Request, frozen=True, kw_only=True, tag=True):
     """Order the collection or recurring publication of measures."""
 
-    measure: Annotated[MeasureKind, Meta(description="What to collect or publish.")]
-    start: Annotated[CivilDay | None, Meta(description="First day of the service.")] = None
-    end: Annotated[CivilDay | None, Meta(description="Last day of the service.")] = None
-    step: Annotated[Code | None, Meta(description="Step of the measures, ISO 8601 duration.")] = None
-    rhythm: Annotated[Code | None, Meta(description="Rhythm of the publication, ISO 8601 duration.")] = None
-    direction: Annotated[Direction | None, Meta(description="Taken from the grid or fed into it.")] = None
-    corrected: Annotated[bool | None, Meta(description="Corrected curve instead of the raw one.")] = None
-    consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
-    customer: Annotated[Text | None, Meta(description="Name of the customer who agreed.")] = None
-    company: Annotated[Text | None, Meta(description="Company that agreed.")] = None
+    measure: Annotated[MeasureKind, field("What to collect or publish.", "Mesures à collecter ou à publier.")]
+    start: Annotated[CivilDay | None, field("First day of the service.", "Premier jour du service.")] = None
+    end: Annotated[CivilDay | None, field("Last day of the service.", "Dernier jour du service.")] = None
+    step: Annotated[
+        Code | None, field("Step of the measures, ISO 8601 duration.", "Pas des mesures, durée ISO 8601.")
+    ] = None
+    rhythm: Annotated[
+        Code | None, field("Rhythm of the publication, ISO 8601 duration.", "Rythme de la publication, durée ISO 8601.")
+    ] = None
+    direction: Annotated[
+        Direction | None, field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.")
+    ] = None
+    corrected: Annotated[
+        bool | None, field("Corrected curve instead of the raw one.", "Courbe corrigée au lieu de la courbe brute.")
+    ] = None
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
+    customer: Annotated[
+        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
+    ] = None
+    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
 
 
 class MeteringServiceStop(Request, frozen=True, kw_only=True, tag=True):
     """Stop a service of collection or publication."""
 
-    service: Annotated[Code, Meta(description="The market's reference of the service.")]
+    service: Annotated[Code, field("The market's reference of the service.", "Référence du service chez le marché.")]
 
 
 class DataAccessOrder(Request, frozen=True, kw_only=True, tag=True):
     """Open, renew, change or end access to a customer's data, with consent."""
 
-    action: Annotated[Literal["open", "renew", "change", "end"], Meta(description="What to do with the access.")]
-    start: Annotated[CivilDay | None, Meta(description="First day of the access.")] = None
-    end: Annotated[CivilDay | None, Meta(description="Last day of the access.")] = None
-    measure: Annotated[MeasureKind | None, Meta(description="What may be read.")] = None
-    service: Annotated[Code | None, Meta(description="The market's reference of the access.")] = None
-    direction: Annotated[Direction | None, Meta(description="Taken from the grid or fed into it.")] = None
-    rhythm: Annotated[Code | None, Meta(description="Rhythm of the publication, ISO 8601 duration.")] = None
-    corrected: Annotated[bool | None, Meta(description="Corrected curve instead of the raw one.")] = None
-    withdraw: Annotated[bool | None, Meta(description="A change takes the publication away instead of adding it.")] = (
-        None
-    )
-    consent: Annotated[bool | None, Meta(description="The customer agreed.")] = None
-    customer: Annotated[Text | None, Meta(description="Name of the customer who agreed.")] = None
-    company: Annotated[Text | None, Meta(description="Company that agreed.")] = None
+    action: Annotated[
+        Literal["open", "renew", "change", "end"], field("What to do with the access.", "Opération sur l'accès.")
+    ]
+    start: Annotated[CivilDay | None, field("First day of the access.", "Premier jour de l'accès.")] = None
+    end: Annotated[CivilDay | None, field("Last day of the access.", "Dernier jour de l'accès.")] = None
+    measure: Annotated[MeasureKind | None, field("What may be read.", "Mesures accessibles.")] = None
+    service: Annotated[
+        Code | None, field("The market's reference of the access.", "Référence de l'accès chez le marché.")
+    ] = None
+    direction: Annotated[
+        Direction | None, field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.")
+    ] = None
+    rhythm: Annotated[
+        Code | None, field("Rhythm of the publication, ISO 8601 duration.", "Rythme de la publication, durée ISO 8601.")
+    ] = None
+    corrected: Annotated[
+        bool | None, field("Corrected curve instead of the raw one.", "Courbe corrigée au lieu de la courbe brute.")
+    ] = None
+    withdraw: Annotated[
+        bool | None,
+        field(
+            "A change takes the publication away instead of adding it.",
+            "La modification retire la publication au lieu de l'ajouter.",
+        ),
+    ] = None
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
+    customer: Annotated[
+        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
+    ] = None
+    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
 
 
 class MeterReadingSubmission(Request, frozen=True, kw_only=True, tag=True):
     """Tell the market a reading."""
 
-    nature: Annotated[ReadingNature, Meta(description="How the indexes were obtained.")]
-    meter: Annotated[Code | None, Meta(description="Serial number of the meter.")] = None
-    dispute: Annotated[bool | None, Meta(description="The reading disputes an established one.")] = None
-    registers: Annotated[tuple[Register, ...], Meta(max_length=1_000, description="The indexes.")] = ()
+    nature: Annotated[
+        ReadingNature, field("How the indexes were obtained.", "Nature des index : façon dont ils ont été obtenus.")
+    ]
+    meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
+    dispute: Annotated[
+        bool | None, field("The reading disputes an established one.", "Le relevé conteste un relevé établi.")
+    ] = None
+    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", longest=1_000)] = ()
 
 
 OUTGOING: tuple[type[KernelMessage], ...] = (

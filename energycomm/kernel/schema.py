@@ -80,7 +80,7 @@ def schema_text() -> str:
     _heads(root)
     for kind, cls in KINDS.items():
         _complex_type(root, kind, cls)
-    for part in _parts():
+    for part in parts():
         _complex_type(root, part.__name__, part)
     _simple_types(root)
     etree.indent(root, "  ")
@@ -152,10 +152,10 @@ def _child(sequence: etree._Element, child: Child) -> None:
     if child.many:
         occurs["maxOccurs"] = str(child.most)
     element = _add(sequence, "element", name=child.name, type=child.part.__name__, **occurs)
-    _document(element, child.about)
+    _document(element, child.declared.english)
 
 
-def _parts() -> list[type[Struct]]:
+def parts() -> list[type[Struct]]:
     """Every part that a kind holds, each once, by name."""
     found = {child.part for cls in KINDS.values() for child in shape_of(cls).children}
     waiting = list(found)
@@ -176,7 +176,7 @@ def _attribute(parent: etree._Element, attribute: Attribute) -> None:
     elif attribute.default is not None:
         attributes["default"] = str(attribute.default)
     element = _add(parent, "attribute", **attributes)
-    _document(element, attribute.about)
+    _document(element, attribute.declared.english)
     if name is None:
         _restrict(_add(element, "simpleType"), attribute.scalar)
 

@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec.inspect as types
 from msgspec import NODEFAULT, Struct
 
+from energycomm.kernel.declaration import Declared, declared_in
+
 NAMESPACE = "urn:energycomm:kernel:1"
 """Namespace of Kernel XML. Its last part is the version of the family."""
 
@@ -121,7 +123,7 @@ class Attribute(NamedTuple):
     required: bool
     default: Any
     """None where the field is required or absent by default."""
-    about: str
+    declared: Declared
 
 
 class Child(NamedTuple):
@@ -132,7 +134,7 @@ class Child(NamedTuple):
     part: type[Struct]
     many: bool
     required: bool
-    about: str
+    declared: Declared
     most: int | None = None
 
 
@@ -163,18 +165,18 @@ def shape_of(cls: type[Struct]) -> Shape:
     described = types.type_info(cls)
     assert isinstance(described, types.StructType)
     for field in described.fields:
-        kind, about, bounds = _plain(field.type)
+        kind, declared, bounds = _plain(field.type)
         default = None if field.default is NODEFAULT else field.default
         place = f"{cls.__name__}.{field.name}"
         if isinstance(kind, types.StructType):
-            children.append(Child(field.name, camel(field.name), kind.cls, False, field.required, about))
+            children.append(Child(field.name, camel(field.name), kind.cls, False, field.required, declared))
         elif isinstance(kind, types.VarTupleType):
             item, *_ = _plain(kind.item_type)
             if not isinstance(item, types.StructType) or field.name not in SINGULAR:
                 raise TypeError(f"{place}: a tuple must hold parts and have a name in SINGULAR")
             if kind.max_length is None:
                 raise TypeError(f"{place}: a tuple must say how many parts it may hold")
-            child = Child(field.name, SINGULAR[field.name], item.cls, True, field.required, about, kind.max_length)
+            child = Child(field.name, SINGULAR[field.name], item.cls, True, field.required, declared, kind.max_length)
             children.append(child)
         else:
             scalar = _scalar(kind, bounds)
@@ -182,7 +184,7 @@ def shape_of(cls: type[Struct]) -> Shape:
                 raise TypeError(f"{place}: a {scalar.name} must say within which bounds it is")
             if default is not None and not scalar.words:
                 raise TypeError(f"{place}: only a word may have a default other than None")
-            attributes.append(Attribute(field.name, camel(field.name), scalar, field.required, default, about))
+            attributes.append(Attribute(field.name, camel(field.name), scalar, field.required, default, declared))
     return Shape(cls, inspect.getdoc(cls) or "", tuple(attributes), tuple(children))
 
 
@@ -192,19 +194,19 @@ def scalar_of(annotation: Any) -> Scalar:
     return _scalar(kind, bounds)
 
 
-def _plain(described: types.Type) -> tuple[types.Type, str, dict[str, Any]]:
-    """A type without its wrapping and without None, its description, and bounds that msgspec has no words for."""
-    about, bounds = "", {}
+def _plain(described: types.Type) -> tuple[types.Type, Declared, dict[str, Any]]:
+    """A type without its wrapping and without None, its declaration, and bounds that msgspec has no words for."""
+    declared, bounds = Declared(), {}
     if isinstance(described, types.Metadata):
-        about = (described.extra_json_schema or {}).get("description", "")
-        bounds = described.extra or {}
+        bounds = dict(described.extra or {})
+        declared = declared_in(bounds)
         described = described.type
     if isinstance(described, types.UnionType):
         (described,) = (one for one in described.types if not isinstance(one, types.NoneType))
     if isinstance(described, types.Metadata):
-        inner, inner_about, inner_bounds = _plain(described)
-        return inner, about or inner_about, inner_bounds | bounds
-    return described, about, bounds
+        inner, _, inner_bounds = _plain(described)
+        return inner, declared, inner_bounds | bounds
+    return described, declared, bounds
 
 
 def _bounded(scalar: Scalar) -> bool:

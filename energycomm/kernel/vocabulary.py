@@ -79,7 +79,7 @@ VolumeNature = Literal["measured", "estimated", "regularised", "unknown"]
 Quality = Literal["as-read", "estimated", "calculated", "revised", "missing", "definitive"]
 MeterAction = Literal["present", "installed", "removed", "reconfigured"]
 RequestState = Literal["sent", "acknowledged", "in-course", "done", "refused", "cancelled"]
-Currency = Annotated[str, Meta(pattern=r"^[A-Z]{3}$")]
+Currency = Annotated[str, Meta(max_length=3, pattern=r"^[A-Z]{3}$")]
 
 EBIX_REASON: dict[str, str] = {
     "move-in": "E65",

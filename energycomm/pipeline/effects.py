@@ -1,24 +1,24 @@
 """What an accepted message does: it changes the state of its access point and writes rows of the domain tables.
 
 Each verb of the qualification rules is one function here; `VERB_FUNCTIONS` is the visible table of them. A function
-gets the `Step` and changes `step.state`; rows go to `step.rows`, by name of column, without their id.
+gets the `Step` and changes `step.state`; rows go to `step.rows`, by name of column, without their id. What the fields
+of a message declare is kept and remembered by `store`; the other functions compute something more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row
+from energycomm.eis.domain import row_of
 from energycomm.eis.fitting import ordered
-from energycomm.kernel.instants import micros
-from energycomm.kernel.messages import EndOfSupply, KernelMessage
+from energycomm.kernel.history import stated_by
+from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.pipeline.facts import WH_PER_UNIT, event_key, find_original, generation_for, register_key
 from energycomm.pipeline.state import (
     MAX_CHARGES,
@@ -32,8 +32,6 @@ from energycomm.pipeline.state import (
 
 DomainRow = dict[str, Any]
 Rows = dict[Table, list[DomainRow]]
-
-_json = msgspec.json.Encoder(decimal_format="string")
 
 
 class Step(Struct):
@@ -55,19 +53,23 @@ class Step(Struct):
     access_point_id: int | None
     rows: Rows
 
-    def write(self, table: Table, **columns: object) -> None:
-        """Add one domain row; the columns that all domain tables have are filled in."""
-        columns["access_point_id"] = self.access_point_id
-        self.write_alone(table, **columns)
+    def write(self, **computed: object) -> None:
+        """Add the domain row of the message: what its fields declare, and what is computed."""
+        table = tables.metadata.tables[self.message.kept.table]
+        row = row_of(self.message)
+        row["at"], row["message_id"] = self.at, self.message_id
+        if table not in tables.ALONE:
+            row["access_point_id"] = self.access_point_id
+        row.update(computed)
+        self.rows.setdefault(table, []).append(row)
 
-    def write_alone(self, table: Table, **columns: object) -> None:
-        """Add one row to a domain table of what belongs to no access point."""
-        columns["at"], columns["message_id"] = self.at, self.message_id
-        rows = self.rows.get(table)
-        if rows is None:
-            self.rows[table] = [columns]
-        else:
-            rows.append(columns)
+    def remember(self) -> None:
+        """Remember what the message states, as its fields declare it."""
+        kind: type[KernelMessage] = type(self.message)
+        for name, fact in stated_by(kind):
+            value = getattr(self.message, name)
+            if value is not None:
+                setattr(self.state.stated, fact, value)
 
 
 def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
@@ -75,31 +77,11 @@ def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
     return [row[1:] for row in ordered(table, [{**row, "id": 0} for row in rows])]
 
 
-def _text(parts: Sequence[Struct]) -> str:
-    """Parts of a message as JSON, without what is absent.
-
-    Equal parts give equal text: the encoder's own way to leave defaults out asks whether a value is the very object of
-    the default, which depends on where the part came from.
-    """
-    plain = [
-        {name: value for name in part.__struct_fields__ if (value := getattr(part, name)) is not None} for part in parts
-    ]
-    return _json.encode(plain).decode()
-
-
-def _fields(message: KernelMessage) -> str:
-    """The fields of a message that are its own, not those of the head, as JSON."""
-    own = {name: getattr(message, name) for name in message.__struct_fields__[_HEAD:]}
-    return _json.encode({name: value for name, value in own.items() if value is not None}).decode()
-
-
-_HEAD = len(KernelMessage.__struct_fields__)
-
-
 def open_supply(step: Step) -> None:
     """A supply period begins; its contract terms are those that come with it, not those of the span before."""
     m, state = step.message, step.state
-    state.tariff = state.power = state.sequence = state.calendar = None
+    for _, fact in stated_by(ContractTerms):
+        setattr(state.stated, fact, None)
     state.periods.append(
         Period(
             start=step.at,
@@ -131,65 +113,30 @@ def close_supply(step: Step) -> None:
             return
 
 
-def store_contract(step: Step) -> None:
-    """The terms of the contract from now on."""
-    m, state = step.message, step.state
-    if m.tariff is not None:
-        state.tariff = m.tariff
-    if m.subscribed_power is not None:
-        state.power = m.subscribed_power
-    if m.sequence is not None:
-        state.sequence = m.sequence
-    if m.calendar is not None:
-        state.calendar = m.calendar
-    step.write(
-        tables.contract,
-        reference=m.contract_reference,
-        status=m.contract_status,
-        sequence=m.sequence,
-        tariff=m.tariff,
-        subscribed_power=None if m.subscribed_power is None else format(m.subscribed_power, "f"),
-        power_unit=m.power_unit,
-        calendar=m.calendar,
-    )
-
-
-def store_point(step: Step) -> None:
-    """Technical data of the point."""
-    m, state = step.message, step.state
-    if m.segment is not None:
-        state.segment = m.segment
-    if m.connection_status is not None:
-        state.connection = m.connection_status
-    if m.service_level is not None:
-        state.service_level = m.service_level
-    step.write(
-        tables.point_data,
-        segment=m.segment,
-        connection_status=m.connection_status,
-        service_level=m.service_level,
-        content=_fields(m),
-    )
+def store(step: Step, **computed: object) -> None:
+    """What a message says is kept, and remembered, as its fields declare it, with columns that are computed."""
+    step.remember()
+    step.write(**computed)
 
 
 def store_customer(step: Step) -> None:
-    """The customer behind the point."""
+    """The customer behind the point, with the name in one piece."""
     m = step.message
-    name = m.company or " ".join(part for part in (m.first_name, m.surname) if part) or None
-    step.write(tables.customer, category=m.category, name=name, content=_fields(m))
+    store(step, name=m.company or " ".join(part for part in (m.first_name, m.surname) if part) or None)
 
 
 def store_meter(step: Step) -> None:
     """A meter that is in place, was installed, or removed. Another serial number in place means the meter was
     changed; before the first message about the meter, readings may have named the one that was there."""
     m, state = step.message, step.state
-    if m.meter is not None and m.action != "removed" and m.meter != state.meter:
-        before = {state.meter} if state.meter else {held.meter for held in state.before.values() if held.meter}
-        if before and m.meter not in before:
+    if m.action != "removed":
+        known = state.stated.meter
+        before = {known} if known else {held.meter for held in state.before.values() if held.meter}
+        if m.meter is not None and before and m.meter not in before:
             state.generation += 1
             state.generation_at = step.at
-        state.meter = m.meter
-    step.write(tables.meter, serial=m.meter, action=m.action, type=m.meter_type)
+        step.remember()
+    step.write()
 
 
 def store_reading(step: Step) -> None:
@@ -202,7 +149,7 @@ def store_reading(step: Step) -> None:
     if m.function != "original":
         _settle_original(step, tables.reading)
     if m.function == "cancel":
-        _write_reading(step, "cancels", None, "[]")
+        step.write(status="cancels", maximum_power=None, registers="[]")
         return
     estimated = m.nature in ("estimated", "unknown")
     generation = generation_for(state, m, step.at)
@@ -224,22 +171,7 @@ def store_reading(step: Step) -> None:
             registers,
         )
     )
-    _write_reading(step, "current", m.maximum_power, _text(m.registers))
-
-
-def _write_reading(step: Step, status: str, maximum_power: int | None, registers: str) -> None:
-    m = step.message
-    step.write(
-        tables.reading,
-        reference=m.reading_reference,
-        source=m.market_type,
-        qualification=m.qualification,
-        nature=m.nature,
-        status=status,
-        calendar=m.calendar,
-        maximum_power=maximum_power,
-        registers=registers,
-    )
+    step.write(status="current")
 
 
 def store_volume(step: Step) -> None:
@@ -252,14 +184,7 @@ def store_volume(step: Step) -> None:
         step.state.readings.append(
             ReadingState("MeteredVolume", m.market_type, m.reading_reference, m.reference, "current", step.message_id)
         )
-    step.write(
-        tables.volume,
-        start_at=None if m.start is None else micros(m.start),
-        source=m.market_type,
-        nature=m.nature,
-        status="cancels" if cancels else "current",
-        volumes="[]" if cancels else _text(m.volumes),
-    )
+    step.write(status="cancels", volumes="[]") if cancels else step.write(status="current")
 
 
 def _settle_original(step: Step, table: Table) -> None:
@@ -273,63 +198,12 @@ def _settle_original(step: Step, table: Table) -> None:
             return
 
 
-def store_series(step: Step) -> None:
-    """Values at regular intervals."""
-    m = step.message
-    step.write(
-        tables.series,
-        end_at=micros(m.end),
-        source=m.market_type,
-        resolution=m.resolution,
-        unit=m.unit,
-        direction=getattr(m, "direction", None),
-        positions=_text(m.positions),
-    )
-
-
 def store_charge(step: Step) -> None:
     """A line group of a grid invoice."""
-    m, charges = step.message, step.state.charges
-    charges.append(m.charge_reference)
+    charges = step.state.charges
+    charges.append(step.message.charge_reference)
     del charges[:-MAX_CHARGES]
-    step.write(
-        tables.grid_charge,
-        invoice=m.invoice,
-        reference=m.charge_reference,
-        billing_type=m.billing_type,
-        currency=m.currency,
-        total=format(m.total_excluding_tax, "f"),
-        lines=_text(m.lines),
-    )
-
-
-def store_invoice(step: Step) -> None:
-    """The head of a grid invoice; it belongs to no access point."""
-    m = step.message
-    total: Decimal | None = m.total_excluding_tax
-    step.write_alone(
-        tables.grid_invoice,
-        market=m.market,
-        invoice=m.invoice,
-        type=m.invoice_type,
-        currency=m.currency,
-        total=None if total is None else format(total, "f"),
-        charges=m.charges,
-    )
-
-
-def store_calorific_value(step: Step) -> None:
-    """The calorific value of a month at a receiving station; it belongs to no access point."""
-    m = step.message
-    value: Decimal | None = m.value
-    step.write_alone(
-        tables.calorific_value,
-        market=m.market,
-        station=m.station,
-        name=m.station_name,
-        month=m.month,
-        value=None if value is None else format(value, "f"),
-    )
+    store(step)
 
 
 def follow_request(step: Step) -> None:
@@ -341,30 +215,18 @@ def follow_request(step: Step) -> None:
         requests[m.request] = RequestMemory(m.state, m.milestone, step.at)
         if len(requests) > MAX_REQUESTS:
             del requests[next(iter(requests))]
-    step.write(
-        tables.request,
-        reference=m.request,
-        milestone=m.milestone,
-        state=m.state,
-        state_code=m.state_code,
-        object_code=m.object_code,
-        initiated_by_us=m.initiated_by_us,
-    )
+    store(step)
 
 
 VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
     "open-supply": open_supply,
     "close-supply": close_supply,
-    "store-contract": store_contract,
-    "store-point": store_point,
+    "store": store,
     "store-customer": store_customer,
     "store-meter": store_meter,
     "store-reading": store_reading,
     "store-volume": store_volume,
-    "store-series": store_series,
     "store-charge": store_charge,
-    "store-invoice": store_invoice,
-    "store-calorific-value": store_calorific_value,
     "follow-request": follow_request,
 }
 """Verb of a qualification rule -> what it does. `notify` and `wait` are the pipeline's own."""

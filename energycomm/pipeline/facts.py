@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-from energycomm.kernel.history import History, RegisterFacts
+from energycomm.kernel.history import STATED, History, RegisterFacts
 from energycomm.kernel.instants import instant, local_day
 from energycomm.kernel.messages import (
     GridCharge,
@@ -81,22 +81,11 @@ def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: Z
         facts["known"] = True
     if periods:
         _supply_facts(facts, state, periods, message, at, zone)
-    if state.tariff is not None:
-        facts["tariff"] = state.tariff
-    if state.power is not None:
-        facts["subscribed_power"] = state.power
-    if state.sequence is not None:
-        facts["contract_sequence"] = state.sequence
-    if state.calendar is not None:
-        facts["calendar"] = state.calendar
-    if state.meter is not None:
-        facts["meter"] = state.meter
-    if state.segment is not None:
-        facts["segment"] = state.segment
-    if state.connection is not None:
-        facts["connection_status"] = state.connection
-    if state.service_level is not None:
-        facts["service_level"] = state.service_level
+    stated = state.stated
+    for name in STATED:
+        value = getattr(stated, name)
+        if value is not None:
+            facts[name] = value
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:
@@ -113,7 +102,7 @@ def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: Z
         facts["charge_repeated"] = True
     if state.requests:
         _request_facts(facts, state, message)
-    return History(**facts)  # type: ignore[arg-type]
+    return History(**facts)
 
 
 def _supply_facts(
@@ -152,7 +141,7 @@ def generation_for(state: AccessPointState, reading: MeterReading | MeterReading
         return state.generation
     before = isinstance(reading, MeterReading) and reading.qualification == "before-event"
     named = reading.meter or next((register.meter for register in reading.registers if register.meter), None)
-    other = named is not None and state.meter is not None and named != state.meter
+    other = named is not None and state.stated.meter is not None and named != state.stated.meter
     return state.generation - 1 if before or other else state.generation
 
 

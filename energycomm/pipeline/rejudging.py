@@ -108,7 +108,7 @@ class Rejudging:
         rows: Rows = {}
         judge_alone(self.engine, entry, rows)
         self.record([entry])
-        for table in (tables.grid_invoice, tables.calorific_value):
+        for table in tables.ALONE:
             names = quoted(column_names(table))
             # Names of our own table and columns, never values.
             sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608 - our own names

@@ -7,11 +7,10 @@ all that the rules of the batch may know.
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any
-
 import msgspec
 from msgspec import Struct, field
+
+from energycomm.kernel.history import Stated
 
 MAX_REQUESTS = 16
 MAX_CHARGES = 64
@@ -76,6 +75,7 @@ class AccessPointState(Struct, array_like=True):
       events: what was accepted at the instant `at`, to recognise an event that is told twice with other content.
       before: last index of each register strictly before the instant `at`, by register key.
       readings: readings and volumes accepted at the instant `at`.
+      stated: what fields that declare it stated last, by name of the fact.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
     """
 
@@ -86,16 +86,9 @@ class AccessPointState(Struct, array_like=True):
     before: dict[str, RegisterState] = field(default_factory=dict)
     readings: list[ReadingState] = field(default_factory=list)
     last_reading: int | None = None
-    tariff: str | None = None
-    power: Decimal | None = None
-    sequence: int | None = None
-    calendar: str | None = None
-    meter: str | None = None
+    stated: Stated = field(default_factory=Stated)
     generation: int = 0
     generation_at: int = -1
-    segment: str | None = None
-    connection: str | None = None
-    service_level: str | None = None
     requests: dict[str, RequestMemory] = field(default_factory=dict)
     charges: list[str] = field(default_factory=list)
 
@@ -124,8 +117,3 @@ def load_state(data: bytes | memoryview | None) -> AccessPointState:
 def dump_state(state: AccessPointState) -> bytes:
     """The bytes of the state to store."""
     return _encoder.encode(state)
-
-
-def describe_state(state: AccessPointState) -> dict[str, Any]:
-    """The state in words and plain values, for a person."""
-    return {name: msgspec.to_builtins(getattr(state, name)) for name in state.__struct_fields__}

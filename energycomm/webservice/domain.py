@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import BigInteger, Table, literal, select, tuple_
 
 from energycomm.eis import tables
@@ -13,6 +13,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import effect_of
 from energycomm.eis.store import NEVER, Store
+from energycomm.kernel.history import with_stated
 from energycomm.kernel.instants import instant, micros
 from energycomm.pipeline.state import AccessPointState, Period, load_state
 from energycomm.webservice.pages import Page, page_of
@@ -54,8 +55,9 @@ class PendingRequest(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class AccessPointView(Struct, frozen=True, kw_only=True):
-    """How an access point stands after the last message that was judged.
+class Standing(Struct, frozen=True, kw_only=True):
+    """How an access point stands after the last message that was judged: what follows, and what its messages stated
+    last, by name of the fact as rules read it.
 
     Attributes:
       id: its row.
@@ -64,7 +66,6 @@ class AccessPointView(Struct, frozen=True, kw_only=True):
       known: whether any message about it was accepted.
       supplied: whether a period of our supply goes on.
       periods: periods of our supply, in order.
-      tariff, power, calendar, meter, segment, connection, service_level: as last told.
       last_reading: instant of the last reading.
       requests: requests that concern it.
     """
@@ -76,15 +77,20 @@ class AccessPointView(Struct, frozen=True, kw_only=True):
     known: bool
     supplied: bool
     periods: tuple[SupplyPeriod, ...]
-    tariff: str | None
-    power: str | None
-    calendar: str | None
-    meter: str | None
-    segment: str | None
-    connection: str | None
-    service_level: str | None
     last_reading: datetime | None
     requests: tuple[PendingRequest, ...]
+
+
+if TYPE_CHECKING:
+
+    class AccessPointView(Standing, frozen=True):
+        """The standing with the stated facts."""
+
+        def __init__(self, **values: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    AccessPointView = with_stated("AccessPointView", Standing, frozen=True)
 
 
 def access_points(store: Store, identifier: str, market: str | None = None) -> list[AccessPointView]:
@@ -116,17 +122,11 @@ def _view(number: int, market: str, identifier: str, state: AccessPointState, la
         known=state.known,
         supplied=any(period.end is None for period in state.periods),
         periods=tuple(_period(period) for period in state.periods),
-        tariff=state.tariff,
-        power=None if state.power is None else str(state.power),
-        calendar=state.calendar,
-        meter=state.meter,
-        segment=state.segment,
-        connection=state.connection,
-        service_level=state.service_level,
         last_reading=None if last_reading is None else instant(last_reading),
         requests=tuple(
             PendingRequest(reference=name, state=one.state, at=instant(one.at)) for name, one in state.requests.items()
         ),
+        **structs.asdict(state.stated),
     )
 
 

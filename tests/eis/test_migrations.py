@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -20,6 +21,7 @@ from energycomm.eis.datakeys import unlock
 from energycomm.eis.resealing import reseal
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.pipeline.state import load_state
 from energycomm.transport.keys import StorageKey
 from energycomm.webservice import sessions, tokens
 from energycomm.webservice.roles import Role, Scope
@@ -197,6 +199,51 @@ def test_sessions_of_a_filled_store_are_bound_to_their_tokens(empty: Engine, mon
     with empty.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM web_session")).scalar() == 3
         assert connection.execute(text("SELECT count(*) FROM api_token WHERE made_with IS NULL")).scalar() == 2
+
+
+def test_states_of_a_filled_store_hold_what_was_stated_by_name(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of before had one place for each fact; nothing but the form changes, in checkpoints too."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0015")
+        migrations.upgrade(empty)
+    period = [5, 7, "ref", "GLN", "MES", None, None, None, 3, None]
+    register = [1_200_000, 1000, 4, 6, False, "M1", 1]
+    reading = ["MeterReading", "R151", "r", "own", "current", 9, False, {"dcBASE": register}]
+    facts = ["BTINFCU4", "6.0", 2, "DI000001", "M1"]
+    full = [9, True, [period], ["e"], {"dcHP": register}, [reading], 4, *facts, 1, 4, "C5", "connected", "2"]
+    full += [{"R": ["sent", None, 8]}, ["c"]]
+    bare = [9, True, [], [], {}, [], None, None, None, None, None, None, 0, -1, None, None, None, {}, []]
+    states = {1: msgspec.msgpack.encode(full), 2: msgspec.msgpack.encode(bare), 3: b""}
+    columns = "id, market, identifier, last_at, state, messages"
+    with writing(empty) as connection:
+        for number, state in states.items():
+            point = text(f"INSERT INTO access_point ({columns}) VALUES (:id, 'FR', :name, 9, :state, 1)")
+            connection.execute(point, {"id": number, "name": str(number), "state": state})
+        for upto in (5, 6):
+            checkpoint = text("INSERT INTO checkpoint (access_point_id, upto, state) VALUES (1, :upto, :state)")
+            connection.execute(checkpoint, {"upto": upto, "state": states[1]})
+    migrations.upgrade(empty)
+    with empty.connect() as connection:
+        points = {row[0]: bytes(row[1]) for row in connection.execute(text("SELECT id, state FROM access_point"))}
+        kept = [bytes(row[0]) for row in connection.execute(text("SELECT state FROM checkpoint"))]
+    assert kept == [points[1], points[1]]
+    assert points[3] == b""
+    now = load_state(points[1])
+    assert (now.at, now.known, now.last_reading, now.generation, now.generation_at) == (9, True, 4, 1, 4)
+    assert (now.periods[0].reference, now.periods[0].row) == ("ref", 3)
+    assert (now.before["dcHP"].wh, now.readings[0].registers["dcBASE"].meter) == (1_200_000, "M1")
+    assert (now.requests["R"].at, now.charges, now.events) == (8, ["c"], ["e"])
+    assert msgspec.to_builtins(now.stated) == {
+        "tariff": "BTINFCU4",
+        "subscribed_power": "6.0",
+        "contract_sequence": 2,
+        "calendar": "DI000001",
+        "meter": "M1",
+        "segment": "C5",
+        "connection_status": "connected",
+        "service_level": "2",
+    }
+    assert msgspec.to_builtins(load_state(points[2]).stated) == {}
 
 
 def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(

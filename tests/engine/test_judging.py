@@ -82,7 +82,7 @@ def test_warnings_are_told_and_never_reject(engine: ParallelEngine) -> None:
     verdict = engine.judge(terms(sender=None), NO_HISTORY)
     assert verdict.label == "accepted"
     assert [(finding.error_code, finding.severity) for finding in verdict.findings] == [("CO-E01", "warning")]
-    assert [action.verb for action in verdict.actions] == ["store-contract"]
+    assert [action.verb for action in verdict.actions] == ["store"]
 
 
 def test_actions_are_asked_for_once_and_in_the_order_of_the_verbs(engine: ParallelEngine) -> None:

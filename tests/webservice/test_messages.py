@@ -87,7 +87,7 @@ def test_an_answer_that_did_not_change_is_not_sent_again(story_site: Site) -> No
 def test_an_access_point_is_shown_as_it_stands_and_as_it_came_to_be(story_site: Site) -> None:
     caller = story_site.caller(Role.BACK_OFFICE)
     (point,) = caller.get(f"/api/v1/access-points/{PRM}").json()
-    assert (point["supplied"], point["tariff"], point["power"]) == (True, "BTINFCU4", "6")
+    assert (point["supplied"], point["tariff"], point["subscribed_power"]) == (True, "BTINFCU4", "6")
     assert point["periods"] == [
         {
             "start": "2026-01-04T23:00:00Z",

@@ -1,0 +1,81 @@
+"""How a field of a Kernel message is declared: once, with all that is known of it.
+
+kernel.xsd, the codec, the types of rule expressions, the facts of the history, the domain tables and their rows, the
+view of the API, the labels of the console and docs/fields.md are made from it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from msgspec import Meta
+
+DECLARED = "declared"
+"""Where a declaration stands in the `extra` of its annotation."""
+
+
+class Declared(NamedTuple):
+    """What is declared of a field, beside its name and type.
+
+    Attributes:
+      english, french: what it is.
+      unit: unit of its values; the name of another field where that tells it.
+      kept: column of the domain table of its kind that keeps it.
+      known_as: fact of the history that holds the value that was stated last.
+    """
+
+    english: str = ""
+    french: str = ""
+    unit: str | None = None
+    kept: str | None = None
+    known_as: str | None = None
+
+    def label(self, language: str) -> str:
+        """What it is, in a few words of a language: fr, else English."""
+        words = self.french if language == "fr" else self.english
+        return re.split(r"\s*(?:[,;:(]|\.$)", words, maxsplit=1)[0]
+
+
+class Kept(NamedTuple):
+    """Where accepted messages of a kind are kept.
+
+    Attributes:
+      table: the domain table.
+      head: column -> field of the head that it keeps.
+      whole: a column `content` keeps all fields of the kind, as JSON.
+    """
+
+    table: str
+    head: dict[str, str] = {}  # noqa: RUF012 - never changed
+    whole: bool = False
+
+
+def field(
+    english: str,
+    french: str,
+    *,
+    unit: str | None = None,
+    kept: str | None = None,
+    known_as: str | None = None,
+    longest: int | None = None,
+    pattern: str | None = None,
+) -> Meta:
+    """The declaration of a field, for its annotation.
+
+    Args:
+      english, french: what it is, in a sentence; up to its first comma or colon it is the label of people's pages.
+      unit: unit of its values; the name of another field where that tells it.
+      kept: column of the domain table of its kind (`Kept`) that keeps it.
+      known_as: fact of the history that holds the value that was stated last.
+      longest: how many characters or parts it may hold, where its type does not say.
+      pattern: regular expression of its text.
+    """
+    declared = Declared(english, french, unit, kept, known_as)
+    return Meta(description=english, extra={DECLARED: declared}, max_length=longest, pattern=pattern)
+
+
+def declared_in(extra: dict[str, Any]) -> Declared:
+    """The declaration in the `extra` of an annotation, which loses it."""
+    found: Declared = extra.pop(DECLARED, Declared())
+    return found

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import PARTICULAR_TYPES, Particular
 from energycomm.kernel.shape import Attribute, Child, Scalar, shape_of
 
 XML_CHARACTERS = st.characters(
@@ -57,6 +58,8 @@ def scalars(scalar: Scalar) -> st.SearchStrategy[Any]:
 def structs(cls: type[Struct]) -> st.SearchStrategy[Any]:
     """Every value of a kind or part."""
     shape = shape_of(cls)
+    if cls is Particular:
+        return _particulars()
     required = {one.field: _attribute(one) for one in shape.attributes if one.required}
     required |= {one.field: _child(one) for one in shape.children if one.required}
     optional = {one.field: _attribute(one) for one in shape.attributes if not one.required}
@@ -81,4 +84,13 @@ def _attribute(attribute: Attribute) -> st.SearchStrategy[Any]:
 
 def _child(child: Child) -> st.SearchStrategy[Any]:
     part = structs(child.part)
-    return st.lists(part, max_size=3).map(tuple) if child.many else part
+    unique = (lambda one: one.name) if child.part is Particular else None
+    return st.lists(part, max_size=3, unique_by=unique).map(tuple) if child.many else part
+
+
+def _particulars() -> st.SearchStrategy[Particular]:
+    """Every particular: a name without white space and `=`, and a value of one type."""
+    names = st.from_regex(r"[A-Za-z_@][\w./@:-]{0,20}", fullmatch=True)
+    held = {one.field: scalars(one.scalar) for one in shape_of(Particular).attributes if one.field != "name"}
+    assert set(held) == set(PARTICULAR_TYPES)
+    return st.one_of([st.builds(Particular, name=names, **{field: values}) for field, values in held.items()])

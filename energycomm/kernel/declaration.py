@@ -23,6 +23,7 @@ class Declared(NamedTuple):
       unit: unit of its values; the name of another field where that tells it.
       kept: column of the domain table of its kind that keeps it.
       known_as: fact of the history that holds the value that was stated last.
+      item: of a field that holds several parts, what one is called: the element of Kernel XML and the word of rules.
     """
 
     english: str = ""
@@ -30,6 +31,7 @@ class Declared(NamedTuple):
     unit: str | None = None
     kept: str | None = None
     known_as: str | None = None
+    item: str = ""
 
     def label(self, language: str) -> str:
         """What it is, in a few words of a language: fr, else English."""
@@ -58,6 +60,7 @@ def field(
     unit: str | None = None,
     kept: str | None = None,
     known_as: str | None = None,
+    item: str = "",
     longest: int | None = None,
     pattern: str | None = None,
 ) -> Meta:
@@ -68,10 +71,11 @@ def field(
       unit: unit of its values; the name of another field where that tells it.
       kept: column of the domain table of its kind (`Kept`) that keeps it.
       known_as: fact of the history that holds the value that was stated last.
+      item: of a field that holds several parts, what one is called, in the singular.
       longest: how many characters or parts it may hold, where its type does not say.
       pattern: regular expression of its text.
     """
-    declared = Declared(english, french, unit, kept, known_as)
+    declared = Declared(english, french, unit, kept, known_as, item)
     return Meta(description=english, extra={DECLARED: declared}, max_length=longest, pattern=pattern)
 
 

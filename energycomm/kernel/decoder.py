@@ -111,7 +111,10 @@ def _read(element: etree._Element, reading: _Reading, path: str, bounded: bool) 
     for declared in reading.children.values():
         if declared.many and declared.field in values:
             values[declared.field] = tuple(values[declared.field])
-    return reading.cls(**values)
+    try:
+        return reading.cls(**values)
+    except ValueError as error:  # what its fields together must be
+        return _refusal("VALUE", path, None, str(error))
 
 
 def _read_child(

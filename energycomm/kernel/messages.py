@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from energycomm.kernel.declaration import Kept, field
-from energycomm.kernel.parts import Address, ChargeLine, FoundPoint, Position, Register, Volume
+from energycomm.kernel.parts import Address, ChargeLine, FoundPoint, Particular, Position, Register, Volume
 from energycomm.kernel.vocabulary import (
     Amount,
     CivilDay,
@@ -139,6 +139,15 @@ class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     schema_version: Annotated[
         MarketType | None, field("Version the market's header declares.", "Version déclarée par l'en-tête du marché.")
     ] = None
+    particulars: Annotated[
+        tuple[Particular, ...],
+        field(
+            "Values of the market that no other field has a place for.",
+            "Valeurs du marché qu'aucun autre champ ne peut porter.",
+            item="particular",
+            longest=200,
+        ),
+    ] = ()
 
 
 class StartOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -493,7 +502,7 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     next_reading: Annotated[
         CivilDay | None, field("Day the next periodic reading is due.", "Jour prévu du prochain relevé périodique.")
     ] = None
-    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", kept="registers", longest=1_000)] = ()
+    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", kept="registers", item="register", longest=1_000)] = ()
 
 
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -518,7 +527,7 @@ class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     correction_reason: Annotated[
         Code | None, field("Why the energies were corrected.", "Motif de correction des énergies.")
     ] = None
-    volumes: Annotated[tuple[Volume, ...], field("The energies.", "Énergies.", kept="volumes", longest=1_000)] = ()
+    volumes: Annotated[tuple[Volume, ...], field("The energies.", "Énergies.", kept="volumes", item="volume", longest=1_000)] = ()
 
 
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -552,7 +561,7 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     register: Annotated[Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).")] = None
     positions: Annotated[
-        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", longest=110_000)
+        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000)
     ] = ()
 
 
@@ -575,7 +584,7 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     grid_area: Annotated[Code, field("Grid area that is summed.", "Zone de réseau agrégée.")]
     settlement: Annotated[Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.")] = None
     positions: Annotated[
-        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", longest=110_000)
+        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000)
     ] = ()
 
 
@@ -640,7 +649,7 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     original_invoice: Annotated[Code | None, field("Invoice that is corrected.", "Facture corrigée.")] = None
     meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
-    lines: Annotated[tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", longest=10_000)] = ()
+    lines: Annotated[tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", item="line", longest=10_000)] = ()
 
 
 class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -731,7 +740,7 @@ class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     found: Annotated[
         tuple[FoundPoint, ...],
-        field("Access points found by a search.", "Points de livraison trouvés par une recherche.", longest=1_000),
+        field("Access points found by a search.", "Points de livraison trouvés par une recherche.", item="found_point", longest=1_000),
     ] = ()
 
 

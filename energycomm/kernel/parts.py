@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 
@@ -14,6 +17,7 @@ from energycomm.kernel.vocabulary import (
     Direction,
     Grid,
     Index,
+    Instant,
     Number,
     Ordinal,
     Quality,
@@ -25,6 +29,70 @@ from energycomm.kernel.vocabulary import (
 
 class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A piece of a Kernel message that means nothing by itself."""
+
+
+ParticularValue: TypeAlias = str | Decimal | int | date | datetime | bool
+"""What a particular may hold."""
+
+PARTICULAR_TYPES: tuple[str, ...] = ("text", "number", "day", "instant", "truth")
+"""The types of particulars; a particular holds its value in the field of this name."""
+
+
+class Particular(Part, frozen=True, kw_only=True):
+    """A value under the market's own name, of one of five types."""
+
+    name: Annotated[
+        str,
+        field(
+            "The market's name, or path, of the element that holds the value.",
+            "Nom, ou chemin, de l'élément du marché qui porte la valeur.",
+            longest=120,
+            pattern=r"^[^=\s]+$",
+        ),
+    ]
+    text: Annotated[Text | None, field("The value, where it is a text.", "Valeur, si c'est un texte.")] = None
+    number: Annotated[Number | None, field("The value, where it is a number.", "Valeur, si c'est un nombre.")] = None
+    day: Annotated[CivilDay | None, field("The value, where it is a civil day.", "Valeur, si c'est un jour.")] = None
+    instant: Annotated[Instant | None, field("The value, where it is an instant.", "Valeur, si c'est un instant.")] = None
+    truth: Annotated[bool | None, field("The value, where it is yes or no.", "Valeur, si c'est oui ou non.")] = None
+
+    def __post_init__(self) -> None:
+        if sum(getattr(self, name) is not None for name in PARTICULAR_TYPES) != 1:
+            raise ValueError(f"particular {self.name} holds one of {', '.join(PARTICULAR_TYPES)}")
+
+    @property
+    def type(self) -> str:
+        """Which of the five types it is of."""
+        return next(name for name in PARTICULAR_TYPES if getattr(self, name) is not None)
+
+    @property
+    def value(self) -> ParticularValue:
+        """What it holds."""
+        found: ParticularValue = getattr(self, self.type)
+        return found
+
+
+def particulars_of(values: Mapping[str, ParticularValue | None]) -> tuple[Particular, ...]:
+    """The particulars of a message, by name.
+
+    Args:
+      values: name -> value; what is None is left out.
+    """
+    return tuple(
+        Particular(name=name, **{_type_of(value): Decimal(value) if type(value) is int else value})  # type: ignore
+        for name, value in sorted(values.items())
+        if value is not None
+    )
+
+
+def _type_of(value: ParticularValue) -> str:
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, datetime):
+        return "instant"
+    if isinstance(value, date):
+        return "day"
+    return "text" if isinstance(value, str) else "number"
 
 
 class Register(Part, frozen=True, kw_only=True):

@@ -265,7 +265,7 @@ class MeterReadingSubmission(Request, frozen=True, kw_only=True, tag=True):
     dispute: Annotated[
         bool | None, field("The reading disputes an established one.", "Le relevé conteste un relevé établi.")
     ] = None
-    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", longest=1_000)] = ()
+    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", item="register", longest=1_000)] = ()
 
 
 OUTGOING: tuple[type[KernelMessage], ...] = (

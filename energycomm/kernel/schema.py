@@ -61,7 +61,7 @@ TRUTH = "Truth"
 
 def schema_text() -> str:
     """kernel.xsd as it follows from the definitions of today."""
-    root = etree.Element(f"{{{_XS}}}schema", nsmap=cast("dict[str, str]", {"xs": _XS, None: NAMESPACE}))
+    root = etree.Element(f"{{{_XS}}}schema", nsmap=cast("dict[str, str]", {"xs": _XS, "k": NAMESPACE, None: NAMESPACE}))
     root.set("targetNamespace", NAMESPACE)
     root.set("elementFormDefault", "qualified")
     root.set("attributeFormDefault", "unqualified")
@@ -76,6 +76,7 @@ def schema_text() -> str:
         direction = "Incoming" if cls in INCOMING else "Outgoing"
         element = _add(root, "element", name=kind, type=kind)
         _document(element, f"{direction}. {_about(cls)}")
+        _unique(element, "particular", "name")
     _batch(root)
     _heads(root)
     for kind, cls in KINDS.items():
@@ -104,6 +105,13 @@ def _document(parent: etree._Element, text: str) -> None:
     if text:
         documentation = _add(_add(parent, "annotation"), "documentation")
         documentation.text = text
+
+
+def _unique(element: etree._Element, child: str, attribute: str) -> None:
+    """No two children of a name have the same value of an attribute."""
+    unique = _add(element, "unique", name=f"{element.get('name')}.{child}.{attribute}")
+    _add(unique, "selector", xpath=f"k:{child}")
+    _add(unique, "field", xpath=f"@{attribute}")
 
 
 def _batch(root: etree._Element) -> None:

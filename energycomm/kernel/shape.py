@@ -19,15 +19,6 @@ from energycomm.kernel.declaration import Declared, declared_in
 NAMESPACE = "urn:energycomm:kernel:1"
 """Namespace of Kernel XML. Its last part is the version of the family."""
 
-SINGULAR: dict[str, str] = {
-    "registers": "register",
-    "volumes": "volume",
-    "positions": "position",
-    "lines": "line",
-    "found": "foundPoint",
-}
-"""Field that holds a tuple of parts -> name of the repeated element."""
-
 ScalarName = Literal["text", "word", "integer", "decimal", "truth", "instant", "day"]
 
 INTEGER_PATTERN = r"-?[0-9]{1,18}"
@@ -172,12 +163,12 @@ def shape_of(cls: type[Struct]) -> Shape:
             children.append(Child(field.name, camel(field.name), kind.cls, False, field.required, declared))
         elif isinstance(kind, types.VarTupleType):
             item, *_ = _plain(kind.item_type)
-            if not isinstance(item, types.StructType) or field.name not in SINGULAR:
-                raise TypeError(f"{place}: a tuple must hold parts and have a name in SINGULAR")
-            if kind.max_length is None:
-                raise TypeError(f"{place}: a tuple must say how many parts it may hold")
-            child = Child(field.name, SINGULAR[field.name], item.cls, True, field.required, declared, kind.max_length)
-            children.append(child)
+            if not isinstance(item, types.StructType):
+                raise TypeError(f"{place}: a tuple must hold parts")
+            if kind.max_length is None or not declared.item:
+                raise TypeError(f"{place}: a tuple must say how many parts it may hold (`longest`) and `item`")
+            name = camel(declared.item)
+            children.append(Child(field.name, name, item.cls, True, field.required, declared, kind.max_length))
         else:
             scalar = _scalar(kind, bounds)
             if not _bounded(scalar):
@@ -186,6 +177,11 @@ def shape_of(cls: type[Struct]) -> Shape:
                 raise TypeError(f"{place}: only a word may have a default other than None")
             attributes.append(Attribute(field.name, camel(field.name), scalar, field.required, default, declared))
     return Shape(cls, inspect.getdoc(cls) or "", tuple(attributes), tuple(children))
+
+
+def items_of(cls: type[Struct]) -> dict[str, str]:
+    """Field that holds a tuple of parts -> what rules and findings call one of them (`registers` -> `register`)."""
+    return {child.field: child.declared.item for child in shape_of(cls).children if child.many}
 
 
 def scalar_of(annotation: Any) -> Scalar:

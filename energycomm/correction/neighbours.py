@@ -9,21 +9,14 @@ import msgspec
 
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.kernel.codec import decode_json, encode_json
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.parts import Register
+from energycomm.kernel.shape import items_of
 from energycomm.kernel.verdicts import Refusal
 
 WH: Mapping[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
 """Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
-
-LISTS: Mapping[str, str] = {
-    "register": "registers",
-    "volume": "volumes",
-    "position": "positions",
-    "line": "lines",
-    "item": "found",
-}
-"""Word of a rule for one item -> the field that holds the items."""
 
 _M = TypeVar("_M", bound=KernelMessage)
 
@@ -125,12 +118,13 @@ def change_texts(content: dict[str, Any], fields: set[str], change: Callable[[st
       Whether something changed.
     """
     places: list[tuple[dict[str, Any], str]] = []
+    items = items_of(KINDS[content["kind"]])
     for name, value in content.items():
         if name in ("kind", "created", "effective"):
             continue
         if not fields or name in fields:
             places.append((content, name))
-        prefix = next((word for word, field in LISTS.items() if field == name), name)
+        prefix = items.get(name, name)
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, dict):
                 places += [(part, inner) for inner in part if not fields or f"{prefix}.{inner}" in fields]

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from difflib import get_close_matches
 
 from energycomm.engine.codes import CodeLists
+from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import Predicate
 from energycomm.engine.rule import Rule, RuleSet
 
@@ -22,6 +23,7 @@ class Catalogue:
       codes: the code lists.
       version: hash of the content of every file, 12 hexadecimal digits.
       markets: markets that have a folder, upper case.
+      particulars: what each market declares of its particulars.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -29,6 +31,7 @@ class Catalogue:
     codes: CodeLists = field(default_factory=CodeLists)
     version: str = ""
     markets: tuple[str, ...] = ()
+    particulars: Mapping[str, Declarations] = field(default_factory=dict)
 
     def rules_for(self, rule_set: RuleSet, market: str, kind: str) -> tuple[Rule, ...]:
         """The rules of a set that judge a kind of a market, whatever the day."""

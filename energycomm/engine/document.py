@@ -12,7 +12,7 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import COMMON
 from energycomm.engine.predicates import BUILT_IN
 from energycomm.engine.rule import RULE_SETS, Example, Rule, RuleSet
-from energycomm.engine.wording import condition_in_words, singular
+from energycomm.engine.wording import condition_in_words, item_in_words
 from energycomm.kernel.history import History, RegisterFacts
 
 SET_TITLES: dict[RuleSet, tuple[str, str]] = {
@@ -144,7 +144,7 @@ def rule_facts(rule: Rule) -> Facts:
             rows.append(("Market's own code", f"`{rule.market_code}`"))
     else:
         rows.append(("Asks for", asked(rule)))
-    judged = f", each {singular(rule.each)}" if rule.each else ""
+    judged = f", each {item_in_words(rule)}" if rule.each else ""
     rows += [
         ("Applies to", ", ".join(rule.applies_to) + judged),
         ("Markets", ", ".join(rule.markets) or "all"),

@@ -129,7 +129,8 @@ class _Translation:
 
     def field(self, read: Read) -> str:
         """The fact's field that holds a value as it is."""
-        name = "_".join(("f", *read.path))
+        *owner, last = read.path
+        name = "_".join(("f", *owner, last if last.isidentifier() else last.encode().hex()))
         self.plain[name] = read
         return name
 

@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
 from energycomm.engine.codes import CodeEntry, CodeLists
+from energycomm.engine.particulars import particular
 from energycomm.engine.terms import (
     And,
     Arithmetic,
@@ -243,6 +244,8 @@ class Emitter:
         match path:
             case ("history", fact):
                 name = self.local(f"h_{fact}", f"history.{fact}")
+            case ("particular", kind, called):
+                name = self.particular(f"particular(message.particulars, {kind!r}, {called!r})")
             case ("item", field):
                 name = f"i_{field}"
                 self.item_locals[name] = f"item.{field}"
@@ -271,6 +274,12 @@ class Emitter:
         """A local variable of the generated function, filled once a message."""
         self.locals[name] = code
         return name
+
+    def particular(self, code: str) -> str:
+        """The local variable of a particular: its name may be none that Python knows."""
+        self.names["particular"] = particular
+        known = (name for name, held in self.locals.items() if held == code)
+        return self.local(next(known, f"v{len(self.locals)}"), code)
 
     def constant(self, constant: Any) -> str:
         """Code of a constant."""

@@ -2,7 +2,7 @@
 
 Allowed: names of the message's fields, ``history.<fact>``, in an ``each`` rule the item by its singular and for
 registers ``previous.<fact>``; comparisons, also chained; ``and``, ``or``, ``not``; ``in`` with constants; ``+ - * /``;
-constants and tuples of constants; calls of declared predicates. Nothing else: no other call, attribute, subscript,
+constants and tuples of constants; ``particular('name')`` in the rules of a market; calls of declared predicates. Nothing else: no other call, attribute, subscript,
 lambda, comprehension, conditional, power or formatted text. Nothing of an expression is ever evaluated as Python text
 of its author: it is read into `terms` first and code is generated from those.
 """
@@ -17,6 +17,8 @@ from typing import Any
 
 import msgspec
 
+from energycomm.engine.codes import COMMON
+from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import BUILT_IN, Predicate
 from energycomm.engine.terms import (
     And,
@@ -39,15 +41,7 @@ from energycomm.engine.terms import (
 from energycomm.engine.valuetypes import BOOL, TEXT, WHOLE, ValueType, accepts, fields_of, one
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import History, RegisterFacts
-
-SINGULARS = {
-    "registers": "register",
-    "volumes": "volume",
-    "positions": "position",
-    "lines": "line",
-    "found": "found_point",
-}
-"""Name of a list field -> name of its item in expressions."""
+from energycomm.kernel.shape import items_of
 
 LONGEST = 2000
 DEEPEST = 60
@@ -61,6 +55,15 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 _ARITHMETIC: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+
+PARTICULARS = "particulars"
+"""Field that no rule reads as it is: a market's own rules read what it declares, by `particular('name')`."""
+
+
+def lists_of(kind: str) -> dict[str, str]:
+    """List field of a kind that rules may judge item by item -> name of its item in expressions."""
+    return {name: item for name, item in items_of(KINDS[kind]).items() if name != PARTICULARS}
 
 
 class ExpressionError(Exception):
@@ -83,6 +86,8 @@ class Scope:
       each: list field whose items are judged.
       lists: names of the code lists that every market of the rule has.
       errors: ``has_error`` may be asked (rejection rules).
+      particulars: the particulars that the market of the rule declares.
+      market: the market whose folder holds the rule; ``common`` for those of all.
     """
 
     kind: str
@@ -90,6 +95,8 @@ class Scope:
     each: str | None = None
     lists: frozenset[str] = frozenset()
     errors: bool = False
+    particulars: Declarations = field(default_factory=dict)
+    market: str = COMMON
 
     @property
     def item(self) -> type[msgspec.Struct] | None:
@@ -101,7 +108,7 @@ class Scope:
         """Names that have attributes, with their structures."""
         found: dict[str, type[msgspec.Struct]] = {"history": History}
         if self.each and self.item is not None:
-            found[SINGULARS[self.each]] = self.item
+            found[lists_of(self.kind)[self.each]] = self.item
             if self.each == "registers":
                 found["previous"] = RegisterFacts
         return found
@@ -159,7 +166,7 @@ class _Reader:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.fields = fields_of(KINDS[scope.kind])
+        self.fields = {name: found for name, found in fields_of(KINDS[scope.kind]).items() if name != PARTICULARS}
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
@@ -352,7 +359,7 @@ class _Reader:
             struct = self.fields[owner].struct  # type: ignore[assignment]
             path, optional = (owner, node.attr), self.fields[owner].optional
         else:
-            singular = {word: plural for plural, word in SINGULARS.items()}
+            singular = {item: name for name, item in lists_of(self.scope.kind).items()}
             advice = (
                 f"Add `each: {singular[owner]}` to the rule." if owner in singular
                 else "Write `each: registers`, so that each register has its previous facts." if owner == "previous"
@@ -400,6 +407,8 @@ class _Reader:
             )
         if name == "count":
             return self.count(node)
+        if name == "particular":
+            return self.particular(node)
         if name in BUILT_IN:
             raise ExpressionError(
                 f"{name}(...) is a condition, not a value", "Join it with and/or/not only.", node.lineno
@@ -438,6 +447,24 @@ class _Reader:
         if not isinstance(operand, Read) or operand.type.bases != {"list"}:
             raise ExpressionError("count takes a list of the message", "Write count(registers).", node.lineno)
         return Count(operand, WHOLE)
+
+
+    def particular(self, node: ast.Call) -> Value:
+        """A particular that the market of the rule declares."""
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Constant) or not isinstance(node.args[0].value, str):
+            raise ExpressionError("particular takes one name", "Write particular('name').", node.lineno)
+        name = node.args[0].value
+        if self.scope.market == COMMON:
+            raise ExpressionError(
+                "particulars are read by the rules of their market only", "Move the rule to its folder.", node.lineno
+            )
+        declared = self.scope.particulars.get(name)
+        if declared is None:
+            near = _near(name, self.scope.particulars) if self.scope.particulars else "It declares none yet."
+            raise ExpressionError(
+                f"{self.scope.market} declares no particular {name!r}", f"Add it to particulars.csv. {near}", node.lineno
+            )
+        return Read(("particular", declared.type, name), f"particular({name!r})", declared.read)
 
 
 def _constant(value: Any, node: ast.expr) -> Constant:

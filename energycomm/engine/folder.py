@@ -1,8 +1,8 @@
 """A folder of rules, read into a catalogue.
 
 It holds ``predicates.py``, and one folder a market (``common``, ``fr``, ...) with rule files (``*.yaml``) and a
-``codes.csv``, that of a market also a ``market.yaml``. All problems are collected; a catalogue with a problem is never
-used.
+``codes.csv``, that of a market also a ``market.yaml`` and, where it has particulars, a ``particulars.csv``. All problems
+are collected; a catalogue with a problem is never used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from energycomm.engine.codes import COMMON, CodeEntry, CodeLists, read_codes
 from energycomm.engine.codes import FILE as CODES_FILE
 from energycomm.engine.marketfile import FILE as MARKET_FILE
 from energycomm.engine.marketfile import MarketFile, read_market, unknown_packs
+from energycomm.engine.particulars import FILE as PARTICULARS_FILE
+from energycomm.engine.particulars import Declarations, read_particulars
 from energycomm.engine.predicates import FILE as PREDICATES_FILE
 from energycomm.engine.predicates import load_predicates
 from energycomm.engine.problems import BrokenCatalogue, Problem
@@ -61,12 +63,20 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
     folders.sort(key=lambda path: path.name != COMMON)
     markets = tuple(path.name.upper() for path in folders if path.name != COMMON)
     entries: list[CodeEntry] = []
+    particulars: dict[str, Declarations] = {}
     for path in folders:
         if (path / CODES_FILE).is_file():
             market = path.name if path.name == COMMON else path.name.upper()
             found, wrong = read_codes(path / CODES_FILE, market, f"{path.name}/{CODES_FILE}")
             entries += found
             problems += wrong
+        if (path / PARTICULARS_FILE).is_file():
+            shown = f"{path.name}/{PARTICULARS_FILE}"
+            if path.name == COMMON:
+                problems.append(Problem(shown, 1, "", "particulars belong to one market", "Move them to its folder."))
+                continue
+            particulars[path.name.upper()], mistakes = read_particulars(path / PARTICULARS_FILE, shown)
+            problems += mistakes
     codes = CodeLists(tuple(entries))
     own: dict[str, MarketFile] = {}
     for path in folders:
@@ -79,7 +89,8 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
     every = [file for path in folders for file in sorted((*path.glob("*.yaml"), *path.glob("*.yml")))]
     files = [file for file in every if file.name != MARKET_FILE]
     for file in files:
-        reader = RuleFile(file, file.relative_to(folder).as_posix(), predicates, codes, own)
+        shown = file.relative_to(folder).as_posix()
+        reader = RuleFile(file, shown, predicates, codes, own, particulars)
         reader.read()
         if reader.pack:
             packs.add(reader.pack)
@@ -99,8 +110,9 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
             problems += [Problem(rule.file, line, rule.code, *told) for line, *told in misjudged(rule, codes)]
     if not files and not problems:
         problems.append(Problem(str(folder), 1, "", "the folder holds no rule file", "Add common/*.yaml or fr/*.yaml."))
-    version = _version(folder, [folder / PREDICATES_FILE, *(path / CODES_FILE for path in folders), *every])
-    catalogue = Catalogue(tuple(rules), predicates, codes, version, markets)
+    lists = [path / name for path in folders for name in (CODES_FILE, PARTICULARS_FILE)]
+    version = _version(folder, [folder / PREDICATES_FILE, *lists, *every])
+    catalogue = Catalogue(tuple(rules), predicates, codes, version, markets, particulars)
     return catalogue, tuple(sorted(set(problems)))
 
 

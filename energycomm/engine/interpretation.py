@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from energycomm.engine.codes import CodeLists
+from energycomm.engine.particulars import particular
 from energycomm.engine.terms import (
     And,
     Arithmetic,
@@ -99,6 +100,8 @@ def _read(path: tuple[str, ...], context: Context) -> Any:
     match path:
         case ("history", fact):
             return getattr(context.history, fact)
+        case ("particular", kind, called):
+            return particular(context.message.particulars, kind, called)
         case ("item", field):
             return getattr(context.item, field)
         case ("previous", fact):

@@ -23,7 +23,9 @@ FILE = "predicates.py"
 BUILT_IN: dict[str, str] = {
     "present": "present(x): the value is there. Never unknown.",
     "absent": "absent(x): the value is not there. Never unknown.",
-    "count": "count(list): number of items of a list of the message: registers, volumes, positions, lines, found.",
+    "count": "count(list): number of items of a list of the message: registers, volumes, positions, lines, ...",
+    "particular": "particular('name'): the value that the market sends under its own name and declares in "
+    "particulars.csv. Only in the rules of that market.",
     "in_list": "in_list('name', code) or in_list('name', code, day): the code stands in the market's code list "
     "on the day, by default the day of the message's effective instant.",
     "has_error": "has_error('CODE'): the message was rejected with that error code. Only in rejection rules.",

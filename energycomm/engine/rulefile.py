@@ -11,8 +11,9 @@ from typing import Any, TypeVar, cast, get_args
 
 from energycomm.engine.codes import COMMON, CodeLists
 from energycomm.engine.examples import ExampleError, example_history, example_message
-from energycomm.engine.expressions import SINGULARS, ExpressionError, Scope, parse_condition, parse_value
+from energycomm.engine.expressions import ExpressionError, Scope, lists_of, parse_condition, parse_value
 from energycomm.engine.marketfile import MarketFile
+from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import Predicate
 from energycomm.engine.problems import Problem
 from energycomm.engine.rule import LANGUAGES, RULE_SETS, Example, Language, Rule, RuleSet, Template
@@ -60,6 +61,7 @@ class RuleFile:
       predicates: declared predicates.
       codes: code lists of every market.
       markets: what each market, upper case, says of itself.
+      particulars: what each market declares of its particulars.
 
     Attributes:
       pack: name of the pack that its rules are of; empty where every market has them.
@@ -74,6 +76,7 @@ class RuleFile:
         predicates: Mapping[str, Predicate],
         codes: CodeLists,
         markets: Mapping[str, MarketFile],
+        particulars: Mapping[str, Declarations],
     ) -> None:
         self.path = path
         self.shown = shown
@@ -81,6 +84,7 @@ class RuleFile:
         self.codes = codes
         self.markets = markets
         self.pack = ""
+        self.particulars = particulars
         self.problems: list[Problem] = []
         self.rules: list[Rule] = []
         self.claimed: list[Rule] = []
@@ -386,9 +390,8 @@ class _RuleReader:
         """Whether the kind has the list whose items the rule judges."""
         if rule.each is None:
             return True
-        fields = fields_of(KINDS[kind])
-        if rule.each not in SINGULARS or rule.each not in fields or fields[rule.each].bases != {"list"}:
-            lists = [name for name, found in fields.items() if found.bases == {"list"} and name in SINGULARS]
+        lists = lists_of(kind)
+        if rule.each not in lists:
             advice = f"{kind} has {', '.join(lists) or 'no list'}."
             self.report(self.line("each"), f"{kind} has no list {rule.each!r}", advice)
             return False
@@ -400,7 +403,8 @@ class _RuleReader:
         names = {entry.list for entry in self.file.codes.entries}
         lists = frozenset(name for name in names if all(self.file.codes.has(market, name) for market in markets))
         errors = self.rule_set.startswith("rejection")
-        return Scope(kind, self.file.predicates, rule.each, lists, errors)
+        particulars = self.file.particulars.get(self.file._market)
+        return Scope(kind, self.file.predicates, rule.each, lists, errors, particulars or {}, self.file._market)
 
     def comment(self, language: str) -> str:
         """The comment template of a language as written."""

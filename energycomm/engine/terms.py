@@ -24,7 +24,8 @@ class Constant:
 
 @dataclass(frozen=True)
 class Read:
-    """A value that is read: ``("tariff",)``, ``("history", "known")``, ``("item", "value")``, ``("previous", "days")``.
+    """A value that is read: ``("tariff",)``, ``("history", "known")``, ``("item", "value")``, ``("previous", "days")``,
+    ``("particular", "text", "Nature_Evenement")``.
 
     Attributes:
       path: ``item`` stands for the singular of the list, whatever its name.

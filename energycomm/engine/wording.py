@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from energycomm.engine.expressions import lists_of
 from energycomm.engine.rule import Rule
 from energycomm.engine.terms import (
     ALWAYS,
@@ -45,7 +46,7 @@ def condition_in_words(rule: Rule) -> str:
     """
     kind = rule.applies_to[0]
     scope, violation = rule.conditions[kind]
-    begin = f"For each {singular(rule.each)}: " if rule.each else ""
+    begin = f"For each {item_in_words(rule)}: " if rule.each else ""
     when = "" if scope == ALWAYS else words(scope)
     if not rule.judges:
         text = when or "always"
@@ -56,9 +57,9 @@ def condition_in_words(rule: Rule) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def singular(each: str) -> str:
-    """The name of a list's item in words."""
-    return {"found": "found point"}.get(each, each.removesuffix("s"))
+def item_in_words(rule: Rule) -> str:
+    """What a rule judges one by one."""
+    return _plain(lists_of(rule.applies_to[0])[rule.each]) if rule.each else ""
 
 
 def words(condition: Condition, wanted: bool = True, inside: bool = False) -> str:
@@ -102,6 +103,8 @@ def named(value: Value) -> str:
             return f"{_plain(fact)} (previous reading)"
         case Read(path=("item", field), name=name):
             return f"the {name.partition('.')[0]}'s {_plain(field)}"
+        case Read(path=("particular", _, called)):
+            return f"the market's `{called}`"
         case Read(path=(owner, field)):
             return f"{_plain(field)} of the {_plain(owner)}"
         case Read(path=path):

@@ -37,13 +37,15 @@ def engine(small: Catalogue) -> ParallelEngine:
 def problems_of(tmp_path: Path) -> Callable[..., tuple[Problem, ...]]:
     """What is wrong with a rule file (and predicates, and codes) given as text."""
 
-    def read(text: str, *, predicates: str = "", codes: str = "", market: str = "fr") -> tuple[Problem, ...]:
+    def read(text: str, *, predicates: str = "", codes: str = "", market: str = "fr", particulars: str = "") -> tuple[Problem, ...]:
         (tmp_path / market).mkdir(exist_ok=True)
         (tmp_path / market / "a.yaml").write_text(text, encoding="utf-8")
         if predicates:
             (tmp_path / "predicates.py").write_text(predicates, encoding="utf-8")
         if codes:
             (tmp_path / market / "codes.csv").write_text(codes, encoding="utf-8")
+        if particulars:
+            (tmp_path / market / "particulars.csv").write_text(particulars, encoding="utf-8")
         return read_catalogue(tmp_path)[1]
 
     return read

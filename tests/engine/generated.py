@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import Particular
 
 TEXTS = st.sampled_from(
     [
@@ -66,7 +67,18 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*(st.none() if argument is type(None) else values_of(argument) for argument in arguments))
     if origin is tuple:
         return st.lists(values_of(arguments[0]), max_size=4).map(tuple)
+    if annotation is Particular:
+        return particulars()
     return built(annotation)
+
+
+def particulars() -> st.SearchStrategy[Particular]:
+    """A particular of one type, under a name that the tests' own rules declare or another."""
+    names = st.sampled_from(["Nature_Evenement", "Puissance/Atteinte", "Depuis", "Vu", "Oui", "Autre"])
+    kinds = {"text": str, "number": Decimal, "day": date, "instant": datetime, "truth": bool}
+    return st.one_of(
+        [st.builds(Particular, name=names, **{field: VALUES[kind]}) for field, kind in kinds.items()]
+    )
 
 
 def built(struct: type[msgspec.Struct], **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

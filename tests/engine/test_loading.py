@@ -201,6 +201,58 @@ def test_a_code_list_is_refused_with_its_line(problems_of: Read, codes: str, lin
     assert [(problem.file, problem.line) for problem in told] == [("fr/codes.csv", line)]
 
 
+PARTICULARS = "name,type,en,fr\nNature_Evenement,text,Nature,Nature\nPoids/Net,number,Weight,Poids\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "reason", "advice"),
+    [
+        ("particular('Nature_Evenement') == 'MES'", None, None),
+        ("particular('Poids/Net') > 1 or subscribed_power <= 36", None, None),
+        ("particular('Nature_Evenment') == 'MES'", "no particular 'Nature_Evenment'", "mean Nature_Evenement?"),
+        ("particular('Poids/Net') == 'MES'", "compares different types", ""),
+        ("particular(tariff) == 'MES'", "particular takes one name", ""),
+        ("count(particulars) < 3", "ContractTerms has no field `particulars`", ""),
+    ],
+)
+def test_a_market_s_rules_read_what_it_declares_of_its_particulars(
+    problems_of: Read, written: str, reason: str | None, advice: str
+) -> None:
+    text = GOOD.replace("holds: subscribed_power <= 36", f"holds: ({written}) and subscribed_power <= 36")
+    text = text.replace("{subscribed_power: 36}", "{subscribed_power: 36, particulars: [{name: Nature_Evenement, text: MES}]}")
+    problems = problems_of(text, particulars=PARTICULARS)
+    if reason is None:
+        assert problems == ()
+    else:
+        (problem,) = problems
+        assert (problem.line, reason in problem.reason, advice in problem.advice) == (9, True, True)
+
+
+def test_common_rules_read_no_particulars(problems_of: Read) -> None:
+    text = GOOD.replace("<= 36\n", "<= 36 and particular('Nature_Evenement') == 'A'\n", 1)
+    common = text.replace("market: FR", "market: common").replace("fr-power", "common-power")
+    (problem,) = problems_of(common, market="common")
+    assert "rules of their market only" in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("particulars", "line", "reason"),
+    [
+        ("name,type,en\n", 1, "the columns are others"),
+        (PARTICULARS + "A,colour,A,A\n", 4, "type 'colour' is unknown"),
+        (PARTICULARS + "A B,text,A,A\n", 4, "'A B' is no name"),
+        (PARTICULARS + "A,text,A,\n", 4, "A has no words in both languages"),
+        (PARTICULARS + "Poids/Net,text,A,A\n", 4, "the name stands twice"),
+        (PARTICULARS + "A,text,A,A,A\n", 4, "more cells"),
+    ],
+)
+def test_a_declaration_of_particulars_is_refused_with_its_line(
+    problems_of: Read, particulars: str, line: int, reason: str
+) -> None:
+    (problem,) = problems_of(GOOD, particulars=particulars)
+    assert (problem.file, problem.line, reason in problem.reason) == ("fr/particulars.csv", line, True)
+
+
 def test_a_broken_catalogue_is_never_used(tmp_path: Path) -> None:
     with pytest.raises(BrokenCatalogue, match="no such folder") as broken:
         load_catalogue(tmp_path / "nothing")

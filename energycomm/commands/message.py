@@ -14,6 +14,7 @@ from energycomm.config import load
 from energycomm.correction.why import Why
 from energycomm.correction.why import why as explain_why
 from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
+from energycomm.eis.particulars import read_wanted
 from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.check import explain as explain_kernel_xml
@@ -41,6 +42,9 @@ def list_(
     type_: Annotated[str | None, typer.Option("--type", help="Only of this type of the market.")] = None,
     market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
     envelope: Annotated[int | None, typer.Option(help="Only of this envelope.")] = None,
+    particular: Annotated[
+        str | None, typer.Option(metavar="NAME=VALUE", help="Only with this value under the market's own name.")
+    ] = None,
     since: Annotated[str | None, typer.Option(help="Received on or after this day, YYYY-MM-DD.")] = None,
     until: Annotated[str | None, typer.Option(help="Received before this day, YYYY-MM-DD.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
@@ -59,6 +63,7 @@ def list_(
         type=type_,
         market=market.upper() if market else None,
         envelope=envelope,
+        particular=_particular(particular),
         since=_day(since),
         until=_day(until),
     )
@@ -227,6 +232,9 @@ def _print_detail(found: MessageDetail) -> None:
                 ("siblings", [f"{other.id} {other.kind} {other.state};" for other in found.siblings]),
             ]
         )
+    if found.particulars:
+        print_heading("Particulars of the market")
+        print_rows(("name", "value"), list(found.particulars.items()))
     current = [finding for finding in found.findings if finding.current]
     if current:
         print_heading("Why")
@@ -261,6 +269,13 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError:
         raise UserError(f"{text!r} is no number of a message.", "`energycomm message list` lists them.") from None
+
+
+def _particular(text: str | None) -> tuple[str, str] | None:
+    try:
+        return None if text is None else read_wanted(text)
+    except ValueError as error:
+        raise UserError(f"{error}.", "Write it as Nature_Evenement=MES.") from None
 
 
 def _day(text: str | None) -> datetime | None:

@@ -22,7 +22,7 @@ from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.kernel.instants import instant
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
-from energycomm.webservice.routes.messages import codes_of
+from energycomm.webservice.routes.messages import codes_of, wanted_particular
 from energycomm.webservice.services import Services
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
@@ -43,6 +43,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     since: str = ""
     until: str = ""
     envelope: str = ""
+    particular: str = ""
 
 
 @router.get("/messages")
@@ -60,6 +61,7 @@ def browse(
     since: str = "",
     until: str = "",
     envelope: str = "",
+    particular: Annotated[str, Query(max_length=521)] = "",
     cursor: str | None = None,
 ) -> Response:
     """The message browser; with a number the message itself, with what looks like an access point its messages."""
@@ -74,6 +76,7 @@ def browse(
         since=since,
         until=until,
         envelope=envelope.strip(),
+        particular=particular.strip(),
     )
     if wanted.id:
         return _found(request, shared, wanted.id)
@@ -112,6 +115,7 @@ def filter_of(wanted: Wanted, words: Words, shared: Services) -> MessageFilter:
         since=_day(wanted.since, "since", words),
         until=_day(wanted.until, "until", words),
         envelope=_number(wanted.envelope, "envelope"),
+        particular=wanted_particular(wanted.particular),
     )
 
 

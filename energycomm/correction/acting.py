@@ -11,6 +11,7 @@ from msgspec import Struct
 from energycomm.correction.cases import APPLIED, STUCK
 from energycomm.correction.script import Action, Create, Replay, SetAside, Storing
 from energycomm.eis import tables
+from energycomm.eis.particulars import store_particulars
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
@@ -148,6 +149,7 @@ def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> i
     (number,) = tx.reserve(tables.kernel_message, 1)
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
     tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
+    store_particulars(tx, [(number, message)])
     tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number
 

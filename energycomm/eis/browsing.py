@@ -2,7 +2,7 @@
 
 Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or state
 they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest of all
-walks. By code they walk the findings of that code; together with other filters they look through so many of them
+walks. By code or particular they walk the messages that it is found in; together with other filters they look through so many of them
 (`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
 """
 
@@ -13,14 +13,15 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Select, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Connection, Select, exists, select, tuple_, union_all
 
 from energycomm.eis import tables
+from energycomm.eis.particulars import messages_query, ways
 from energycomm.eis.tallies import Combination, combinations
 from energycomm.kernel.instants import micros
 
 WINDOW = 1_000
-"""Findings of a code that one page looks through when there are other filters too."""
+"""Messages with a code or particular that one page looks through when there are other filters too."""
 
 MOST_WALKS = 400
 """Combinations that are walked apart; SQLite allows 500 parts of a compound query."""
@@ -39,6 +40,7 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
       type: the market's message type, C15.
       market: FR, ...
       envelope: id of the envelope the message came with.
+      particular: name and value of one of its particulars.
       since: received at or after this instant.
       until: received before this instant.
     """
@@ -50,6 +52,7 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: str | None = None
     market: str | None = None
     envelope: int | None = None
+    particular: tuple[str, str] | None = None
     since: datetime | None = None
     until: datetime | None = None
 
@@ -81,8 +84,8 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
       ValueError: the cursor is none of ours.
     """
     start = Place(*LATEST) if cursor is None else read_cursor(cursor)
-    if wanted.codes and wanted.access_point is None and wanted.envelope is None:
-        return _by_code(connection, wanted, limit, None if cursor is None else start.id)
+    if (wanted.codes or wanted.particular) and wanted.access_point is None and wanted.envelope is None:
+        return _by_mark(connection, wanted, limit, None if cursor is None else start.id)
     there = combinations(connection) if _combined(wanted) else ()
     rows = connection.execute(page_query(wanted, limit, start, there)).all()
     more = len(rows) > limit
@@ -92,7 +95,7 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
 
 def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
     """How many messages a filter finds, where the tallies tell; None where they do not."""
-    if any((wanted.access_point, wanted.codes, wanted.envelope, wanted.since, wanted.until)):
+    if any((wanted.access_point, wanted.codes, wanted.envelope, wanted.particular, wanted.since, wanted.until)):
         return None
     return sum(one.messages for one in combinations(connection) if _fits(one, wanted))
 
@@ -126,6 +129,14 @@ def code_query(codes: Sequence[str], before: int | None, window: int) -> Select[
     if before is not None:
         query = query.where(f.message_id < before)
     return query.order_by(f.message_id.desc()).limit(window)
+
+
+def _mark_query(wanted: MessageFilter, before: int | None, window: int) -> Select[Any]:
+    """The newest messages with one of the codes, or else the particular, that is wanted."""
+    if wanted.codes:
+        return code_query(wanted.codes, before, window)
+    assert wanted.particular is not None
+    return messages_query(wanted.particular, before, window)
 
 
 def cursor_of(place: Place) -> str:
@@ -185,9 +196,18 @@ def _restricted(query: Select[Any], wanted: MessageFilter) -> Select[Any]:
         query = query.where(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == wanted.envelope)))
     if wanted.codes:
         query = query.where(k.id.in_(select(f.message_id).where(f.error_code.in_(wanted.codes), f.current)))
+    if wanted.particular is not None:
+        query = query.where(_carries(wanted.particular))
     for column, value in _columns(wanted):
         query = query.where(column == value)
     return query
+
+
+def _carries(particular: tuple[str, str]) -> ColumnElement[bool]:
+    """Whether a message carries a particular: its own few are looked at."""
+    k, p = tables.kernel_message.c, tables.particular.c
+    name, value = particular
+    return exists().where(p.message_id == k.id, p.name == name, p.value.in_(ways(value)))
 
 
 def _columns(wanted: MessageFilter) -> list[tuple[ColumnElement[Any], str]]:
@@ -196,19 +216,23 @@ def _columns(wanted: MessageFilter) -> list[tuple[ColumnElement[Any], str]]:
     return [(column, value) for column, value in asked if value is not None]
 
 
-def _by_code(connection: Connection, wanted: MessageFilter, limit: int, before: int | None) -> Found:
-    """A list by code goes by the messages' numbers, the order in which they were stored."""
+def _by_mark(connection: Connection, wanted: MessageFilter, limit: int, before: int | None) -> Found:
+    """A list by code or particular goes by the messages' numbers, the order in which they were stored."""
     k = tables.kernel_message.c
-    alone = not _columns(wanted) and wanted.since is None and wanted.until is None
+    both = bool(wanted.codes) and wanted.particular is not None
+    alone = not both and not _columns(wanted) and wanted.since is None and wanted.until is None
     window = limit + 1 if alone else WINDOW
-    looked = connection.execute(code_query(wanted.codes, before, window)).scalars().all()
+    walk = _mark_query(wanted, before, window)
+    looked = connection.execute(walk).scalars().all()
     if not looked:
         return Found((), None)
     ids: Sequence[int] = looked
     if not alone:
         # The same query once more, inside: cheaper than to send a thousand numbers back to the server.
-        here = code_query(wanted.codes, before, window).subquery()
+        here = walk.subquery()
         query = select(k.id).where(k.id.in_(select(here.c.message_id)), *_within(wanted, Place(*LATEST)))
+        if both and wanted.particular is not None:
+            query = query.where(_carries(wanted.particular))
         for column, value in _columns(wanted):
             query = query.where(column == value)
         ids = connection.execute(query.order_by(k.id.desc()).limit(limit + 1)).scalars().all()

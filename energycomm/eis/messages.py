@@ -23,6 +23,7 @@ from energycomm.eis.message_parts import (
     Origin,
     StateRecord,
 )
+from energycomm.eis.particulars import particulars_of
 from energycomm.eis.predictions import PredictionRecord, predictions_of
 from energycomm.kernel.instants import instant
 
@@ -70,6 +71,8 @@ class MessageDetail(Struct, frozen=True, kw_only=True):
     effects: tuple[Effect, ...]
     notifications: tuple[Notification, ...]
     incidents: tuple[IncidentRecord, ...]
+    particulars: dict[str, str] = {}
+    """Values of the market that no field has a place for, by the market's name."""
     predictions: tuple[PredictionRecord, ...] = ()
     """What models say of it beside the rules, the latest first."""
 
@@ -127,6 +130,7 @@ def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
             effects=_effects(connection, message_id, row["access_point_id"], row["effective"]),
             notifications=_notifications(connection, message_id),
             incidents=() if ch_message_id is None else incidents(connection, "ch_message_id", ch_message_id),
+            particulars=particulars_of(connection, message_id),
             predictions=predictions_of(connection, message_id),
         )
 

@@ -271,6 +271,16 @@ kernel_message = Table(
     ),
 )
 
+particular = Table(
+    "particular",
+    metadata,
+    Column("message_id", Id, ForeignKey("kernel_message.id"), primary_key=True, autoincrement=False),
+    Column("name", String(120), primary_key=True, comment="The market's name of the value."),
+    Column("value", String(400), nullable=False, comment="Numbers without needless zeros, instants in UTC."),
+    Index(None, "name", "value", "message_id"),
+    comment="Values of the market that no field has a place for, so that messages are found by them.",
+)
+
 message_tally = Table(
     "message_tally",
     metadata,

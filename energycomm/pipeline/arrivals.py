@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import NewRow, PostgresDriver
+from energycomm.eis.particulars import replace_particulars
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.codec import decode
 from energycomm.kernel.instants import micros
@@ -126,6 +127,7 @@ class Repeats:
                 at = micros(message.effective)
                 self.tx.driver.update(tables.kernel_message, ("effective", "xml"), [(number, at, xml)])
                 moved.append(Moved(number, message, min(at, effective)))
+        replace_particulars(self.tx, [(one.message_id, one.message) for one in moved])
         return moved
 
     def settle(self) -> None:

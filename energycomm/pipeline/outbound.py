@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from energycomm.eis import tables
+from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
@@ -188,6 +189,7 @@ class Outbound:
         row = message_row(message, message_id, micros(message.effective), encode(message), verdict.label, now)
         row |= {"access_point_id": None if point is None else point.id, "injected_by": by[:120]}
         tx.insert(tables.kernel_message, [{**row, "waits_for": verdict.waits_for}])
+        store_particulars(tx, [(message_id, message)])
         change = change_row(message_id, "received", verdict.label, now, verdict_why(verdict))
         tx.insert(tables.state_change, [{**change, "id": change_id, "rules_version_id": self.rules_version_id}])
         tx.insert(tables.finding, [finding_row(found, message_id, change_id) for found in verdict.findings])

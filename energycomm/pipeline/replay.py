@@ -14,6 +14,7 @@ import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
+from energycomm.eis.particulars import store_particulars
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, reading
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
@@ -99,6 +100,7 @@ def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: 
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
     row |= {"ch_message_id": ch_message_id, "position": position, "version": version + 1, "corrects": original_id}
     tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
+    store_particulars(tx, [(number, message)])
     tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number
 

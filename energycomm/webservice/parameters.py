@@ -36,6 +36,10 @@ Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Go on where a former answer ended: its `next`.")]
 Code = Annotated[Words | None, Query(max_length=40, description="Only with this error code.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
+Particular = Annotated[
+    Words | None,
+    Query(max_length=521, description="Only with this value under the market's own name, NAME=VALUE."),
+]
 Market = Annotated[Words | None, Query(max_length=2, description="Only of this market, by its ISO code.")]
 Since = Annotated[
     Annotated[datetime, AfterValidator(_aware)] | None,

@@ -14,6 +14,7 @@ from energycomm.eis import tables
 from energycomm.eis.browsing import LATEST, MessageFilter, Place, code_query, page_query
 from energycomm.eis.database import connect, is_sqlite, reading, writing
 from energycomm.eis.envelopes import envelopes_query
+from energycomm.eis.particulars import messages_query
 from energycomm.eis.store import Store
 from energycomm.eis.tallies import Combination
 from energycomm.eis.timeline import Span, domain_query, message_query, point_query
@@ -23,7 +24,7 @@ from tests.eis.rows import DAY, NOW, put_member, row
 MESSAGES = 50_000
 POINTS = 2_000
 
-BIG = ("kernel_message", "finding", "reading", "access_point", "ch_message")
+BIG = ("kernel_message", "particular", "finding", "reading", "access_point", "ch_message")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -38,6 +39,8 @@ def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     tables.metadata.create_all(engine)
     fill(Store(engine))
     with writing(engine) as connection:
+        kept = "SELECT id, 'Nature', CASE WHEN id % 20 = 0 THEN 'MES' ELSE 'CFNE' END FROM kernel_message"
+        connection.execute(text(f"INSERT INTO particular (message_id, name, value) {kept}"))  # noqa: S608 - constant
         connection.execute(text("ANALYZE"))
     if not is_sqlite(engine):
         tidy_up(engine)
@@ -155,6 +158,10 @@ LISTS: dict[str, Select[Any]] = {
     "state and kind": listed(state="rejected", kind="MeterReading"),
     "code": code_query(["FR-R03"], None, 51),
     "code, next page": code_query(["FR-R03"], 20_000, 51),
+    "particular": messages_query(("Nature", "MES"), None, 51),
+    "particular, next page": messages_query(("Nature", "CFNE"), 20_000, 51),
+    "particular that may be a number": messages_query(("Nature", "1.0"), None, 51),
+    "particular and access point": listed(access_point=PRM, particular=("Nature", "MES")),
     "access point": listed(access_point=PRM),
     "access point and state": listed(access_point=PRM, state="rejected"),
     "access point and code": listed(access_point=PRM, codes=("FR-R03",)),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from energycomm.eis.messages import show_message
 from energycomm.kernel.codec import encode, encode_json
+from energycomm.kernel.parts import particulars_of
 from energycomm.webservice.roles import Role
 from tests.pipeline.story import day, reading, start
 from tests.webservice.conftest import PRM, Site, told
@@ -173,3 +177,32 @@ def test_the_example_of_the_documents_is_accepted(lite_site: Site, project_root:
     caller.post("/api/v1/injections", content=as_json(start(PRM, day(0))))
     done = caller.post("/api/v1/injections", content=example)
     assert done.json()["messages"][0]["message"]["state"] == "accepted", done.text
+
+
+def test_messages_are_found_by_their_particulars_and_show_them(site: Site) -> None:
+    """The text, the number however it is written, and the instant in any offset; nothing else is found."""
+    caller = site.caller(Role.CONSULTANT)
+    seen = datetime(2026, 3, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+    values = {"Nature_Evenement": "MES", "Poids/Net": Decimal("1.50"), "Vu": seen}
+    opening = messages(start(PRM, day(0)))
+    opening[1] = structs.replace(opening[1], particulars=particulars_of(values))
+    opening[2] = structs.replace(opening[2], particulars=particulars_of({"Nature_Evenement": "CFNE"}))
+    body = b"[" + b",".join(encode_json(message) for message in opening) + b"]"
+    ids = [one["message"]["id"] for one in caller.post("/api/v1/injections", content=body).json()["messages"]]
+
+    def found(particular: str, **more: str) -> list[int]:
+        answer = caller.get("/api/v1/messages", params={"particular": particular, **more})
+        return [one["id"] for one in answer.json()["messages"]]
+
+    for wanted in ("Nature_Evenement=MES", "Poids/Net=1.5", "Poids/Net=1.500", "Vu=2026-03-01T00:00:00Z"):
+        assert found(wanted) == [ids[1]], wanted
+        assert found(wanted, access_point=PRM) == [ids[1]]
+        assert found(wanted, kind=type(opening[1]).__name__) == [ids[1]]
+        assert found(wanted, kind=type(opening[2]).__name__) == []
+    assert found("Nature_Evenement=CFNE") == [ids[2]]
+    assert found("Nature_Evenement=cfne") == []
+    assert found("Poids/Net=MES") == []
+    shown = caller.get(f"/api/v1/messages/{ids[1]}").json()
+    assert shown["particulars"] == {"Nature_Evenement": "MES", "Poids/Net": "1.5", "Vu": "2026-03-01T00:00:00Z"}
+    refused = caller.get("/api/v1/messages", params={"particular": "MES"})
+    assert (refused.status_code, refused.json()["target"]) == (422, "particular")

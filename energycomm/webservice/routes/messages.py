@@ -10,6 +10,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from energycomm.correction.why import Why, why
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
+from energycomm.eis.particulars import read_wanted
 from energycomm.errors import UserError
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
@@ -23,6 +24,7 @@ from energycomm.webservice.parameters import (
     Limit,
     Market,
     Number,
+    Particular,
     Reader,
     Shared,
     Since,
@@ -53,6 +55,7 @@ def search(
     type_: Annotated[Words | None, Query(alias="type", max_length=40, description="Only of this type.")] = None,
     market: Market = None,
     envelope: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="Only of this envelope.")] = None,
+    particular: Particular = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 50,
@@ -67,6 +70,7 @@ def search(
         type=type_,
         market=market.upper() if market else None,
         envelope=envelope,
+        particular=wanted_particular(particular),
         since=since,
         until=until,
     )
@@ -93,6 +97,20 @@ def codes_of(shared: Services, code: str | None) -> tuple[str, ...]:
         return error_codes_of(shared.store.engine, shared.gateway.catalogue, code)
     except UserError as error:
         raise Problem("API_INVALID", error.message, target="code", value=code, advice=error.advice) from None
+
+
+def wanted_particular(text: str | None) -> tuple[str, str] | None:
+    """Name and value of a search by particular.
+
+    Raises:
+      Problem: the text is not of the form NAME=VALUE.
+    """
+    try:
+        return read_wanted(text) if text else None
+    except ValueError as error:
+        raise Problem(
+            "API_INVALID", f"{error}.", target="particular", value=text, advice="Nature_Evenement=MES"
+        ) from None
 
 
 def bad_cursor(cursor: str | None) -> Problem:

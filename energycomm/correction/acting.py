@@ -11,9 +11,9 @@ from msgspec import Struct
 from energycomm.correction.cases import APPLIED, STUCK
 from energycomm.correction.script import Action, Create, Replay, SetAside, Storing
 from energycomm.eis import tables
-from energycomm.eis.particulars import store_particulars
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode

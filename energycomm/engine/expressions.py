@@ -448,7 +448,6 @@ class _Reader:
             raise ExpressionError("count takes a list of the message", "Write count(registers).", node.lineno)
         return Count(operand, WHOLE)
 
-
     def particular(self, node: ast.Call) -> Value:
         """A particular that the market of the rule declares."""
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Constant) or not isinstance(node.args[0].value, str):
@@ -462,7 +461,9 @@ class _Reader:
         if declared is None:
             near = _near(name, self.scope.particulars) if self.scope.particulars else "It declares none yet."
             raise ExpressionError(
-                f"{self.scope.market} declares no particular {name!r}", f"Add it to particulars.csv. {near}", node.lineno
+                f"{self.scope.market} declares no particular {name!r}",
+                f"Add it to particulars.csv. {near}",
+                node.lineno,
             )
         return Read(("particular", declared.type, name), f"particular({name!r})", declared.read)
 

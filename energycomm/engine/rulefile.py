@@ -18,7 +18,6 @@ from energycomm.engine.predicates import Predicate
 from energycomm.engine.problems import Problem
 from energycomm.engine.rule import LANGUAGES, RULE_SETS, Example, Language, Rule, RuleSet, Template
 from energycomm.engine.terms import ALWAYS, And, Condition, Not, Value
-from energycomm.engine.valuetypes import fields_of
 from energycomm.engine.yamlfile import Cell, YamlError, read_yaml
 from energycomm.kernel.family import KINDS, is_incoming
 from energycomm.kernel.verdicts import VERBS, ErrorClass, Severity

@@ -502,7 +502,9 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     next_reading: Annotated[
         CivilDay | None, field("Day the next periodic reading is due.", "Jour prévu du prochain relevé périodique.")
     ] = None
-    registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", kept="registers", item="register", longest=1_000)] = ()
+    registers: Annotated[
+        tuple[Register, ...], field("The indexes.", "Index.", kept="registers", item="register", longest=1_000)
+    ] = ()
 
 
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -527,7 +529,9 @@ class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     correction_reason: Annotated[
         Code | None, field("Why the energies were corrected.", "Motif de correction des énergies.")
     ] = None
-    volumes: Annotated[tuple[Volume, ...], field("The energies.", "Énergies.", kept="volumes", item="volume", longest=1_000)] = ()
+    volumes: Annotated[
+        tuple[Volume, ...], field("The energies.", "Énergies.", kept="volumes", item="volume", longest=1_000)
+    ] = ()
 
 
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -561,7 +565,8 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     register: Annotated[Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).")] = None
     positions: Annotated[
-        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000)
+        tuple[Position, ...],
+        field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000),
     ] = ()
 
 
@@ -584,7 +589,8 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     grid_area: Annotated[Code, field("Grid area that is summed.", "Zone de réseau agrégée.")]
     settlement: Annotated[Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.")] = None
     positions: Annotated[
-        tuple[Position, ...], field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000)
+        tuple[Position, ...],
+        field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000),
     ] = ()
 
 
@@ -649,7 +655,9 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     original_invoice: Annotated[Code | None, field("Invoice that is corrected.", "Facture corrigée.")] = None
     meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
-    lines: Annotated[tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", item="line", longest=10_000)] = ()
+    lines: Annotated[
+        tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", item="line", longest=10_000)
+    ] = ()
 
 
 class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -740,7 +748,12 @@ class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     found: Annotated[
         tuple[FoundPoint, ...],
-        field("Access points found by a search.", "Points de livraison trouvés par une recherche.", item="found_point", longest=1_000),
+        field(
+            "Access points found by a search.",
+            "Points de livraison trouvés par une recherche.",
+            item="found_point",
+            longest=1_000,
+        ),
     ] = ()
 
 

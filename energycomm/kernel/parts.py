@@ -53,7 +53,9 @@ class Particular(Part, frozen=True, kw_only=True):
     text: Annotated[Text | None, field("The value, where it is a text.", "Valeur, si c'est un texte.")] = None
     number: Annotated[Number | None, field("The value, where it is a number.", "Valeur, si c'est un nombre.")] = None
     day: Annotated[CivilDay | None, field("The value, where it is a civil day.", "Valeur, si c'est un jour.")] = None
-    instant: Annotated[Instant | None, field("The value, where it is an instant.", "Valeur, si c'est un instant.")] = None
+    instant: Annotated[Instant | None, field("The value, where it is an instant.", "Valeur, si c'est un instant.")] = (
+        None
+    )
     truth: Annotated[bool | None, field("The value, where it is yes or no.", "Valeur, si c'est oui ou non.")] = None
 
     def __post_init__(self) -> None:

@@ -14,9 +14,9 @@ import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
-from energycomm.eis.particulars import store_particulars
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, reading
+from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
 from energycomm.kernel.instants import micros, now_micros

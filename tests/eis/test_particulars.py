@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from energycomm.eis.particulars import read_wanted, value_text, ways
-from energycomm.kernel.codec import decode, decode_json, encode, encode_json
 from energycomm.kernel.check import KernelChecker
+from energycomm.kernel.codec import decode, decode_json, encode, encode_json
 from energycomm.kernel.messages import ErrorReport
 from energycomm.kernel.parts import Particular, particulars_of
 from energycomm.kernel.verdicts import Refusal

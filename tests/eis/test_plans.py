@@ -40,7 +40,7 @@ def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     fill(Store(engine))
     with writing(engine) as connection:
         kept = "SELECT id, 'Nature', CASE WHEN id % 20 = 0 THEN 'MES' ELSE 'CFNE' END FROM kernel_message"
-        connection.execute(text(f"INSERT INTO particular (message_id, name, value) {kept}"))  # noqa: S608 - constant
+        connection.execute(text(f"INSERT INTO particular (message_id, name, value) {kept}"))
         connection.execute(text("ANALYZE"))
     if not is_sqlite(engine):
         tidy_up(engine)

@@ -37,7 +37,9 @@ def engine(small: Catalogue) -> ParallelEngine:
 def problems_of(tmp_path: Path) -> Callable[..., tuple[Problem, ...]]:
     """What is wrong with a rule file (and predicates, and codes) given as text."""
 
-    def read(text: str, *, predicates: str = "", codes: str = "", market: str = "fr", particulars: str = "") -> tuple[Problem, ...]:
+    def read(
+        text: str, *, predicates: str = "", codes: str = "", market: str = "fr", particulars: str = ""
+    ) -> tuple[Problem, ...]:
         (tmp_path / market).mkdir(exist_ok=True)
         (tmp_path / market / "a.yaml").write_text(text, encoding="utf-8")
         if predicates:

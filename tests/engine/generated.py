@@ -76,9 +76,7 @@ def particulars() -> st.SearchStrategy[Particular]:
     """A particular of one type, under a name that the tests' own rules declare or another."""
     names = st.sampled_from(["Nature_Evenement", "Puissance/Atteinte", "Depuis", "Vu", "Oui", "Autre"])
     kinds = {"text": str, "number": Decimal, "day": date, "instant": datetime, "truth": bool}
-    return st.one_of(
-        [st.builds(Particular, name=names, **{field: VALUES[kind]}) for field, kind in kinds.items()]
-    )
+    return st.one_of([st.builds(Particular, name=names, **{field: VALUES[kind]}) for field, kind in kinds.items()])
 
 
 def built(struct: type[msgspec.Struct], **fixed: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -219,7 +219,9 @@ def test_a_market_s_rules_read_what_it_declares_of_its_particulars(
     problems_of: Read, written: str, reason: str | None, advice: str
 ) -> None:
     text = GOOD.replace("holds: subscribed_power <= 36", f"holds: ({written}) and subscribed_power <= 36")
-    text = text.replace("{subscribed_power: 36}", "{subscribed_power: 36, particulars: [{name: Nature_Evenement, text: MES}]}")
+    text = text.replace(
+        "{subscribed_power: 36}", "{subscribed_power: 36, particulars: [{name: Nature_Evenement, text: MES}]}"
+    )
     problems = problems_of(text, particulars=PARTICULARS)
     if reason is None:
         assert problems == ()

@@ -14,6 +14,7 @@ from typing import Any
 from lxml import etree
 from sqlalchemy import Engine
 
+from energycomm.eis import tables
 from energycomm.eis.meaning import Meaning, canonical, cuts_of, point_names, slices
 from energycomm.kernel.safexml import parse_bytes
 from energycomm.kernel.verdicts import Refusal
@@ -28,8 +29,7 @@ NAMES = {
     "access_points": "access point",
     "messages": "message",
     "notifications": "notifications of message",
-    "invoices": "invoice of message",
-    "calorific_values": "calorific value of message",
+    **{table.name: f"{table.name.replace('_', ' ')} of message" for table in tables.ALONE},
     "ch_messages": "CH message",
     "envelopes": "envelope",
     "members": "member",

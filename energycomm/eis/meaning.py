@@ -36,8 +36,7 @@ SECTIONS = (
     "access_points",
     "messages",
     "notifications",
-    "invoices",
-    "calorific_values",
+    *(table.name for table in tables.ALONE),
     "ch_messages",
     "envelopes",
     "members",
@@ -58,7 +57,7 @@ def canonical(engine: Engine, *, carriers: bool = True) -> Meaning:
       `messages`: key of a Kernel message -> its kind, instant, state, what it waits for, its Kernel XML, and what the
         rules found, with their comments; of a request of ours its fields, without its time and reference;
       `notifications`: key of a message -> the events that the back office was or is to be told of it, in order;
-      `invoices`, `calorific_values`: key of the message that brought it -> rows of `grid_invoice`, `calorific_value`;
+      each table of what belongs to no access point: key of the message that brought it -> its rows;
       `ch_messages`: identity -> outcome, type, version, sender, reference, access point; what was refused or noticed;
         every arrival: member and position;
       `envelopes`: SHA-256 -> names, states, members, and what was refused of them;
@@ -217,11 +216,11 @@ class _Slice:
             }
             if message.id in events:
                 found["notifications"][key] = [event for (event,) in events[message.id]]
-        for section, table in (("invoices", tables.grid_invoice), ("calorific_values", tables.calorific_value)):
+        for table in tables.ALONE:
             by_cause: dict[str, list[dict[str, Any]]] = {}
             for row in self._rows(table, ids, "message_id"):
                 by_cause.setdefault(self.keys[row["message_id"]], []).append(row)
-            found[section] = {key: self._plain(rows_of) for key, rows_of in by_cause.items()}
+            found[table.name] = {key: self._plain(rows_of) for key, rows_of in by_cause.items()}
         return found
 
     def _know(self, message_ids: Sequence[int]) -> None:

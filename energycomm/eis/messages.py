@@ -15,6 +15,7 @@ from energycomm.eis.browsing import MessageFilter as MessageFilter
 from energycomm.eis.browsing import find
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.domain import kept_fields
 from energycomm.eis.message_parts import (
     Effect,
     FindingRecord,
@@ -25,10 +26,16 @@ from energycomm.eis.message_parts import (
 )
 from energycomm.eis.particulars import particulars_of
 from energycomm.eis.predictions import PredictionRecord, predictions_of
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import instant
 
-JSON_COLUMNS = frozenset(("content", "registers", "volumes", "positions", "lines"))
+JSON_COLUMNS = frozenset(
+    ("content", *(one.column for kind in KINDS.values() for one in kept_fields(kind) if one.scalar is None))
+)
 """Columns of domain tables that hold JSON."""
+
+COUNTED = frozenset(("positions", "prices"))
+"""Those whose values are too many to be shown."""
 
 
 class MessageSummary(Struct, frozen=True, kw_only=True):
@@ -178,7 +185,7 @@ def effect_of(table: Table, row: RowMapping) -> Effect:
         name = str(column)
         if name in ("id", "access_point_id", "at") or value is None:
             continue
-        if name == "positions":
+        if name in COUNTED:
             content[name] = len(msgspec.json.decode(value))
         elif name in JSON_COLUMNS:
             content[name] = msgspec.json.decode(value)
@@ -297,10 +304,14 @@ def _findings(connection: Connection, message_id: int) -> tuple[FindingRecord, .
 
 
 def _effects(connection: Connection, message_id: int, point_id: int | None, at: int) -> tuple[Effect, ...]:
-    """What a message did: rows of its access point at its instant, and the supply period that it ended."""
-    if point_id is None:
-        return ()
+    """What a message did: rows of its access point at its instant, the supply period that it ended, and rows of what
+    belongs to no access point."""
     found: list[Effect] = []
+    for table in tables.ALONE:
+        query = select(table).where(table.c.message_id == message_id).order_by(table.c.id)
+        found += [effect_of(table, row) for row in _all(connection, query)]
+    if point_id is None:
+        return tuple(found)
     for table in tables.EFFECTS:
         cause = and_(table.c.at == at, table.c.message_id == message_id)
         if table is tables.supply_period:

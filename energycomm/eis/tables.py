@@ -666,6 +666,7 @@ def _alone(name: str, *searched: str) -> Table:
         Column("at", BigInteger, nullable=False),
         _to("kernel_message", "message_id"),
         *domain.columns(name),
+        Index(None, "message_id"),
         Index(None, *searched),
     )
 
@@ -693,8 +694,14 @@ volume = _effect("volume", _status())
 series = _effect("series")
 grid_charge = _effect("grid_charge")
 request = _effect("request")
+received_request = _effect("received_request")
+point_parties = _effect("point_parties")
+point_relations = _effect("point_relations")
 grid_invoice = _alone("grid_invoice", "invoice")
 calorific_value = _alone("calorific_value", "station", "month")
+aggregated_series = _alone("aggregated_series", "market", "grid_area", "at")
+settlement = _alone("settlement", "market", "charge_owner", "charge_code", "at")
+price_list = _alone("price_list", "market", "charge_owner", "charge_code", "at")
 
 # --- what models say beside the rules --------------------------------------------------------------------------------
 
@@ -729,8 +736,14 @@ EFFECTS: tuple[Table, ...] = (
     series,
     grid_charge,
     request,
+    received_request,
+    point_parties,
+    point_relations,
 )
 """The domain tables that are withdrawn and written again when a late message makes later ones be judged again."""
+
+ALONE: tuple[Table, ...] = (grid_invoice, calorific_value, aggregated_series, settlement, price_list)
+"""The domain tables of what belongs to no access point."""
 
 SEQUENCES: tuple[Sequence, ...] = tuple(
     Sequence(sequence_name(table.name), increment=ID_BLOCK, metadata=metadata)

@@ -23,12 +23,18 @@ RANK: dict[Kind, int] = {
             "AccessPointData",
             "ContractTerms",
             "CustomerData",
+            "PointParties",
+            "PointRelations",
             "MeterData",
             "MeterReading",
             "MeteredVolume",
             "MeasureSeries",
+            "AggregatedSeries",
+            "PriceList",
+            "SettlementAmounts",
             "GridCharge",
             "GridInvoice",
+            "ReceivedRequest",
             "RequestStatus",
         )
     )

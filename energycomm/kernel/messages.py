@@ -12,9 +12,26 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 
 from energycomm.kernel.declaration import Kept, field
-from energycomm.kernel.parts import Address, ChargeLine, FoundPoint, Particular, Position, Register, Volume
+from energycomm.kernel.parts import (
+    Address,
+    AnswerReason,
+    Attachment,
+    ChargeLine,
+    FoundPoint,
+    Particular,
+    Party,
+    Position,
+    Power,
+    Price,
+    Register,
+    Relation,
+    SettlementPosition,
+    Tax,
+    Volume,
+)
 from energycomm.kernel.vocabulary import (
     Amount,
+    ChargeType,
     CivilDay,
     Code,
     ConnectionStatus,
@@ -28,14 +45,17 @@ from energycomm.kernel.vocabulary import (
     Instant,
     MarketType,
     MeterAction,
+    Months,
     Name,
     Number,
     Ordinal,
+    PointType,
     Qualification,
     ReadingNature,
     Reason,
     RequestState,
     Role,
+    SettlementVersion,
     ShortCode,
     Text,
     Unit,
@@ -240,6 +260,16 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
         Code | None,
         field("The market's kind of contract (GRD-F, CU, ...).", "Genre de contrat du marché (GRD-F, CU, ...)."),
     ] = None
+    powers: Annotated[
+        tuple[Power, ...],
+        field(
+            "Powers and limits by time class or period.",
+            "Puissances et limites par classe temporelle ou période.",
+            kept="powers",
+            item="power",
+            longest=100,
+        ),
+    ] = ()
 
 
 class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -541,14 +571,23 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
     resolution: Annotated[
-        Ordinal,
+        Ordinal | None,
         field(
-            "Length of an interval in minutes.",
-            "Pas : durée d'un intervalle en minutes.",
+            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
         ),
-    ]
+    ] = None
+    resolution_months: Annotated[
+        Months | None,
+        field(
+            "Length of an interval in months of the calendar: 1, 12.",
+            "Pas calendaire : durée d'un intervalle en mois, 1 ou 12.",
+            unit="months",
+            kept="resolution_months",
+        ),
+    ] = None
     unit: Annotated[
         Unit, field("Unit of the values: W, kW, Wh, kWh, m3.", "Unité des valeurs : W, kW, Wh, kWh, m3.", kept="unit")
     ]
@@ -564,6 +603,13 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
         field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.", kept="direction"),
     ] = None
     register: Annotated[Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).")] = None
+    point_type: Annotated[
+        PointType | None, field("What the point measures.", "Type du point mesuré.", kept="point_type")
+    ] = None
+    registered: Annotated[
+        Instant | None,
+        field("When the market registered the values.", "Date d'enregistrement chez le marché.", kept="registered_at"),
+    ] = None
     positions: Annotated[
         tuple[Position, ...],
         field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000),
@@ -573,21 +619,49 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
 class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Sums over many access points of a grid area."""
 
-    kept: ClassVar[Kept | None] = Kept("series", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept(
+        "aggregated_series", {"market": "market", "source": "market_type", "reason": "reason"}
+    )
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
     resolution: Annotated[
-        Ordinal,
+        Ordinal | None,
         field(
-            "Length of an interval in minutes.",
-            "Pas : durée d'un intervalle en minutes.",
+            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
         ),
-    ]
+    ] = None
+    resolution_months: Annotated[
+        Months | None,
+        field(
+            "Length of an interval in months of the calendar: 1, 12.",
+            "Pas calendaire : durée d'un intervalle en mois, 1 ou 12.",
+            unit="months",
+            kept="resolution_months",
+        ),
+    ] = None
     unit: Annotated[Unit, field("Unit of the values.", "Unité des valeurs.", kept="unit")]
-    grid_area: Annotated[Code, field("Grid area that is summed.", "Zone de réseau agrégée.")]
-    settlement: Annotated[Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.")] = None
+    grid_area: Annotated[Code, field("Grid area that is summed.", "Zone de réseau agrégée.", kept="grid_area")]
+    settlement: Annotated[
+        Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.", kept="settlement")
+    ] = None
+    version: Annotated[
+        SettlementVersion | None, field("Run of the settlement.", "Version du règlement.", kept="version")
+    ] = None
+    point_type: Annotated[
+        PointType | None, field("What the summed points measure.", "Type des points agrégés.", kept="point_type")
+    ] = None
+    product: Annotated[Code | None, field("What is measured.", "Grandeur mesurée.", kept="product")] = None
+    supplier: Annotated[
+        Identifier | None,
+        field("Supplier whose points are summed.", "Fournisseur des points agrégés.", kept="supplier"),
+    ] = None
+    balance_responsible: Annotated[
+        Code | None,
+        field("Balance responsible party.", "Responsable d'équilibre.", kept="balance_responsible"),
+    ] = None
     positions: Annotated[
         tuple[Position, ...],
         field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000),
@@ -625,6 +699,10 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
             kept="charges",
         ),
     ] = None
+    taxes: Annotated[
+        tuple[Tax, ...],
+        field("Taxes by rate and base.", "Taxes par taux et assiette.", kept="taxes", item="tax", longest=100),
+    ] = ()
 
 
 class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -657,6 +735,10 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
     lines: Annotated[
         tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", item="line", longest=10_000)
+    ] = ()
+    taxes: Annotated[
+        tuple[Tax, ...],
+        field("Taxes by rate and base.", "Taxes par taux et assiette.", kept="taxes", item="tax", longest=100),
     ] = ()
 
 
@@ -719,6 +801,9 @@ class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
             "Moyen par lequel la demande est parvenue au gestionnaire de réseau.",
         ),
     ] = None
+    attachments: Annotated[
+        tuple[Attachment, ...], field("Files that belong to it.", "Fichiers joints.", item="attachment", longest=50)
+    ] = ()
 
 
 class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
@@ -754,6 +839,13 @@ class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
             item="found_point",
             longest=1_000,
         ),
+    ] = ()
+    reasons: Annotated[
+        tuple[AnswerReason, ...],
+        field("Every reason of the answer.", "Tous les motifs de la réponse.", item="reason", longest=50),
+    ] = ()
+    attachments: Annotated[
+        tuple[Attachment, ...], field("Files that belong to it.", "Fichiers joints.", item="attachment", longest=50)
     ] = ()
 
 
@@ -792,6 +884,155 @@ class CalorificValue(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
 
 
+class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
+    """What a wholesale service or charge comes to, interval by interval. The effective instant is the start of the
+    first interval."""
+
+    kept: ClassVar[Kept | None] = Kept(
+        "settlement", {"market": "market", "source": "market_type", "reason": "reason", "reference": "reference"}
+    )
+
+    end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
+    resolution: Annotated[
+        Ordinal | None,
+        field(
+            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
+            unit="min",
+            kept="resolution",
+        ),
+    ] = None
+    resolution_months: Annotated[
+        Months | None,
+        field(
+            "Length of an interval in months of the calendar: 1, 12.",
+            "Pas calendaire : durée d'un intervalle en mois, 1 ou 12.",
+            unit="months",
+            kept="resolution_months",
+        ),
+    ] = None
+    unit: Annotated[Unit | None, field("Unit of the quantities.", "Unité des quantités.", kept="unit")] = None
+    currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
+    charge_type: Annotated[
+        ChargeType | None, field("Kind of charge.", "Type de composante tarifaire.", kept="charge_type")
+    ] = None
+    charge_owner: Annotated[
+        Identifier | None, field("Party that charges.", "Acteur qui facture.", kept="charge_owner")
+    ] = None
+    charge_code: Annotated[
+        Code | None, field("The owner's code of the charge.", "Code de la composante.", kept="charge_code")
+    ] = None
+    grid_area: Annotated[Code | None, field("Grid area.", "Zone de réseau.", kept="grid_area")] = None
+    supplier: Annotated[
+        Identifier | None, field("Supplier that is settled.", "Fournisseur réglé.", kept="supplier")
+    ] = None
+    version: Annotated[
+        SettlementVersion | None, field("Run of the settlement.", "Version du règlement.", kept="version")
+    ] = None
+    point_type: Annotated[
+        PointType | None, field("What the settled points measure.", "Type des points réglés.", kept="point_type")
+    ] = None
+    settlement: Annotated[
+        Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.", kept="settlement")
+    ] = None
+    total: Annotated[
+        Amount | None, field("Amount of all intervals.", "Montant total.", unit="currency", kept="total")
+    ] = None
+    positions: Annotated[
+        tuple[SettlementPosition, ...],
+        field("The intervals.", "Intervalles.", kept="positions", item="position", longest=110_000),
+    ] = ()
+
+
+class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
+    """The prices of a charge, interval by interval. The effective instant is the start of the first interval."""
+
+    kept: ClassVar[Kept | None] = Kept("price_list", {"market": "market", "source": "market_type"})
+
+    end: Annotated[Instant | None, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")] = (
+        None
+    )
+    resolution: Annotated[
+        Ordinal | None,
+        field(
+            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
+            unit="min",
+            kept="resolution",
+        ),
+    ] = None
+    resolution_months: Annotated[
+        Months | None,
+        field(
+            "Length of an interval in months of the calendar: 1, 12.",
+            "Pas calendaire : durée d'un intervalle en mois, 1 ou 12.",
+            unit="months",
+            kept="resolution_months",
+        ),
+    ] = None
+    charge_type: Annotated[ChargeType, field("Kind of charge.", "Type de composante.", kept="charge_type")]
+    charge_owner: Annotated[Identifier, field("Party that charges.", "Acteur qui facture.", kept="charge_owner")]
+    charge_code: Annotated[Code, field("The owner's code of the charge.", "Code de la composante.", kept="charge_code")]
+    name: Annotated[Text | None, field("Name of the charge.", "Nom de la composante.", kept="name")] = None
+    unit: Annotated[Unit | None, field("Unit that the price is of.", "Unité du prix.", kept="unit")] = None
+    currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
+    taxed: Annotated[bool | None, field("The charge bears value added tax.", "Soumis à la TVA.", kept="taxed")] = None
+    passed_on: Annotated[
+        bool | None, field("It is invoiced openly to the customer.", "Refacturé tel quel au client.", kept="passed_on")
+    ] = None
+    prices: Annotated[
+        tuple[Price, ...], field("The prices.", "Prix.", kept="prices", item="price", longest=110_000)
+    ] = ()
+
+
+class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
+    """What another party asks of us, and we owe an answer to."""
+
+    kept: ClassVar[Kept | None] = Kept("received_request", {"reference": "reference", "source": "market_type"})
+
+    object_code: Annotated[
+        Code | None, field("The market's code of what is asked.", "Code de l'objet demandé.", kept="object_code")
+    ] = None
+    requester: Annotated[Identifier | None, field("Party that asks.", "Acteur demandeur.", kept="requester")] = None
+    requested_date: Annotated[
+        CivilDay | None,
+        field("Day from which it shall take effect.", "Date d'effet souhaitée.", kept="requested_date"),
+    ] = None
+    answer_by: Annotated[
+        Instant | None, field("Until when we owe the answer.", "Échéance de la réponse.", kept="answer_by_at")
+    ] = None
+    text: Annotated[Text | None, field("The party's words.", "Texte du demandeur.", kept="text")] = None
+    reasons: Annotated[
+        tuple[AnswerReason, ...],
+        field("Why it is asked.", "Motifs de la demande.", kept="reasons", item="reason", longest=50),
+    ] = ()
+    attachments: Annotated[
+        tuple[Attachment, ...],
+        field("Files that belong to it.", "Fichiers joints.", kept="attachments", item="attachment", longest=50),
+    ] = ()
+
+
+class PointParties(KernelMessage, frozen=True, kw_only=True, tag=True):
+    """Who is responsible for what at an access point from the effective instant on."""
+
+    kept: ClassVar[Kept | None] = Kept("point_parties", {"source": "market_type"})
+
+    parties: Annotated[
+        tuple[Party, ...], field("The parties.", "Acteurs du point.", kept="parties", item="party", longest=100)
+    ] = ()
+
+
+class PointRelations(KernelMessage, frozen=True, kw_only=True, tag=True):
+    """Which other access points belong to one from the effective instant on."""
+
+    kept: ClassVar[Kept | None] = Kept("point_relations", {"source": "market_type"})
+
+    relations: Annotated[
+        tuple[Relation, ...],
+        field("The relations.", "Liens du point.", kept="relations", item="relation", longest=1_000),
+    ] = ()
+
+
 INCOMING: tuple[type[KernelMessage], ...] = (
     StartOfSupply,
     EndOfSupply,
@@ -809,5 +1050,10 @@ INCOMING: tuple[type[KernelMessage], ...] = (
     RequestAnswer,
     ErrorReport,
     CalorificValue,
+    SettlementAmounts,
+    PriceList,
+    ReceivedRequest,
+    PointParties,
+    PointRelations,
 )
 """Every incoming kind."""

@@ -16,11 +16,16 @@ from energycomm.kernel.vocabulary import (
     Code,
     Direction,
     Grid,
+    Identifier,
     Index,
     Instant,
     Number,
     Ordinal,
+    PowerNature,
     Quality,
+    RelationNature,
+    Sha256,
+    ShortCode,
     Text,
     Unit,
     WholeNumber,
@@ -236,6 +241,83 @@ class ChargeLine(Part, frozen=True, kw_only=True):
     tariff: Annotated[
         Code | None, field("Tariff formula the line was computed with.", "Formule tarifaire du calcul de la ligne.")
     ] = None
+
+
+class Power(Part, frozen=True, kw_only=True):
+    """A power of one time class or period: what is subscribed, a limit, what was reached."""
+
+    time_class: Annotated[
+        Code, field("Time class or period: HPH, P1, ...", "Classe temporelle ou période : HPH, P1, ...")
+    ]
+    value: Annotated[Amount, field("The power, in `unit`.", "Puissance, dans `unit`.", unit="unit")]
+    unit: Annotated[ShortCode, field("Unit of the power: kW, kVA.", "Unité de la puissance : kW, kVA.")]
+    nature: Annotated[PowerNature, field("What the power is.", "Nature de la puissance.")] = "subscribed"
+
+
+class Tax(Part, frozen=True, kw_only=True):
+    """One tax of an invoice, by rate and base."""
+
+    code: Annotated[Code | None, field("The market's code of the tax.", "Code de la taxe, selon le marché.")] = None
+    label: Annotated[Text | None, field("The market's words for it.", "Libellé de la taxe.")] = None
+    rate: Annotated[Number | None, field("Rate in percent.", "Taux en pour cent.", unit="%")] = None
+    base: Annotated[Amount | None, field("Amount that is taxed.", "Assiette : montant taxé.")] = None
+    amount: Annotated[Amount | None, field("The tax.", "Montant de la taxe.")] = None
+
+
+class AnswerReason(Part, frozen=True, kw_only=True):
+    """One reason of an answer."""
+
+    code: Annotated[Code, field("The market's code of the reason.", "Code du motif, selon le marché.")]
+    text: Annotated[Text | None, field("The market's words.", "Texte du marché.")] = None
+
+
+class Attachment(Part, frozen=True, kw_only=True):
+    """A file that belongs to a message; its bytes are elsewhere."""
+
+    name: Annotated[Text, field("Name of the file.", "Nom du fichier.")]
+    media_type: Annotated[Code | None, field("Media type: application/pdf, ...", "Type : application/pdf, ...")] = None
+    reference: Annotated[Text | None, field("Where the market keeps it.", "Référence du fichier chez le marché.")] = (
+        None
+    )
+    size: Annotated[WholeNumber | None, field("Bytes.", "Taille en octets.")] = None
+    digest: Annotated[Sha256 | None, field("SHA-256 of the bytes.", "Empreinte SHA-256.")] = None
+
+
+class SettlementPosition(Part, frozen=True, kw_only=True):
+    """One interval of a settlement: how much, at which price, for which amount."""
+
+    position: Annotated[Ordinal, field("Number of the interval, from 1.", "Rang de l'intervalle, à partir de 1.")]
+    quantity: Annotated[Number | None, field("Quantity that is settled.", "Quantité réglée.")] = None
+    price: Annotated[Number | None, field("Price of one unit.", "Prix unitaire.")] = None
+    amount: Annotated[Number | None, field("Amount of the interval.", "Montant de l'intervalle.")] = None
+    quality: Annotated[Quality | None, field("How the quantity was obtained.", "Qualité de la quantité.")] = None
+
+
+class Price(Part, frozen=True, kw_only=True):
+    """The price of one interval of a price list."""
+
+    position: Annotated[Ordinal, field("Number of the interval, from 1.", "Rang de l'intervalle, à partir de 1.")]
+    price: Annotated[Number, field("Price of one unit.", "Prix unitaire.")]
+
+
+class Party(Part, frozen=True, kw_only=True):
+    """A party of an access point in one role."""
+
+    role: Annotated[Code, field("Role of the party: supplier, grid-operator, ...", "Rôle de l'acteur.")]
+    party: Annotated[Identifier, field("The party: EIC, GLN.", "Acteur : EIC, GLN.")]
+    name: Annotated[Text | None, field("Its name.", "Nom de l'acteur.")] = None
+    start: Annotated[CivilDay | None, field("First day in the role.", "Premier jour dans ce rôle.")] = None
+    end: Annotated[CivilDay | None, field("Last day in the role, inclusive.", "Dernier jour dans ce rôle.")] = None
+
+
+class Relation(Part, frozen=True, kw_only=True):
+    """How another access point belongs to one."""
+
+    access_point: Annotated[Identifier, field("The other access point.", "Autre point de livraison.")]
+    nature: Annotated[RelationNature, field("What the other is to this one.", "Nature du lien.")]
+    code: Annotated[Code | None, field("The market's code of the relation.", "Code du lien, selon le marché.")] = None
+    start: Annotated[CivilDay | None, field("First day of the relation.", "Premier jour du lien.")] = None
+    end: Annotated[CivilDay | None, field("Last day of the relation, inclusive.", "Dernier jour du lien.")] = None
 
 
 class Address(Part, frozen=True, kw_only=True):

@@ -6,16 +6,20 @@ from typing import Annotated, Literal
 
 from energycomm.kernel.declaration import field
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import Address, Register
+from energycomm.kernel.parts import Address, AnswerReason, Attachment, Register
 from energycomm.kernel.vocabulary import (
     Amount,
+    ChargeType,
     CivilDay,
     Code,
     CustomerCategory,
     Direction,
     Identifier,
+    Months,
     Name,
+    PointType,
     ReadingNature,
+    SettlementVersion,
     Text,
 )
 
@@ -39,6 +43,9 @@ class Request(KernelMessage, frozen=True, kw_only=True):
     contract: Annotated[
         Code | None, field("Our contract with the grid operator.", "Notre contrat avec le gestionnaire de réseau.")
     ] = None
+    attachments: Annotated[
+        tuple[Attachment, ...], field("Files that belong to it.", "Fichiers joints.", item="attachment", longest=50)
+    ] = ()
 
 
 class CustomerRequest(Request, frozen=True, kw_only=True):
@@ -268,6 +275,49 @@ class MeterReadingSubmission(Request, frozen=True, kw_only=True, tag=True):
     registers: Annotated[tuple[Register, ...], field("The indexes.", "Index.", item="register", longest=1_000)] = ()
 
 
+class AggregatedDataRequest(Request, frozen=True, kw_only=True, tag=True):
+    """Ask for sums over the points of a grid area."""
+
+    start: Annotated[CivilDay, field("First day.", "Premier jour.")]
+    end: Annotated[CivilDay, field("Last day, inclusive.", "Dernier jour inclus.")]
+    grid_area: Annotated[Code | None, field("Grid area; absent for all.", "Zone de réseau ; absente pour toutes.")] = (
+        None
+    )
+    point_type: Annotated[PointType | None, field("What the points measure.", "Type des points.")] = None
+    settlement: Annotated[Code | None, field("Settlement method or group.", "Mode ou groupe de règlement.")] = None
+    version: Annotated[SettlementVersion | None, field("Run of the settlement.", "Version du règlement.")] = None
+    supplier: Annotated[Identifier | None, field("Supplier of the points.", "Fournisseur des points.")] = None
+    balance_responsible: Annotated[Code | None, field("Balance responsible party.", "Responsable d'équilibre.")] = None
+
+
+class SettlementRequest(Request, frozen=True, kw_only=True, tag=True):
+    """Ask for the amounts of wholesale services."""
+
+    start: Annotated[CivilDay, field("First day.", "Premier jour.")]
+    end: Annotated[CivilDay, field("Last day, inclusive.", "Dernier jour inclus.")]
+    resolution_months: Annotated[
+        Months | None, field("Amounts by months of the calendar.", "Montants par mois calendaires.", unit="months")
+    ] = None
+    grid_area: Annotated[Code | None, field("Grid area; absent for all.", "Zone de réseau ; absente pour toutes.")] = (
+        None
+    )
+    charge_type: Annotated[ChargeType | None, field("Kind of charge.", "Type de composante tarifaire.")] = None
+    charge_owner: Annotated[Identifier | None, field("Party that charges.", "Acteur qui facture.")] = None
+    charge_code: Annotated[Code | None, field("The owner's code of the charge.", "Code de la composante.")] = None
+    version: Annotated[SettlementVersion | None, field("Run of the settlement.", "Version du règlement.")] = None
+    supplier: Annotated[Identifier | None, field("Supplier that is settled.", "Fournisseur réglé.")] = None
+
+
+class ReceivedRequestAnswer(Request, frozen=True, kw_only=True, tag=True):
+    """Confirm or refuse what another party asked of us (`correlation`)."""
+
+    accepted: Annotated[bool, field("We do what was asked.", "Demande acceptée.")]
+    requester: Annotated[Identifier | None, field("Party that asked.", "Acteur demandeur.")] = None
+    reasons: Annotated[
+        tuple[AnswerReason, ...], field("Why it is refused.", "Motifs du refus.", item="reason", longest=50)
+    ] = ()
+
+
 OUTGOING: tuple[type[KernelMessage], ...] = (
     SupplierSwitchRequest,
     MoveInRequest,
@@ -285,5 +335,8 @@ OUTGOING: tuple[type[KernelMessage], ...] = (
     MeteringServiceStop,
     DataAccessOrder,
     MeterReadingSubmission,
+    AggregatedDataRequest,
+    SettlementRequest,
+    ReceivedRequestAnswer,
 )
 """Every outgoing kind."""

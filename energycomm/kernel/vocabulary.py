@@ -33,6 +33,8 @@ CivilDay: TypeAlias = Annotated[date, Meta(extra={"least": "1900-01-01", "most":
 WholeNumber: TypeAlias = Annotated[int, Meta(ge=-2_147_483_648, le=2_147_483_647)]
 """What four bytes hold."""
 Ordinal: TypeAlias = Annotated[int, Meta(ge=1, le=2_147_483_647)]
+Months: TypeAlias = Annotated[int, Meta(ge=1, le=120)]
+"""Length of a calendar step: a month is 1, a year 12."""
 Index: TypeAlias = Annotated[int, Meta(ge=-999_999_999_999, le=999_999_999_999)]
 """Twelve digits: a million times that, in Wh, is still what eight bytes hold."""
 Number: TypeAlias = Annotated[Decimal, Meta(extra={"whole": 18, "fraction": 12})]
@@ -77,8 +79,14 @@ Qualification = Literal["before-event", "after-event", "periodic"]
 ReadingNature = Literal["read", "estimated", "self-read", "unknown"]
 VolumeNature = Literal["measured", "estimated", "regularised", "unknown"]
 Quality = Literal["as-read", "estimated", "calculated", "revised", "missing", "definitive"]
+PointType = Literal["consumption", "production", "exchange", "other"]
+ChargeType = Literal["subscription", "fee", "tariff", "other"]
+SettlementVersion = Literal["preliminary", "first", "second", "third", "correction", "final"]
+PowerNature = Literal["subscribed", "limit", "connected", "reached"]
+RelationNature = Literal["parent", "child", "part", "bundle", "neighbour", "other"]
 MeterAction = Literal["present", "installed", "removed", "reconfigured"]
 RequestState = Literal["sent", "acknowledged", "in-course", "done", "refused", "cancelled"]
+Sha256 = Annotated[str, Meta(max_length=64, pattern=r"^[0-9a-f]{64}$")]
 Currency = Annotated[str, Meta(max_length=3, pattern=r"^[A-Z]{3}$")]
 
 EBIX_REASON: dict[str, str] = {

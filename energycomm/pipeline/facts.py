@@ -40,6 +40,11 @@ def event_key(message: KernelMessage) -> str:
         detail = f"{message.request}|{message.milestone}"  # type: ignore[attr-defined]
     elif kind == "GridCharge":
         detail = message.charge_reference  # type: ignore[attr-defined]
+    elif kind == "ReceivedRequest":
+        detail = message.reference
+    elif kind in ("AggregatedSeries", "SettlementAmounts", "PriceList"):
+        told = ("version", "grid_area", "settlement", "point_type", "supplier", "balance_responsible", "charge_code")
+        detail = "|".join(str(getattr(message, name, None)) for name in (*told, "charge_owner", "charge_type"))
     elif kind == "MeasureSeries":
         detail = f"{message.register}|{message.product}|{message.direction}"  # type: ignore[attr-defined]
     else:

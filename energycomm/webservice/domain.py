@@ -19,7 +19,18 @@ from energycomm.pipeline.state import AccessPointState, Period, load_state
 from energycomm.webservice.pages import Page, page_of
 
 Subject = Literal[
-    "supply-periods", "contracts", "point-data", "customers", "meters", "readings", "volumes", "series", "charges"
+    "supply-periods",
+    "contracts",
+    "point-data",
+    "customers",
+    "meters",
+    "readings",
+    "volumes",
+    "series",
+    "charges",
+    "received-requests",
+    "parties",
+    "relations",
 ]
 
 SUBJECTS: dict[str, Table] = {
@@ -32,6 +43,9 @@ SUBJECTS: dict[str, Table] = {
     "volumes": tables.volume,
     "series": tables.series,
     "charges": tables.grid_charge,
+    "received-requests": tables.received_request,
+    "parties": tables.point_parties,
+    "relations": tables.point_relations,
 }
 """Subject of the address -> its table."""
 

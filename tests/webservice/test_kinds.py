@@ -1,0 +1,230 @@
+"""Every incoming kind, handed in as Kernel XML and as JSON: judged, kept in its domain table, shown and found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from energycomm.kernel.codec import decode, decode_json, encode, encode_json
+from energycomm.kernel.messages import KernelMessage
+from energycomm.webservice.roles import Role
+from tests.pipeline.story import day, start
+from tests.webservice.conftest import PRM, Site
+
+AREA: dict[str, Any] = {
+    "market": "FR",
+    "market_type": "WS",
+    "reference": "S-1",
+    "created": "2026-02-02T10:00:00+01:00",
+    "effective": "2026-01-01T00:00:00+01:00",
+    "reason": "invoicing",
+    "sender": "17X000000000FR1A",
+    "sender_role": "grid-operator",
+    "receiver": "17X000000000EC1B",
+}
+POINT = {**AREA, "access_point": PRM, "effective": "2026-02-01T00:00:00+01:00"}
+
+CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    "AggregatedSeries": (
+        {
+            **AREA,
+            "end": "2026-01-01T02:00:00+01:00",
+            "resolution": 60,
+            "unit": "kWh",
+            "grid_area": "804",
+            "settlement": "D01",
+            "version": "correction",
+            "supplier": "5790000432752",
+            "balance_responsible": "5790000432769",
+            "positions": [{"position": 1, "value": "1.5"}, {"position": 2, "quality": "missing"}],
+        },
+        "aggregated_series",
+        {
+            "market": "FR",
+            "source": "WS",
+            "reason": "invoicing",
+            "resolution": 60,
+            "grid_area": "804",
+            "settlement": "D01",
+            "version": "correction",
+            "supplier": "5790000432752",
+            "balance_responsible": "5790000432769",
+            "positions": 2,
+        },
+    ),
+    "SettlementAmounts": (
+        {
+            **AREA,
+            "end": "2026-02-01T00:00:00+01:00",
+            "resolution_months": 1,
+            "unit": "kWh",
+            "currency": "DKK",
+            "charge_type": "tariff",
+            "charge_owner": "5790000432752",
+            "charge_code": "40000",
+            "version": "first",
+            "total": "12.50",
+            "positions": [{"position": 1, "quantity": "100", "price": "0.125", "amount": "12.50"}],
+        },
+        "settlement",
+        {
+            "resolution_months": 1,
+            "currency": "DKK",
+            "charge_type": "tariff",
+            "charge_owner": "5790000432752",
+            "charge_code": "40000",
+            "version": "first",
+            "total": "12.50",
+            "positions": 1,
+        },
+    ),
+    "PriceList": (
+        {
+            **AREA,
+            "resolution": 60,
+            "currency": "DKK",
+            "charge_type": "fee",
+            "charge_owner": "5790000432752",
+            "charge_code": "F1",
+            "name": "Reading fee",
+            "taxed": True,
+            "prices": [{"position": 1, "price": "0.1"}, {"position": 2, "price": "0.2"}],
+        },
+        "price_list",
+        {"charge_type": "fee", "charge_code": "F1", "name": "Reading fee", "taxed": True, "prices": 2},
+    ),
+    "ReceivedRequest": (
+        {
+            **POINT,
+            "requester": "5790000432752",
+            "object_code": "E03",
+            "requested_date": "2026-03-01",
+            "answer_by": "2026-02-03T11:00:00+01:00",
+            "reasons": [{"code": "Z01"}, {"code": "Z02", "text": "why"}],
+            "attachments": [{"name": "a.pdf", "media_type": "application/pdf", "size": 7, "digest": "0" * 64}],
+        },
+        "received_request",
+        {
+            "reference": "S-1",
+            "object_code": "E03",
+            "requester": "5790000432752",
+            "requested_date": "2026-03-01",
+            "answer_by_at": "2026-02-03T10:00:00Z",
+            "reasons": [{"code": "Z01"}, {"code": "Z02", "text": "why"}],
+            "attachments": [{"name": "a.pdf", "media_type": "application/pdf", "size": 7, "digest": "0" * 64}],
+        },
+    ),
+    "PointParties": (
+        {**POINT, "parties": [{"role": "supplier", "party": "5790000432752", "start": "2026-02-01"}]},
+        "point_parties",
+        {"parties": [{"role": "supplier", "party": "5790000432752", "start": "2026-02-01"}]},
+    ),
+    "PointRelations": (
+        {**POINT, "relations": [{"access_point": "571313180400014077", "nature": "child"}]},
+        "point_relations",
+        {"relations": [{"access_point": "571313180400014077", "nature": "child"}]},
+    ),
+    "ContractTerms": (
+        {
+            **POINT,
+            "contract_status": "in-service",
+            "powers": [
+                {"time_class": "P1", "value": "10", "unit": "kW"},
+                {"time_class": "P2", "value": "15.5", "unit": "kW", "nature": "limit"},
+            ],
+        },
+        "contract",
+        {
+            "powers": [
+                {"time_class": "P1", "value": "10", "unit": "kW", "nature": "subscribed"},
+                {"time_class": "P2", "value": "15.5", "unit": "kW", "nature": "limit"},
+            ]
+        },
+    ),
+    "GridInvoice": (
+        {
+            **AREA,
+            "invoice": "F-1",
+            "invoice_date": "2026-01-31",
+            "currency": "EUR",
+            "taxes": [{"rate": "5.5", "base": "100", "amount": "5.50"}, {"rate": "20", "base": "10", "amount": "2"}],
+        },
+        "grid_invoice",
+        {"taxes": [{"rate": "5.5", "base": "100", "amount": "5.50"}, {"rate": "20", "base": "10", "amount": "2"}]},
+    ),
+    "MeasureSeries": (
+        {
+            **POINT,
+            "end": "2026-04-01T00:00:00+02:00",
+            "resolution_months": 1,
+            "unit": "kWh",
+            "point_type": "production",
+            "registered": "2026-04-02T00:00:00+02:00",
+            "positions": [{"position": 1, "value": "7"}, {"position": 2, "value": "8"}],
+        },
+        "series",
+        {
+            "resolution_months": 1,
+            "point_type": "production",
+            "registered_at": "2026-04-01T22:00:00Z",
+            "positions": 2,
+        },
+    ),
+}
+SUBJECTS = {
+    "received_request": "received-requests",
+    "point_parties": "parties",
+    "point_relations": "relations",
+    "contract": "contracts",
+    "series": "series",
+}
+
+
+def built(kind: str) -> KernelMessage:
+    message = decode_json(msgspec.json.encode({**CASES[kind][0], "kind": kind}))
+    assert isinstance(message, KernelMessage), message
+    assert decode(encode(message)) == message == decode_json(encode_json(message))
+    return message
+
+
+@pytest.mark.parametrize("form", ["xml", "json"])
+def test_each_kind_is_judged_kept_shown_and_found(site: Site, form: str) -> None:
+    caller = site.caller(Role.CONSULTANT)
+    begun = b"[" + b",".join(encode_json(message) for message in start(PRM, day(0)).messages) + b"]"
+    assert caller.post("/api/v1/injections", content=begun).status_code == 201
+    for kind, (_, table, wanted) in CASES.items():
+        message = built(kind)
+        body = encode(message).encode() if form == "xml" else encode_json(message)
+        answer = caller.post("/api/v1/injections", content=body).json()
+        (done,) = answer["messages"]
+        number = done["message"]["id"]
+        shown = caller.get(f"/api/v1/messages/{number}").json()
+        assert done["message"]["state"] == "accepted", (kind, shown["findings"])
+        (effect,) = [one for one in shown["effects"] if one["table"] == table]
+        assert {name: effect["content"][name] for name in wanted} == wanted
+        caller.post("/api/v1/injections", content=body)  # once more: nothing is kept twice
+        listed = caller.get("/api/v1/messages", params={"kind": kind, "type": "WS"}).json()["messages"]
+        assert [one["id"] for one in listed] == [number]
+        if table in SUBJECTS:
+            rows = caller.get(f"/api/v1/access-points/{PRM}/{SUBJECTS[table]}").json()["items"]
+            (row,) = [one for one in rows if one["content"]["message_id"] == number]
+            assert {name: row["content"][name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "code"),
+    [
+        ("AggregatedSeries", {"resolution_months": 1}, "CO-D07"),
+        ("SettlementAmounts", {"resolution_months": None}, "CO-D07"),
+        ("PriceList", {"access_point": PRM}, "CO-D08"),
+    ],
+)
+def test_a_series_has_one_step_and_an_area_no_point(
+    lite_site: Site, kind: str, change: dict[str, Any], code: str
+) -> None:
+    caller = lite_site.caller(Role.CONSULTANT)
+    body = msgspec.json.encode({**CASES[kind][0], "kind": kind, **change})
+    (done,) = caller.post("/api/v1/injections", content=body).json()["messages"]
+    assert (done["message"]["state"], done["message"]["codes"]) == ("rejected", [code])

@@ -42,6 +42,9 @@ _LANE_OF = {
     "series": "curves",
     "grid_charge": "charges",
     "request": "requests",
+    "received_request": "requests",
+    "point_parties": "contract",
+    "point_relations": "contract",
 }
 
 GAP = 1.6

@@ -1,9 +1,9 @@
 """Which messages a list shows: queries whose time depends on the page, not on how much the store holds.
 
-Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or state
-they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest of all
-walks. By code or particular they walk the messages that it is found in; together with other filters they look through so many of them
-(`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
+Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or
+state they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest
+of all walks. By code or particular they walk the messages that it is found in; together with other filters they look
+through so many of them (`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def particulars_of(connection: Connection, message_id: int) -> dict[str, str]:
     """Name -> value of the particulars of a message, by name."""
     p = tables.particular.c
     query = select(p.name, p.value).where(p.message_id == message_id).order_by(p.name)
-    return {name: value for name, value in connection.execute(query)}
+    return {row.name: row.value for row in connection.execute(query)}
 
 
 def read_wanted(text: str) -> tuple[str, str]:

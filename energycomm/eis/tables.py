@@ -722,9 +722,6 @@ prediction = Table(
     comment="A second opinion that decides nothing; another process writes it.",
 )
 
-ALONE: tuple[Table, ...] = (grid_invoice, calorific_value)
-"""The domain tables of what belongs to no access point."""
-
 EFFECTS: tuple[Table, ...] = (
     supply_period,
     contract,

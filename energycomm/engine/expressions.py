@@ -1,10 +1,11 @@
 """Reading the expressions of rules: a small, safe, typed subset of Python's.
 
 Allowed: names of the message's fields, ``history.<fact>``, in an ``each`` rule the item by its singular and for
-registers ``previous.<fact>``; comparisons, also chained; ``and``, ``or``, ``not``; ``in`` with constants; ``+ - * /``;
-constants and tuples of constants; ``particular('name')`` in the rules of a market; calls of declared predicates. Nothing else: no other call, attribute, subscript,
-lambda, comprehension, conditional, power or formatted text. Nothing of an expression is ever evaluated as Python text
-of its author: it is read into `terms` first and code is generated from those.
+registers ``previous.<fact>``; comparisons, also chained; ``and``, ``or``, ``not``; ``in`` with constants; ``+ - *
+/``; constants and tuples of constants; ``particular('name')`` in the rules of a market; calls of declared predicates.
+Nothing else: no other call, attribute, subscript, lambda, comprehension, conditional, power or formatted text.
+Nothing of an expression is ever evaluated as Python text of its author: it is read into `terms` first and code is
+generated from those.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A folder of rules, read into a catalogue.
 
 It holds ``predicates.py``, and one folder a market (``common``, ``fr``, ...) with rule files (``*.yaml``) and a
-``codes.csv``, that of a market also a ``market.yaml`` and, where it has particulars, a ``particulars.csv``. All problems
-are collected; a catalogue with a problem is never used.
+``codes.csv``, that of a market also a ``market.yaml`` and, where it has particulars, a ``particulars.csv``. All
+problems are collected; a catalogue with a problem is never used.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def report(**fields: Any) -> ErrorReport:
 
 
 def test_a_particular_is_one_of_five_types_and_is_written_and_read_as_it_is() -> None:
-    values = {
+    values: dict[str, Any] = {
         "Nature_Evenement": "MES",
         "Poids/Net": Decimal("1.50"),
         "Depuis": date(2026, 1, 2),

@@ -183,7 +183,7 @@ def test_messages_are_found_by_their_particulars_and_show_them(site: Site) -> No
     """The text, the number however it is written, and the instant in any offset; nothing else is found."""
     caller = site.caller(Role.CONSULTANT)
     seen = datetime(2026, 3, 1, 1, tzinfo=timezone(timedelta(hours=1)))
-    values = {"Nature_Evenement": "MES", "Poids/Net": Decimal("1.50"), "Vu": seen}
+    values: dict[str, Any] = {"Nature_Evenement": "MES", "Poids/Net": Decimal("1.50"), "Vu": seen}
     opening = messages(start(PRM, day(0)))
     opening[1] = structs.replace(opening[1], particulars=particulars_of(values))
     opening[2] = structs.replace(opening[2], particulars=particulars_of({"Nature_Evenement": "CFNE"}))

@@ -26,6 +26,8 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Modify | None:
     """The series with its intervals numbered in their order."""
     message = case.message
     assert isinstance(message, MeasureSeries)
+    if message.resolution is None:
+        return None
     numbers = [one.position for one in message.positions]
     intervals = (message.end - message.effective) / timedelta(minutes=message.resolution)
     if len(set(numbers)) != len(numbers) or len(numbers) != intervals:

@@ -38,7 +38,11 @@ Step = tuple[str, str | None, str | None, str | None]
 def step_of(message: KernelMessage) -> Step | None:
     """What a message tells of a request of ours; None when it is about none."""
     if isinstance(message, RequestAnswer):
-        return ("acknowledged" if message.accepted else "refused", message.code, message.text, message.request)
+        code, text = message.code, message.text
+        if code is None and message.reasons:
+            code = message.reasons[0].code
+            text = text or "; ".join(" ".join(filter(None, (one.code, one.text))) for one in message.reasons)
+        return ("acknowledged" if message.accepted else "refused", code, text, message.request)
     if isinstance(message, ErrorReport):
         return ("refused", message.code, message.text, None)
     if isinstance(message, RequestStatus):

@@ -14,11 +14,13 @@ from energycomm.eis.datakeys import unlock
 from energycomm.eis.requests import show_request
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
+from energycomm.kernel.parts import AnswerReason
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
 from energycomm.kernel.verdicts import Action, Refusal, Verdict
 from energycomm.kernel.vocabulary import RequestState
 from energycomm.market.contract import OutgoingMessage, Transaction
 from energycomm.pipeline import delivery
+from energycomm.pipeline.correlation import step_of
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
 from energycomm.transport.keys import StorageKey
@@ -319,3 +321,11 @@ def test_an_answer_that_does_not_come_is_overdue(desk: Desk) -> None:
     ((answer_by,),) = desk.rows("SELECT answer_by FROM outgoing")
     assert delivery.overdue(desk.store, answer_by - 1) == []
     assert len(delivery.overdue(desk.store, answer_by + 1)) == 1
+
+
+def test_an_answer_of_several_reasons_tells_them_all() -> None:
+    reasons = (AnswerReason(code="E10", text="unknown point"), AnswerReason(code="E17"))
+    answer = RequestAnswer(**_head(), accepted=False, reasons=reasons)
+    assert step_of(answer) == ("refused", "E10", "E10 unknown point; E17", None)
+    one = RequestAnswer(**_head(), accepted=False, code="X", text="said", reasons=reasons)
+    assert step_of(one) == ("refused", "X", "said", None)

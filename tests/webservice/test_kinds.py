@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,12 +11,14 @@ import pytest
 from msgspec import structs
 
 from energycomm.eis.domain import row_of
+from energycomm.eis.meaning import canonical
 from energycomm.kernel.codec import decode, decode_json, encode, encode_json
 from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import ContractTerms, KernelMessage
 from energycomm.kernel.parts import Power
 from energycomm.webservice.roles import Role
-from tests.pipeline.story import day, start
+from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, start, transaction
 from tests.webservice.conftest import PRM, Site
 
 AREA: dict[str, Any] = {
@@ -229,3 +232,18 @@ def test_a_curve_by_months_is_kept_with_its_step_point_type_and_registration() -
     row = row_of(message)
     assert (row["resolution"], row["resolution_months"], row["point_type"]) == (None, 1, "production")
     assert instant(row["registered_at"]).isoformat() == "2026-04-01T22:00:00+00:00"
+
+
+def test_a_version_that_comes_first_ends_in_the_same_store_as_one_that_comes_last(tmp_path: Path) -> None:
+    """What concerns an area and what concerns a point, in three orders and once twice: one meaning."""
+    told = [transaction([built(kind)]) for kind in CASES]
+    later = transaction([structs.replace(built("PointParties"), reference="S-2", parties=(), market_reason="later")])
+    story = [start(PRM, day(0)), *told, later]
+    meanings = []
+    for number, order in enumerate((story, story[::-1], [*story[3:], *story[:5]])):
+        desk = Desk(f"sqlite:///{tmp_path / f'{number}.db'}")
+        for one in order:
+            desk.deliver([one])
+        meanings.append(canonical(desk.database, carriers=False))
+    assert meanings[0] == meanings[1] == meanings[2]
+    assert sum(len(meanings[0][table]) for table in ("aggregated_series", "settlement", "price_list")) == 3

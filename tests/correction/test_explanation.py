@@ -10,8 +10,8 @@ import pytest
 
 from energycomm import cli
 from energycomm.correction.difference import differences
+from energycomm.correction.explanation import explain
 from energycomm.correction.impact import catalogue_named, impact
-from energycomm.correction.why import why
 from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
@@ -36,7 +36,7 @@ def refused(desk: Desk) -> int:
 def test_the_failed_rule_is_told_with_the_facts_it_read(database_url: str) -> None:
     """The index before, in Wh, as the rule saw it; the neighbours in business time."""
     desk = Desk(database_url)
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, refused(desk))
+    found = explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, refused(desk))
     assert found is not None
     (rule,) = [rule for rule in found.failed if rule.severity == "error"]
     assert (rule.code, rule.outcome, rule.item) == ("CO-R05", "violated", 1)
@@ -63,7 +63,7 @@ def test_the_history_of_an_original_leaves_its_corrected_version_out(tmp_path: P
 def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     desk.deliver([reading(PRM, day(31), 1_200_000)])
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 1)
+    found = explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 1)
     assert found is not None
     assert [(rule.code, rule.outcome) for rule in found.failed if rule.outcome == "waits"] == [
         ("common-data-waits-for-supply", "waits")
@@ -73,7 +73,7 @@ def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> 
 
 def test_there_is_nothing_to_say_of_what_is_not_there(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
-    assert why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 99) is None
+    assert explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 99) is None
 
 
 @pytest.fixture(scope="module")
@@ -124,19 +124,19 @@ def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_roo
 def test_the_commands_say_it_too(
     tmp_path: Path, lenient: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`message why` and `rules impact`, for scripts and for people."""
+    """`message explain` and `rules impact`, for scripts and for people."""
     url = f"sqlite:///{tmp_path}/eis.db"
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
     monkeypatch.chdir(tmp_path)
     number = refused(Desk(url))
     capsys.readouterr()
-    assert cli.main(["message", "why", str(number)]) == ExitCode.OK
+    assert cli.main(["message", "explain", str(number)]) == ExitCode.OK
     shown = capsys.readouterr().out
     assert "CO-R05" in shown
     assert "previous.index_wh" in shown
     assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", str(lenient), "--json"]) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
-    assert cli.main(["message", "why", "99"]) == ExitCode.USAGE
+    assert cli.main(["message", "explain", "99"]) == ExitCode.USAGE
 
 
 def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, project_root: Path) -> None:

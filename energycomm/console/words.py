@@ -276,6 +276,7 @@ FRENCH: dict[str, str] = {
     "gap": "lacune",
     "in other hands": "en d'autres mains",
     "left alone": "laissé",
+    "expected": "attendu :",
     "makes it wait": "le fait attendre",
     "messages": "messages",
     "messages in the store": "messages dans la base",

@@ -7,15 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from energycomm import cli
+from energycomm.config import load
 from energycomm.correction.difference import differences
-from energycomm.correction.explanation import explain
+from energycomm.correction.explanation import explain, explain_ch_message
 from energycomm.correction.impact import catalogue_named, impact
 from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.messages import MeterReading
+from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import rule_texts
 from energycomm.pipeline.history import history_before
 from energycomm.pipeline.replay import correct, replay
@@ -69,6 +72,19 @@ def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> 
         ("common-data-waits-for-supply", "waits")
     ]
     assert found.evidence[0].error_class == "missing"
+
+
+def test_what_the_gateway_itself_refused_is_told_too(tmp_path: Path) -> None:
+    """A value out of its bounds is no error of the market's schema: it was recorded when the message came."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    bounds = Refusal(code="CH_VALUE", path="type", value="x", expected="a code of 40 characters at most")
+    desk.deliver([structs.replace(reading(PRM, day(31), 1), messages=(), refusals=(bounds,))])
+    config = load(tmp_path, {"ENERGYCOMM_DATABASE": f"sqlite:///{tmp_path}/eis.db"})
+    found = explain_ch_message(config, desk.store, 1)
+    assert found is not None
+    assert (found.message_id, found.ch_message_id, found.state, found.access_point) == (None, 1, "refused", PRM)
+    assert bounds in found.schema_errors
+    assert explain_ch_message(config, desk.store, 2) is None
 
 
 def test_there_is_nothing_to_say_of_what_is_not_there(tmp_path: Path) -> None:

@@ -50,7 +50,6 @@ RECORDED: dict[str, str] = {
     "message explain": "1",
     "message list": "",
     "message show": "1",
-    "message why": "1",
     "outbox list": "",
     "outbox retry": "--all",
     "request list": "",

@@ -16,7 +16,7 @@ from energycomm.commands.output import print_rows
 
 if TYPE_CHECKING:
     from assistant.chat.answer import Answer, Source
-    from assistant.explanation.explaining import Explanation
+    from assistant.explanation.explaining import Told
     from assistant.retrieval.query import Found
 
 
@@ -113,7 +113,7 @@ def print_found(found: Sequence[Found]) -> None:
     )
 
 
-def print_explanation(explanation: Explanation, form: Form) -> None:
+def print_explanation(explanation: Told, form: Form) -> None:
     """An explanation, part by part, each statement with its evidence."""
     console = Console(highlight=False, soft_wrap=True, no_color=form is Form.plain)
     console.print(Text(explanation.summary, style="bold" if form is Form.rich else ""))

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
-from energycomm.engine.trace import RuleRun
-from energycomm.kernel.history import History
+from energycomm.engine.trace import RuleRun, trace
 from energycomm.kernel.messages import KernelMessage
+from energycomm.pipeline.history import Known
 
 MOST_TRIED = 24
 
@@ -37,20 +38,21 @@ class Correction(Struct, frozen=True, kw_only=True):
     left: tuple[str, ...] = ()
 
 
-def propose(
-    engine: RuleEngine, message: KernelMessage, history: History, violated: Sequence[RuleRun]
-) -> tuple[list[Correction], int]:
+def propose(catalogue: Catalogue, engine: RuleEngine, known: Known) -> tuple[list[Correction], int]:
     """Corrections of one field that free a message of all its errors.
 
     Args:
-      engine: the rules; they judge only, nothing is stored.
-      message: the rejected message.
-      history: what was known before it.
-      violated: the rules that it violates, as `energycomm.engine.trace` tells.
+      catalogue: the rules.
+      engine: that judges by them only; nothing is stored.
+      known: the rejected message with what was known before it.
 
     Returns:
       The corrections that were found, the most plausible first, and how many values were tried.
     """
+    message, history = known.message, known.history
+    violated = [
+        run for run in trace(catalogue, message, history) if run.outcome == "violated" and run.rule.severity == "error"
+    ]
     found: list[Correction] = []
     seen: set[str] = set()
     for field in dict.fromkeys(run.rule.field for run in violated):

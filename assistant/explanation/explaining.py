@@ -1,4 +1,4 @@
-"""An explanation of a verdict, put together of statements that each name their evidence. No model is needed for it."""
+"""The gateway's explanation of a message in words, with passages, similar cases and a proposal; no model is needed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.lexical import code_form, codes
 from assistant.knowledge.sentences import split
 from energycomm.config import Config
-from energycomm.eis.message_parts import FindingRecord
-from energycomm.eis.messages import MessageDetail, show_message
+from energycomm.correction.explanation import Explanation, FailedRule, explain
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.trace import RuleRun, trace
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
-from energycomm.pipeline.history import Known, history_before
+from energycomm.pipeline.history import history_before
 
 MOST_SOURCES = 2
 
@@ -41,17 +39,22 @@ class Part(Struct, frozen=True, kw_only=True):
     statements: tuple[Said, ...]
 
 
-class Explanation(Struct, frozen=True, kw_only=True):
-    """Why a message was judged as it was."""
+class Told(Struct, frozen=True, kw_only=True):
+    """An explanation in words, with passages, similar cases and a proposal.
 
-    message_id: int
-    state: str
+    Attributes:
+      explanation: what the gateway itself says.
+      summary: the message and its state in a sentence.
+      parts: the rest, part by part.
+    """
+
+    explanation: Explanation
     summary: str
     parts: tuple[Part, ...]
 
 
-def explain_message(config: Config, assistant: AssistantConfig, message_id: int, language: str = "en") -> Explanation:
-    """Explain the verdict of a stored message.
+def explain_message(config: Config, assistant: AssistantConfig, message_id: int, language: str = "en") -> Told:
+    """Explain a stored message in words.
 
     Args:
       config: the gateway's configuration: its store and rules.
@@ -63,28 +66,27 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
       UserError: there is no such message, or the store cannot be read.
     """
     with open_store(config) as store:
-        detail = show_message(store.engine, message_id)
-        if detail is None:
-            raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
         catalogue = open_catalogue(config.rules_folder)
-        engine = open_engine(catalogue, config.engine)
-        rebuilt = history_before(store, engine, installed_adapters(config.mapping_files), message_id)
-        assert rebuilt is not None
-        writer = _Writer(detail, rebuilt, catalogue, _index(assistant), language)
-        findings = [finding for finding in detail.findings if finding.current]
-        runs = trace(catalogue, rebuilt.message, rebuilt.history)
-        violated = [run for run in runs if run.outcome == "violated" and run.rule.severity == "error"]
-        parts = [writer.findings(findings, runs), writer.waiting(), writer.facts(violated), writer.rules(findings)]
-        parts.append(writer.past([past_cases(store.engine, code, detail.summary.kind, message_id)
-                                  for code in dict.fromkeys(f.error_code for f in findings)]))  # fmt: skip
-        if violated:
-            parts.append(writer.correction(*propose(engine, rebuilt.message, rebuilt.history, violated)))
-        return Explanation(
-            message_id=message_id,
-            state=detail.summary.state,
-            summary=writer.summary(findings),
-            parts=tuple(part for part in parts if part.statements),
-        )
+        engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
+        found = explain(store, catalogue, engine, markets, message_id)
+        if found is None:
+            raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
+        writer = _Writer(found, catalogue, _index(assistant), language)
+        codes_ = dict.fromkeys(one.code for one in found.verdict)
+        past = [past_cases(store.engine, code, found.kind or "", message_id) for code in codes_]
+        parts = [
+            writer.findings(),
+            writer.waiting(),
+            writer.settled(),
+            writer.facts(),
+            writer.rules(),
+            writer.past(past),
+        ]
+        if any(one.outcome == "violated" and one.severity == "error" for one in found.failed):
+            known = history_before(store, engine, markets, message_id)
+            assert known is not None
+            parts.append(writer.correction(*propose(catalogue, engine, known)))
+    return Told(explanation=found, summary=writer.summary(), parts=tuple(part for part in parts if part.statements))
 
 
 def _index(assistant: AssistantConfig) -> Index | None:
@@ -95,65 +97,68 @@ def _index(assistant: AssistantConfig) -> Index | None:
 
 
 class _Writer:
-    def __init__(
-        self, detail: MessageDetail, rebuilt: Known, catalogue: Catalogue, index: Index | None, language: str
-    ) -> None:
-        self.detail, self.rebuilt, self.catalogue, self.index = detail, rebuilt, catalogue, index
+    def __init__(self, found: Explanation, catalogue: Catalogue, index: Index | None, language: str) -> None:
+        self.found, self.catalogue, self.index = found, catalogue, index
         self.language = language if language in WORDS else "en"
         self.words = WORDS[self.language]
 
-    def summary(self, findings: Sequence[FindingRecord]) -> str:
-        summary = self.detail.summary
-        listed = ", ".join(dict.fromkeys(f.error_code for f in findings)) or summary.waits_for or self.words["nothing"]
+    def summary(self) -> str:
+        found = self.found
+        wrong = [*(one.code for one in found.schema_errors), *(one.code for one in found.verdict)]
+        listed = ", ".join(dict.fromkeys(wrong))
+        waits_for = None if found.waiting is None else found.waiting.what
         return self.words["summary"].format(
-            id=summary.id, kind=summary.kind, type=summary.type, day=f"{summary.effective:%Y-%m-%d}",
-            state=self.words.get(summary.state, summary.state), codes=listed,
+            id=found.message_id, kind=found.kind, type=found.type, day=f"{found.effective:%Y-%m-%d}",
+            state=self.words.get(found.state, found.state), codes=listed or waits_for or self.words["nothing"],
         )  # fmt: skip
 
-    def findings(self, findings: Iterable[FindingRecord], runs: Sequence[RuleRun]) -> Part:
-        said = []
-        now = {run.rule.error_code for run in runs if run.outcome == "violated"}
-        for finding in findings:
-            comment = finding.comment_fr if self.language == "fr" else finding.comment
-            evidence = [f"{finding.rule}: {finding.field} = {finding.value}"]
-            if finding.error_code not in now:
-                evidence.append(self.words["not_now"])
-            said.append(Said(text=f"{finding.error_code}: {comment}", evidence=tuple(evidence)))
+    def findings(self) -> Part:
+        said = [Said(text=f"{one.code}: {one.path} {one.value or ''}", evidence=(one.expected,))
+                for one in self.found.schema_errors]  # fmt: skip
+        for one in self.found.verdict:
+            comment = one.comment_fr if self.language == "fr" else one.comment
+            evidence = [f"{one.rule}: {one.field} = {one.value}", *([] if one.still else [self.words["not_now"]])]
+            said.append(Said(text=f"{one.code}: {comment}", evidence=tuple(evidence)))
         return Part(title=self.words["verdict"], statements=tuple(said))
 
     def waiting(self) -> Part:
-        summary = self.detail.summary
-        if summary.state != "quarantined":
+        waiting = self.found.waiting
+        if waiting is None:
             return Part(title="", statements=())
-        asked = trace(self.catalogue, self.rebuilt.message, self.rebuilt.history, "qualification")
         evidence = tuple(
-            f"{run.rule.code}: {run.rule.sentence} ({_values(run)})"
-            for run in asked
-            if run.rule.wait and run.outcome == "applies"
+            f"{rule.code}: {rule.sentence} ({_values(rule)})" for rule in self.found.failed if rule.outcome == "waits"
         )
-        until = f"{self.detail.waits_until:%Y-%m-%d}" if self.detail.waits_until else "-"
-        text = self.words["waits"].format(what=summary.waits_for, until=until)
-        return Part(title=self.words["waiting"], statements=(Said(text=text, evidence=evidence),))
+        until = f"{waiting.until:%Y-%m-%d}" if waiting.until else "-"
+        said = [Said(text=self.words["waits"].format(what=waiting.what, until=until), evidence=evidence)]
+        if waiting.misdated:
+            said.append(Said(text=self.words["misdated"], evidence=tuple(doubt.words for doubt in waiting.doubts)))
+        return Part(title=self.words["waiting"], statements=tuple(said))
 
-    def facts(self, violated: Sequence[RuleRun]) -> Part:
+    def settled(self) -> Part:
+        settled = self.found.settled
+        if settled is None:
+            return Part(title="", statements=())
+        by = "" if settled.message_id is None else self.words["by_message"].format(id=settled.message_id)
+        text = self.words["freed_on"].format(day=f"{settled.at:%Y-%m-%d}", by=settled.by)
+        return Part(
+            title=self.words["settled"],
+            statements=(Said(text=text, evidence=tuple(one for one in (by, settled.why) if one)),),
+        )
+
+    def facts(self) -> Part:
         said = []
-        for run in violated:
-            item = f" ({self.words['item']} {run.item})" if run.item else ""
-            said.append(
-                Said(
-                    text=f"{run.rule.error_code}{item}: {_values(run)}",
-                    evidence=(run.rule.holds or run.rule.violated_when or "",),
-                )
-            )
-        history = self.rebuilt.history
-        known = self.words["history"].format(count=self.rebuilt.accepted)
-        span = f"{history.supply_start} – {history.supply_end or '…'}" if history.supply_start else ""
-        said.append(Said(text=known, evidence=(span,) if span else ()))
+        for rule in self.found.failed:
+            if rule.outcome == "violated" and rule.severity == "error":
+                item = f" ({self.words['item']} {rule.item})" if rule.item else ""
+                said.append(Said(text=f"{rule.code}{item}: {_values(rule)}", evidence=(rule.demands,)))
+        known = self.words["history"].format(count=self.found.earlier)
+        start, end = self.found.supply_start, self.found.supply_end
+        said.append(Said(text=known, evidence=(f"{start} – {end or '…'}",) if start else ()))
         return Part(title=self.words["facts"], statements=tuple(said))
 
-    def rules(self, findings: Iterable[FindingRecord]) -> Part:
+    def rules(self) -> Part:
         said = []
-        for code in dict.fromkeys(finding.rule for finding in findings):
+        for code in dict.fromkeys(one.rule for one in self.found.verdict):
             for rule in self.catalogue.find(code)[:1]:
                 evidence = [f"{rule.file}:{rule.line}", rule.source, *self._documents(rule.error_code)]
                 said.append(Said(text=f"{rule.error_code} {rule.title}: {rule.sentence}", evidence=tuple(evidence)))
@@ -204,5 +209,5 @@ class _Writer:
         return Part(title=self.words["correction"], statements=tuple(said))
 
 
-def _values(run: RuleRun) -> str:
+def _values(run: FailedRule) -> str:
     return ", ".join(f"{name} = {'-' if value is None else value}" for name, value in run.read.items())

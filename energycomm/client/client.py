@@ -10,9 +10,9 @@ from energycomm.client.connection import Connection
 from energycomm.correction.analysis import Dimension, Group
 from energycomm.correction.campaign import CampaignRecord
 from energycomm.correction.editing import Examined
+from energycomm.correction.explanation import Explanation
 from energycomm.correction.proposals import Proposal
 from energycomm.correction.tickets import Ticket
-from energycomm.correction.why import Why
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import MessageDetail, MessagePage, MessageSummary
 from energycomm.eis.requests import RequestDetail, RequestSummary
@@ -90,9 +90,9 @@ class Client(Connection):
             raise ValueError(str(found))
         return found
 
-    def why(self, number: int) -> Why:
-        """Why a message was judged as it was."""
-        return self.ask(Why, "GET", f"/messages/{number}/why")
+    def explanation(self, number: int) -> Explanation:
+        """Why a message is as it is."""
+        return self.ask(Explanation, "GET", f"/messages/{number}/explanation")
 
     def causes(self, number: int) -> Kinship:
         """What caused a message, and what it caused."""

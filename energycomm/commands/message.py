@@ -11,17 +11,15 @@ from msgspec import structs
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
-from energycomm.correction.why import Why
-from energycomm.correction.why import why as explain_why
+from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
+from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
 from energycomm.eis.particulars import read_wanted
 from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
-from energycomm.kernel.check import explain as explain_kernel_xml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.codesearch import error_codes_of
-from energycomm.pipeline.explanation import explain_ch_message
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
@@ -113,69 +111,45 @@ def explain(
     ],
     json: Json = False,
 ) -> None:
-    """Say what is wrong with a message: every schema error with its path, and every violated rule.
-
-    Example: energycomm message explain ch:4
-    """
-    if message_id.startswith("ch:"):
-        config = load()
-        with open_store(config) as store:
-            refusals = explain_ch_message(config, store, _number(message_id[3:]))
-        if refusals is None:
-            raise UserError(f"There is no CH message {message_id[3:]}.", "`energycomm envelope show` lists them.")
-        findings = []
-    else:
-        found = _find(_number(message_id))
-        refusals = explain_kernel_xml(found.xml)
-        findings = [finding for finding in found.findings if finding.current]
-    if json:
-        print_json({"schema_errors": refusals, "findings": findings})
-        return
-    if not refusals and not findings:
-        typer.echo("Nothing is wrong: the schema holds and no rule is violated.")
-    for refusal in refusals:
-        _print_refusal(refusal)
-    for finding in findings:
-        typer.echo(f"{finding.error_code} {finding.comment}")
-        typer.echo(f"    rule {finding.rule}, field {finding.field}, value {finding.value}")
-
-
-@app.command()
-@recorded("message why", subject=of_message)
-def why(
-    message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
-) -> None:
-    """Say why a message was judged as it was: each rule that fails, what it demands, what it read, what lies around.
+    """Say why a message is as it is: schema errors, each rule that fails with what it read, what it waits for.
 
     The rules are those of today, the history is what was known before the message in business time.
 
-    Example: energycomm message why 17
+    Example: energycomm message explain 17
     """
     config = load()
-    catalogue = open_catalogue(config.rules_folder)
-    engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
     with open_store(config) as store:
-        found = explain_why(store, catalogue, engine, markets, message_id)
+        if message_id.startswith("ch:"):
+            found = explain_ch_message(config, store, _number(message_id[3:]))
+        else:
+            catalogue = open_catalogue(config.rules_folder)
+            engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
+            found = explain_message(store, catalogue, engine, markets, _number(message_id))
+    if found is None and message_id.startswith("ch:"):
+        raise UserError(f"There is no CH message {message_id[3:]}.", "`energycomm envelope show` lists them.")
     if found is None:
         raise UserError(f"There is no Kernel message {message_id}.", "`energycomm message list` lists them.")
     if json:
         print_json(found)
     else:
-        _print_why(found)
+        _print_explanation(found)
 
 
-def _print_why(found: Why) -> None:
-    print_facts(
-        [
-            ("message", f"{found.message_id} ({found.kind})"),
-            ("state", found.state),
-            ("waits for", found.waits_for),
-            ("access point", found.access_point),
-            ("judged by", f"{found.judged} rules, version {found.rules_version}"),
-        ]
-    )
-    if not found.failed:
-        typer.echo("No rule of today has anything against it.")
+def _print_explanation(found: Explanation) -> None:
+    for refusal in found.schema_errors:
+        _print_refusal(refusal)
+    for error in found.verdict:
+        typer.echo(f"{error.code} {error.comment}")
+        typer.echo(f"    rule {error.rule}, field {error.field}, value {error.value}")
+        if not error.still:
+            typer.echo("    with the rules and the history of today it would not be found")
+    if found.waiting is not None:
+        _print_waiting(found.waiting)
+    if (settled := found.settled) is not None:
+        facts = [("settled", settled.at), ("by", settled.by), ("why", settled.why), ("message", settled.message_id)]
+        print_facts(facts)
+    if found.faultless:
+        typer.echo(_FAULTLESS)
     for rule in found.failed:
         item = "" if rule.item is None else f", item {rule.item}"
         print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
@@ -189,6 +163,16 @@ def _print_why(found: Why) -> None:
         print_heading("Around it, in business time")
         rows = [(f"{one.offset:+d}", one.id, one.kind, one.effective, one.state, one.reference) for one in found.around]
         print_rows(("", "id", "kind", "effective", "state", "reference"), rows)
+
+
+_FAULTLESS = "Nothing is wrong: the schema holds, no rule is violated, and it waits for nothing."
+
+
+def _print_waiting(waiting: Waiting) -> None:
+    print_facts([("waits for", waiting.what), ("until", waiting.until or "given up")])
+    if waiting.misdated:
+        print_heading("An error in its date is likelier than a message still to come")
+        print_rows(("found", "message"), [(doubt.words, doubt.message_id) for doubt in waiting.doubts])
 
 
 def _print_refusal(refusal: Refusal) -> None:

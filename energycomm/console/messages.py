@@ -12,8 +12,8 @@ from sqlalchemy import Connection, select
 
 from energycomm.console.raw import Piece, piece_of
 from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
+from energycomm.correction.explanation import explain as explain_message
 from energycomm.correction.planning import spread
-from energycomm.correction.why import why
 from energycomm.eis import tables
 from energycomm.eis.browsing import MessageFilter, number_of
 from energycomm.eis.database import reading
@@ -191,14 +191,14 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
     )
 
 
-@router.get("/messages/{number}/why")
+@router.get("/messages/{number}/explanation")
 def explain(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """Each rule of today that has something against the message, with the facts that it read."""
+    """Why a message is as it is: schema errors, rules that fail with the facts they read, what it waits for."""
     gateway = shared.gateway
-    found = why(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
+    found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
         raise not_found("Kernel message", "id", number)
-    return page(request, "why.html", found=found)
+    return page(request, "explanation.html", found=found)
 
 
 @router.get("/messages/{number}/raw")

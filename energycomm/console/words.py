@@ -19,6 +19,9 @@ FRENCH: dict[str, str] = {
     "30 days": "30 jours",
     "7 days": "7 jours",
     "A piece of member": "Un extrait du membre",
+    "An error in its date is likelier than a message still to come:": (
+        "Une erreur dans sa date est plus probable qu'un message encore à venir :"
+    ),
     "API token": "Jeton d'API",
     "Access point": "Point de livraison",
     "NAME=VALUE": "NOM=VALEUR",
@@ -106,7 +109,9 @@ FRENCH: dict[str, str] = {
     "It frees nothing: nothing would be done.": "Il ne libère rien : rien ne serait fait.",
     "It is sent to the Kernel again as it is.": "Il est renvoyé au Kernel tel quel.",
     "It waits for the agreement of a second person.": "Elle attend l'accord d'une seconde personne.",
+    "It waits for {what}.": "Il attend {what}.",
     "It was cancelled; nothing was changed.": "Annulé ; rien n'a été modifié.",
+    "It was stuck, and is not any more:": "Il était bloqué et ne l'est plus :",
     "Its messages": "Ses messages",
     "Judges": "Juge",
     "Kernel XML": "XML du Kernel",
@@ -266,6 +271,7 @@ FRENCH: dict[str, str] = {
     "each of {field}": "chaque élément de {field}",
     "envelopes not finished": "enveloppes inachevées",
     "envelopes of the day": "enveloppes du jour",
+    "expected": "attendu :",
     "faults of the script": "fautes du script",
     "frees {n} messages": "libère {n} messages",
     "frees {n} of {tried} tried": "en libère {n} sur {tried} essayés",

@@ -7,16 +7,19 @@ learning from verdicts. It only reads: nothing is locked, nothing is stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from energycomm.eis.store import NEVER, MessageRow, Store, StoreReader
 from energycomm.errors import UserError
 from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.verdicts import Verdict
 from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
 from energycomm.pipeline.rejudging import REJECTED, WITHDRAWN
@@ -164,3 +167,32 @@ def judged_anew(store: Store, engine: Judge, zone: ZoneInfo, access_point_id: in
     for entry in past.entries:
         fold.judge(entry)
         yield entry
+
+
+def judged_at(
+    store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int, message_id: int, instants: Collection[datetime]
+) -> dict[datetime, Verdict]:
+    """The verdicts that a stored message would get at other instants; it does nothing there.
+
+    Args:
+      store: the EIS.
+      engine: the rules.
+      zone: the legal time of the market.
+      access_point_id: row of its access point.
+      message_id: the message.
+      instants: when it might take effect.
+    """
+    with store.reading() as reader:
+        past = past_of(reader, access_point_id, keeping=message_id)
+    own = [entry for entry in past.entries if entry.message_id == message_id]
+    guesses: dict[datetime, Entry] = {}
+    for at in instants if own else ():
+        message = structs.replace(own[0].message, effective=at)
+        guesses[at] = Entry((micros(at), *own[0].key[1:]), message, micros(at), message_id)
+    fold = Fold(engine, zone, AccessPointState(), access_point_id, {})
+    for entry in sorted((*past.entries, *guesses.values()), key=lambda entry: entry.key):
+        if entry.message_id != message_id:
+            fold.replay(entry)
+        elif entry.before is None:
+            entry.verdict = engine.judge(entry.message, fold.known(entry))
+    return {at: entry.verdict for at, entry in guesses.items() if entry.verdict is not None}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.config import AssistantConfig
-from assistant.explanation.explaining import Explanation, explain_message
+from assistant.explanation.explaining import Told, explain_message
 from assistant.knowledge.documents import Document
 from assistant.knowledge.loaders.eis import EisLoader
 from energycomm.config import Config, load
@@ -45,11 +45,11 @@ def rejected(config: Config, code: str) -> int:
         return list_messages(store.engine, MessageFilter(state="rejected", codes=(code,))).messages[0].id
 
 
-def explained(config: Config, code: str, tmp_path: Path, language: str = "en") -> Explanation:
+def explained(config: Config, code: str, tmp_path: Path, language: str = "en") -> Told:
     return explain_message(config, AssistantConfig(folder=tmp_path), rejected(config, code), language)
 
 
-def part(explanation: Explanation, title: str) -> str:
+def part(explanation: Told, title: str) -> str:
     (found,) = [part for part in explanation.parts if part.title == title]
     return "\n".join(line for said in found.statements for line in (said.text, *said.evidence))
 

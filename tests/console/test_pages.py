@@ -96,7 +96,7 @@ def test_a_message_is_shown_with_its_verdict_and_the_sentence_of_each_rule(lite:
     assert CODE in answer.text
     assert rule.sentence.split("`")[0] in answer.text
     assert "&lt;MeterReading" in answer.text
-    assert rule.code in anna.get(f"/messages/{number}/why").text
+    assert rule.code in anna.get(f"/messages/{number}/explanation").text
     assert anna.get(f"/messages/{number}/raw").status_code == 200
     assert anna.get("/messages/999999").status_code == 404
 

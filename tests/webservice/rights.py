@@ -44,9 +44,9 @@ GET    /api/v1/envelopes/{number}                         any            read
 GET    /api/v1/messages                                   readers        read
 GET    /api/v1/messages/{number}                          readers        read
 GET    /api/v1/messages/{number}/causes                   readers        read
+GET    /api/v1/messages/{number}/explanation              readers        read
 GET    /api/v1/messages/{number}/kernel                   readers        read
 GET    /api/v1/messages/{number}/raw                      readers        read
-GET    /api/v1/messages/{number}/why                      readers        read
 GET    /api/v1/access-points/{identifier}                 readers        read
 GET    /api/v1/access-points/{identifier}/timeline        readers        read
 GET    /api/v1/access-points/{identifier}/{subject}       readers        read
@@ -96,7 +96,7 @@ GET    /state                                             any            read
 GET    /messages                                          readers        read
 GET    /messages/{number}                                 readers        read
 GET    /messages/{number}/raw                             readers        read
-GET    /messages/{number}/why                             readers        read
+GET    /messages/{number}/explanation                     readers        read
 GET    /api/v1/health                                     operators      operate
 GET    /access-points                                     readers        read
 GET    /access-points/{market}/{identifier}               readers        read

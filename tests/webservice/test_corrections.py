@@ -233,5 +233,5 @@ def test_an_access_point_and_the_rules_come_as_the_types_of_the_server(lite_hous
     assert gateway.timeline(PRM)[0].complete
     assert gateway.kernel(1).access_point == PRM
     assert gateway.rules(kind="MeterReading").rules
-    assert gateway.why(stuck(gateway)).failed[0].code == "CO-R05"
+    assert gateway.explanation(stuck(gateway)).failed[0].code == "CO-R05"
     assert gateway.me().roles == ("consultant",)

@@ -60,16 +60,16 @@ def test_one_message_is_shown_with_its_verdict_and_its_bytes(story_site: Site) -
     assert xml.text == detail["xml"]
     as_json = caller.get(f"/api/v1/messages/{number}/kernel", headers={"Accept": "application/json"}).json()
     assert (as_json["kind"], as_json["access_point"]) == ("MeterReading", PRM)
-    why = caller.get(f"/api/v1/messages/{number}/why").json()
-    assert why["failed"][0]["code"] == "CO-R05"
-    assert why["failed"][0]["sentence"]
+    explained = caller.get(f"/api/v1/messages/{number}/explanation").json()
+    assert explained["failed"][0]["code"] == "CO-R05"
+    assert explained["failed"][0]["sentence"]
     causes = caller.get(f"/api/v1/messages/{number}/causes").json()
     assert (causes["envelope_id"], causes["corrects"], causes["tickets"]) == (1, None, [])
     assert {one["event"] for one in causes["notifications"]} >= {"message-rejected"}
 
 
 def test_what_is_not_there_is_told_with_what_to_do(story_site: Site) -> None:
-    for path in ("/api/v1/messages/999", "/api/v1/messages/999/why", "/api/v1/access-points/4711"):
+    for path in ("/api/v1/messages/999", "/api/v1/messages/999/explanation", "/api/v1/access-points/4711"):
         answer = story_site.caller(Role.CONSULTANT).get(path)
         problem = answer.json()
         assert (answer.status_code, problem["code"], problem["instance"]) == (404, "API_NOT_FOUND", path)

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from energycomm.correction.why import Why, why
+from energycomm.correction.explanation import Explanation
+from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
 from energycomm.eis.particulars import read_wanted
 from energycomm.errors import UserError
@@ -173,11 +174,11 @@ def raw(request: Request, shared: Shared, _: Reader, number: Number) -> Response
     return StreamingResponse(all_of_it(), media_type=OCTETS, headers=headers)
 
 
-@router.get("/{number}/why", summary="Why a message was judged as it was", responses=described(Why))
+@router.get("/{number}/explanation", summary="Why a message is as it is", responses=described(Explanation))
 def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """Each rule of today that fails: what it demands, what it read, and the messages around it."""
+    """Schema errors, each rule of today that fails with what it read, what it waits for or what settled it."""
     gateway = shared.gateway
-    found = why(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
+    found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
         raise not_found("message", "number", number)
     about(request, f"message {number} access point {found.access_point}")

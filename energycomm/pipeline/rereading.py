@@ -1,4 +1,4 @@
-"""Why a CH message was refused: its bytes are read again, and every error of its schema is listed."""
+"""A CH message read again from its bytes: every error of its schema, where its digestion stopped at the first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CH = (
 )
 
 
-def explain_ch_message(config: Config, store: Store, ch_message_id: int) -> list[Refusal] | None:
+def reread(config: Config, store: Store, ch_message_id: int) -> list[Refusal]:
     """Every schema error of a CH message, with its path, the value found and what was expected.
 
     Args:
@@ -30,12 +30,12 @@ def explain_ch_message(config: Config, store: Store, ch_message_id: int) -> list
       ch_message_id: the CH message.
 
     Returns:
-      The errors; empty when its schema holds; None when there is no such CH message.
+      The errors; empty when its schema holds, or when there is no such CH message.
     """
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows(_CH, (ch_message_id,))
     if not rows:
-        return None
+        return []
     position, path, name, sha256, market = rows[0]
     adapters = installed_adapters(config.mapping_files)
     with (

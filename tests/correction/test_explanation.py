@@ -7,15 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from energycomm import cli
+from energycomm.config import load
 from energycomm.correction.difference import differences
+from energycomm.correction.explanation import explain, explain_ch_message
 from energycomm.correction.impact import catalogue_named, impact
-from energycomm.correction.why import why
 from energycomm.engine.folder import load_catalogue
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.messages import MeterReading
+from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import rule_texts
 from energycomm.pipeline.history import history_before
 from energycomm.pipeline.replay import correct, replay
@@ -36,7 +39,7 @@ def refused(desk: Desk) -> int:
 def test_the_failed_rule_is_told_with_the_facts_it_read(database_url: str) -> None:
     """The index before, in Wh, as the rule saw it; the neighbours in business time."""
     desk = Desk(database_url)
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, refused(desk))
+    found = explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, refused(desk))
     assert found is not None
     (rule,) = [rule for rule in found.failed if rule.severity == "error"]
     assert (rule.code, rule.outcome, rule.item) == ("CO-R05", "violated", 1)
@@ -63,7 +66,7 @@ def test_the_history_of_an_original_leaves_its_corrected_version_out(tmp_path: P
 def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     desk.deliver([reading(PRM, day(31), 1_200_000)])
-    found = why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 1)
+    found = explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 1)
     assert found is not None
     assert [(rule.code, rule.outcome) for rule in found.failed if rule.outcome == "waits"] == [
         ("common-data-waits-for-supply", "waits")
@@ -71,9 +74,22 @@ def test_a_waiting_message_tells_the_rule_that_makes_it_wait(tmp_path: Path) -> 
     assert found.evidence[0].error_class == "missing"
 
 
+def test_what_the_gateway_itself_refused_is_told_too(tmp_path: Path) -> None:
+    """A value out of its bounds is no error of the market's schema: it was recorded when the message came."""
+    desk = Desk(f"sqlite:///{tmp_path}/eis.db")
+    bounds = Refusal(code="CH_VALUE", path="type", value="x", expected="a code of 40 characters at most")
+    desk.deliver([structs.replace(reading(PRM, day(31), 1), messages=(), refusals=(bounds,))])
+    config = load(tmp_path, {"ENERGYCOMM_DATABASE": f"sqlite:///{tmp_path}/eis.db"})
+    found = explain_ch_message(config, desk.store, 1)
+    assert found is not None
+    assert (found.message_id, found.ch_message_id, found.state, found.access_point) == (None, 1, "refused", PRM)
+    assert bounds in found.schema_errors
+    assert explain_ch_message(config, desk.store, 2) is None
+
+
 def test_there_is_nothing_to_say_of_what_is_not_there(tmp_path: Path) -> None:
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
-    assert why(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 99) is None
+    assert explain(desk.store, shipped_rules(), ParallelEngine(shipped_rules()), desk.markets, 99) is None
 
 
 @pytest.fixture(scope="module")
@@ -124,19 +140,19 @@ def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_roo
 def test_the_commands_say_it_too(
     tmp_path: Path, lenient: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`message why` and `rules impact`, for scripts and for people."""
+    """`message explain` and `rules impact`, for scripts and for people."""
     url = f"sqlite:///{tmp_path}/eis.db"
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
     monkeypatch.chdir(tmp_path)
     number = refused(Desk(url))
     capsys.readouterr()
-    assert cli.main(["message", "why", str(number)]) == ExitCode.OK
+    assert cli.main(["message", "explain", str(number)]) == ExitCode.OK
     shown = capsys.readouterr().out
     assert "CO-R05" in shown
     assert "previous.index_wh" in shown
     assert cli.main(["rules", "impact", "--since", "2020-01-01", "--rules", str(lenient), "--json"]) == ExitCode.OK
     assert json.loads(capsys.readouterr().out)["changes"] == {"rejected CO-R05 -> accepted": 1}
-    assert cli.main(["message", "why", "99"]) == ExitCode.USAGE
+    assert cli.main(["message", "explain", "99"]) == ExitCode.USAGE
 
 
 def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, project_root: Path) -> None:

@@ -459,6 +459,22 @@ def test_a_digester_of_the_adapter_gets_the_values_by_their_names(tmp_path: Path
     assert seen[0]["positions"][0]["position"] == 1
 
 
+def test_the_table_of_the_documentation_is_one(project_root: Path, tmp_path: Path) -> None:
+    page = (project_root / "docs" / "adapters.md").read_text("utf-8")
+    path = written(tmp_path, page.partition("### The table\n\n```yaml\n")[2].partition("```")[0])
+    schema = (project_root / "fixtures" / "fictive" / "ruritania" / "dispatch.xsd").read_text("utf-8")
+    (tmp_path / "dispatch.xsd").write_text(schema)
+    adapter = TableAdapter(read_table(path))
+    envelope = project_root / "fixtures" / "fictive" / "envelopes" / "RUR_LUMINARIA_00001_20260302060000.xml"
+    head, found, refusal = digested(adapter, "Dispatch", envelope.read_bytes())
+    assert (head is not None, refusal) == (True, None)
+    assert [message.access_point for message in messages(found)] == [
+        "999000000000000014",
+        "999000000000000021",
+        "999000000000000038",
+    ]
+
+
 def _module_adapter() -> TableAdapter:
     import tempfile
 

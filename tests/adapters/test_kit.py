@@ -340,6 +340,16 @@ def test_dispatch_tells_types_versions_and_what_is_not_ours(adapter: TableAdapte
         assert (found.code if isinstance(found, Refusal) else found) == expected
 
 
+def test_what_is_left_out_may_hold_anything(adapter: TableAdapter) -> None:
+    odd = {**HEADER, "mRID": {"a": [1, {"b": 2}]}}
+    point = {"value": "571313000000002000", "codingScheme": {"a": 1}}
+    _, found, refusal = digested(adapter, "Series", as_json(odd, [{**SERIES, "point.mRID": point}]))
+    assert refusal is None
+    assert messages(found) == [expected_series()]
+    many = XML.replace("<m:mRID>1</m:mRID>", "<m:mRID>1</m:mRID><m:mRID><m:x/></m:mRID>")
+    assert messages(digested(adapter, "Series", many)[1]) == [expected_series()]
+
+
 def test_identity_is_that_of_content_sender_and_what_enters(adapter: TableAdapter) -> None:
     def identity(document: dict[str, Any], series: dict[str, Any]) -> bytes:
         return digested(adapter, "Series", as_json(document, [series]))[1][0].identity

@@ -57,19 +57,17 @@ class Reading:
           node: of the table.
           path: of the content, for refusals; the node's tag by default.
         """
-        self._walk(content, node, self.values, node.tag if path is None else path, self.particulars, "")
+        self._walk(content, node, self.values, node.tag if path is None else path, self.particulars)
 
     def take(self, name: str, content: Any, node: Node, path: str) -> None:
         """Read one child of a node, where the others are not at hand: a field of a flat header."""
         child = node.children[name]
         if child.leaf is not None:
-            self._leaf_of(content, child, child.leaf, self.values, f"{path}/{name}", self.particulars, "")
+            self._leaf_of(content, child, child.leaf, self.values, f"{path}/{name}", self.particulars)
         elif child.group is None:
-            self._walk(content, child, self.values, f"{path}/{name}", self.particulars, f"{name}/")
+            self._walk(content, child, self.values, f"{path}/{name}", self.particulars)
 
-    def _walk(
-        self, content: Any, node: Node, into: Values, path: str, particulars: dict[str, Any], below: str
-    ) -> None:  # fmt: skip
+    def _walk(self, content: Any, node: Node, into: Values, path: str, particulars: dict[str, Any]) -> None:
         seen: dict[str, int] = {}
         for name, child in self._view.items(content, node):
             known = node.children.get(name)
@@ -83,41 +81,38 @@ class Reading:
             if known.group is not None:
                 item: Values = dict(known.fixed)
                 own: dict[str, Any] = {}
-                self._walk(child, known, item, here, own, "")
+                self._walk(child, known, item, here, own)
                 if own:
                     item["particulars"] = own
                 into.setdefault(known.group, []).append(item)
             elif seen[name] > 1 and not known.many:
                 self.refusals.append(refusal("SYN_UNEXPECTED", here, self._shown(child) or name, "this element once"))
             elif known.leaf is not None:
-                self._leaf_of(child, known, known.leaf, into, here, particulars, below)
+                self._leaf_of(child, known, known.leaf, into, here, particulars)
             else:
-                self._walk(child, known, into, here, particulars, f"{below}{name}/")
+                self._walk(child, known, into, here, particulars)
         for name, known in node.children.items():
             if known.needed and name not in seen:
                 self.refusals.append(refusal("SYN_MISSING", f"{path}/{name}", expected="an element with a value"))
 
     def _leaf_of(
-        self, content: Any, node: Node, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any], below: str
+        self, content: Any, node: Node, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any]
     ) -> None:
+        if leaf.left_out is not None:
+            return
         inner = self._view.inner(content)
         if inner is not None:
             self.refusals.append(refusal("SYN_UNEXPECTED", path, inner, "a value, no elements"))
             return
         text = self._view.text(content)
         if text is not None:
-            self._leaf(text, leaf, into, path, particulars, below)
+            self._leaf(text, leaf, into, path, particulars)
         elif node.needed:
             self.refusals.append(refusal("SYN_MISSING", path, expected="an element with a value"))
         if node.attributes:
-            inside = Node(node.tag, node.children, leaf, attributes=True)
-            self._walk(content, inside, into, path, particulars, f"{below}{node.tag}")
+            self._walk(content, node, into, path, particulars)
 
-    def _leaf(
-        self, text: str, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any], below: str
-    ) -> None:  # fmt: skip
-        if leaf.left_out is not None:
-            return
+    def _leaf(self, text: str, leaf: Leaf, into: Values, path: str, particulars: dict[str, Any]) -> None:
         if self._view.unsafe(text):
             self.refusals.append(refusal("SYN_VALUE", path, repr(text), "a text without control characters"))
             return
@@ -149,7 +144,7 @@ class Reading:
             self.refusals.append(refusal("SYN_VALUE", path, text, f"at most {longest} characters"))
             return
         if leaf.particular:
-            particulars[f"{below}{leaf.path.rpartition('/')[2]}"] = value
+            particulars[leaf.path] = value
             return
         for target in leaf.targets:
             self._put(text if target.raw else value, target, into, path, text)

@@ -34,6 +34,7 @@ _TABLE = frozenset(
     ("market", "zone", "offsets", "entry", "exit", "types", "codes", "open", "blocks", "documents", "unread")
 )
 _NEEDED = "needed"
+_LONGEST_PARTICULAR = 120
 _BASE_OF_PLACE = {"word": "code", "part": "text", "parts": "text"}
 
 
@@ -512,6 +513,8 @@ class _Reader:
         kinds = [word for word in rest if word not in (_NEEDED, "entering")]
         if len(kinds) > 1 or (entering and not header):
             raise self.fault(where, f"{rest} is not a type and {_NEEDED}", rows, path)
+        if first == PARTICULAR and len(path) > _LONGEST_PARTICULAR:
+            raise self.fault(where, f"a particular's path has at most {_LONGEST_PARTICULAR} characters", rows, path)
         if first == PARTICULAR and part is not None:
             raise self.fault(where, "a part has no particulars; leave it out with a reason", rows, path)
         targets = () if first == PARTICULAR else tuple(

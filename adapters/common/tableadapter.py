@@ -35,6 +35,8 @@ _ENDINGS = {".xml": "xml", ".json": "json", ".csv": "csv"}
 _SAID = {"xml": "XML", "json": "JSON", "csv": "CSV", "edifact": "EDIFACT", "other": "text"}
 _FORM_OF_SNIFF = {"csv": "other", "edifact": "other"}
 _BEGINNING = 64
+MAX_HELD = 16 << 20
+"""Bytes of JSON that may be read before the header is whole; the messages in them are held."""
 
 
 class TableAdapter(MarketAdapter):
@@ -175,8 +177,8 @@ class _Member:
 
     def parts(self, content: IO[bytes]) -> Iterator[tuple[MemberHead | Transaction, Any]]:
         """The head and each transaction with the content it was read of; raises `Unreadable`."""
-        form, content = self._form(content)
-        view, parts = self._split(form, content)
+        form, stream = self._form(content)
+        view, parts = self._split(form, stream)
         self.reading = Reading(self.table, view)
         self._take_name()
         held: list[Part] = []
@@ -188,7 +190,7 @@ class _Member:
                 self._take(path, piece)
             elif not told and form == "json" and not self._whole():
                 held.append((path, piece))  # members of an object have no order: the header may follow
-                if len(held) > _BEGINNING:
+                if stream.given > MAX_HELD:
                     break
             else:
                 if not told:
@@ -200,7 +202,7 @@ class _Member:
         for path, piece in held:
             yield self._transaction(path, piece, view), piece
 
-    def _form(self, content: IO[bytes]) -> tuple[str, IO[bytes]]:
+    def _form(self, content: IO[bytes]) -> tuple[str, _Joined]:
         """The form of a content by its first character, one of the document's, and the content from its beginning.
 
         Raises:
@@ -208,17 +210,17 @@ class _Member:
         """
         forms = self.document.forms
         first = content.read(_BEGINNING)
-        content = _Joined(first, content)
+        joined = _Joined(first, content)
         begins = first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
         found = "xml" if begins == b"<" or b"<\0" in first[:4] or b"\0<" in first[:4] else ""
         found = found or ("json" if begins in (b"{", b"[") else "other")
         if not begins or found in forms:
-            return found if found in forms else forms[0], content
+            return found if found in forms else forms[0], joined
         other = next((form for form in forms if form in _FORM_OF_SNIFF), None)
         if found == "other" and other is not None:
-            return other, content
+            return other, joined
         if found == "other" and "xml" in forms:
-            return "xml", content  # the reader says what is wrong with it
+            return "xml", joined  # the reader says what is wrong with it
         raise Unreadable(self.adapter.refusal("FORM_UNEXPECTED", value=_SAID[found], expected=_said(forms)))
 
     def _split(self, form: str, content: IO[bytes]) -> tuple[View, Iterator[Part]]:
@@ -339,15 +341,18 @@ class _Member:
 
 
 class _Joined(BytesIO):
-    """A stream that gives bytes that were read before, and then the rest."""
+    """A stream that gives bytes that were read before, and then the rest; `given` counts them."""
 
     def __init__(self, first: bytes, rest: IO[bytes]) -> None:
         super().__init__(first)
         self._rest = rest
+        self.given = 0
 
     def read(self, size: int | None = -1) -> bytes:
         """Some bytes, none at the end."""
-        return super().read(size) or self._rest.read(-1 if size is None else size)
+        data = super().read(size) or self._rest.read(-1 if size is None else size)
+        self.given += len(data)
+        return data
 
     def readline(self, size: int | None = -1) -> bytes:
         """A line, or the beginning of one that is longer than `size`."""

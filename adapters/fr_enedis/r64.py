@@ -11,8 +11,9 @@ supplier's time classes. The totalising register (``cadranTotalisateur``) is the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -23,7 +24,7 @@ from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.ondemand import Order, Reader, instant
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.kernel.vocabulary import Grid
+from energycomm.kernel.vocabulary import Direction, Grid
 
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
 Point = Annotated[str, Meta(min_length=1, max_length=40)]
@@ -95,6 +96,16 @@ class Measures(Struct, frozen=True):
     contexte: tuple[Setting, ...]
 
 
+class ActiveEnergy(NamedTuple):
+    """One time class of active energy: its content, its grid and calendar, its direction and unit."""
+
+    item: Any
+    grid: Grid
+    calendar: str
+    sense: Direction
+    unit: str
+
+
 def grid_of(name: str | None, calendar: str, path: str) -> Grid:
     """Whose time classes a calendar has: as its grid is called, else by the first letters of its identifier.
 
@@ -139,8 +150,18 @@ def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage
     return messages
 
 
-def _readings(setting: Setting, notes: Notes) -> list[tuple[datetime, list[Register], dict[Grid, str]]]:
-    found: dict[datetime, tuple[list[Register], dict[Grid, str]]] = {}
+def active(setting: Any, named: str, identifier: str, notes: Notes) -> Iterator[ActiveEnergy]:
+    """The time classes of active energy, with what stands above them; another quantity is noted.
+
+    Args:
+      setting: of a piece of R64 or R67.
+      named: the field of a calendar that a refusal points at.
+      identifier: the field of a calendar that holds its identifier.
+      notes: what was noticed.
+
+    Raises:
+      Unreadable: a calendar belongs to nobody.
+    """
     path = "mesures/contexte/grandeur"
     for quantity in setting.grandeur:
         if quantity.grandeurPhysique != "EA":
@@ -149,23 +170,29 @@ def _readings(setting: Setting, notes: Notes) -> list[tuple[datetime, list[Regis
             continue
         sense = direction(quantity.grandeurMetier, f"{path}/grandeurMetier", notes)
         for calendar in quantity.calendrier:
-            name = calendar.codeGrille or calendar.libelleGrille
-            grid = grid_of(name, calendar.idCalendrier, f"{path}/calendrier/libelleGrille")
+            name, key = calendar.codeGrille or calendar.libelleGrille, getattr(calendar, identifier)
+            grid = grid_of(name, key, f"{path}/calendrier/{named}")
             for item in calendar.classeTemporelle:
-                for value in item.valeur:
-                    at = instant(value.d, f"{path}/calendrier/classeTemporelle/valeur/d")
-                    registers, calendars = found.setdefault(at, ([], {}))
-                    calendars.setdefault(grid, calendar.idCalendrier)
-                    registers.append(
-                        Register(
-                            grid=grid,
-                            time_class=item.idClasseTemporelle,
-                            value=value.v,
-                            unit=quantity.unite,
-                            direction=sense,
-                            doubtful=value.iv != 0,
-                        )
-                    )
+                yield ActiveEnergy(item, grid, key, sense, quantity.unite)
+
+
+def _readings(setting: Setting, notes: Notes) -> list[tuple[datetime, list[Register], dict[Grid, str]]]:
+    found: dict[datetime, tuple[list[Register], dict[Grid, str]]] = {}
+    for energy in active(setting, "libelleGrille", "idCalendrier", notes):
+        for value in energy.item.valeur:
+            at = instant(value.d, "mesures/contexte/grandeur/calendrier/classeTemporelle/valeur/d")
+            registers, calendars = found.setdefault(at, ([], {}))
+            calendars.setdefault(energy.grid, energy.calendar)
+            registers.append(
+                Register(
+                    grid=energy.grid,
+                    time_class=energy.item.idClasseTemporelle,
+                    value=value.v,
+                    unit=energy.unit,
+                    direction=energy.sense,
+                    doubtful=value.iv != 0,
+                )
+            )
     return [(at, *held) for at, held in found.items()]
 
 

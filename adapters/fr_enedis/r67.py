@@ -20,9 +20,8 @@ from msgspec import Meta, Struct
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Notes
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.ondemand import Order, Reader, instant
-from adapters.fr_enedis.r64 import Period, Point, Word, grid_of
+from adapters.fr_enedis.r64 import Period, Point, Word, active
 from adapters.fr_enedis.registers import REASONS
 from energycomm.kernel.messages import KernelMessage, MeteredVolume
 from energycomm.kernel.parts import Volume
@@ -151,34 +150,24 @@ def _nature(code: str | None, volumes: list[Volume], notes: Notes) -> VolumeNatu
 
 def _volumes(setting: Setting, notes: Notes) -> dict[_Key, tuple[list[Volume], str | None]]:
     found: dict[_Key, tuple[list[Volume], str | None]] = {}
-    path = "mesures/contexte/grandeur"
-    for quantity in setting.grandeur:
-        if quantity.grandeurPhysique != "EA":
-            code = quantity.grandeurPhysique
-            notes.append(refusal("NOTE_CODE_UNKNOWN", path=f"{path}/grandeurPhysique", value=code, expected="EA"))
-            continue
-        sense = direction(quantity.grandeurMetier, f"{path}/grandeurMetier", notes)
-        for calendar in quantity.calendrier:
-            name = calendar.codeGrille or calendar.libelleGrille
-            grid = grid_of(name, calendar.codeCalendrier, f"{path}/calendrier/codeGrille")
-            for item in calendar.classeTemporelle:
-                for amount in item.quantite:
-                    if not amount.quantite.is_finite() or abs(amount.quantite) >= 10**18:
-                        value = str(amount.quantite)
-                        expected = "an energy that a grid could carry"
-                        raise Unreadable(refusal("SYN_VALUE", path=_PATH, value=value, expected=expected))
-                    key = _Key(sense, amount.dbtMesure, amount.finMesure, amount.codeNature, amount.codeStatut)
-                    volumes, known = found.get(key, ([], None))
-                    volumes.append(
-                        Volume(
-                            grid=grid,
-                            time_class=item.idClasseTemporelle,
-                            quantity=amount.quantite,
-                            unit=quantity.unite,
-                            direction=sense,
-                        )
-                    )
-                    found[key] = (volumes, calendar.codeCalendrier if grid == "distributor" else known)
+    for energy in active(setting, "codeGrille", "codeCalendrier", notes):
+        for amount in energy.item.quantite:
+            if not amount.quantite.is_finite() or abs(amount.quantite) >= 10**18:
+                value = str(amount.quantite)
+                expected = "an energy that a grid could carry"
+                raise Unreadable(refusal("SYN_VALUE", path=_PATH, value=value, expected=expected))
+            key = _Key(energy.sense, amount.dbtMesure, amount.finMesure, amount.codeNature, amount.codeStatut)
+            volumes, known = found.get(key, ([], None))
+            volumes.append(
+                Volume(
+                    grid=energy.grid,
+                    time_class=energy.item.idClasseTemporelle,
+                    quantity=amount.quantite,
+                    unit=energy.unit,
+                    direction=energy.sense,
+                )
+            )
+            found[key] = (volumes, energy.calendar if energy.grid == "distributor" else known)
     return found
 
 

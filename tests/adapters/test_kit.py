@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.common.table import TableFault, read_table
+from adapters.common.edifact import syntax
+from adapters.common.table import Document, TableFault, read_table
 from adapters.common.tableadapter import TableAdapter
+from adapters.common.views import PLAIN, View
 from energycomm.kernel.check import explain
 from energycomm.kernel.codec import encode
 from energycomm.kernel.messages import AccessPointData, CustomerData, KernelMessage, MeasureSeries, StartOfSupply
@@ -337,6 +340,16 @@ def test_dispatch_tells_types_versions_and_what_is_not_ours(adapter: TableAdapte
         assert (found.code if isinstance(found, Refusal) else found) == expected
 
 
+def test_what_is_left_out_may_hold_anything(adapter: TableAdapter) -> None:
+    odd = {**HEADER, "mRID": {"a": [1, {"b": 2}]}}
+    point = {"value": "571313000000002000", "codingScheme": {"a": 1}}
+    _, found, refusal = digested(adapter, "Series", as_json(odd, [{**SERIES, "point.mRID": point}]))
+    assert refusal is None
+    assert messages(found) == [expected_series()]
+    many = XML.replace("<m:mRID>1</m:mRID>", "<m:mRID>1</m:mRID><m:mRID><m:x/></m:mRID>")
+    assert messages(digested(adapter, "Series", many)[1]) == [expected_series()]
+
+
 def test_identity_is_that_of_content_sender_and_what_enters(adapter: TableAdapter) -> None:
     def identity(document: dict[str, Any], series: dict[str, Any]) -> bytes:
         return digested(adapter, "Series", as_json(document, [series]))[1][0].identity
@@ -457,6 +470,101 @@ def test_a_digester_of_the_adapter_gets_the_values_by_their_names(tmp_path: Path
     (message,) = messages(digested(adapter, "Series", XML)[1])
     assert (message.access_point, message.effective) == ("571313000000002000", datetime(2026, 6, 29, tzinfo=SUMMER))
     assert seen[0]["positions"][0]["position"] == 1
+
+
+EDIFACT = """
+market: QQ
+zone: Europe/Copenhagen
+entry: {market_type: UTILMD, event: E03}
+exit: {market_type: UTILMD, event: E20}
+types:
+  stamp: {base: instant, format: "%y%m%d%H%M"}
+  date: {base: day, format: "%Y%m%d"}
+documents:
+  UTILMD:
+    about: starts of supply; one CH message per transaction
+    form: edifact
+    versions: {D: null}
+    header:
+      UNB/sender: [sender, needed]
+      UNB/prepared: [created, stamp, needed]
+    pieces:
+      IDE:
+        makes: StartOfSupply
+        leaves:
+          IDE: [reference, needed]
+          LOC: [access_point, needed]
+          DTM: [effective, date, needed]
+"""
+INTERCHANGE = (
+    "UNB+UNOC:3+5790001330552:14+5790000432752:14+260301:0600+REF1'UNH+1+UTILMD:D:02B:UN:E5DK02'"
+    "IDE+24+T-1'LOC+172+571313000000002000'DTM+92:20260301:102'IDE+24+T-2'LOC+172+571313000000002000'"
+    "DTM+92:20260231:102'UNT+8+1'UNZ+1+REF1'"
+)
+
+
+class OfEdifact(TableAdapter):
+    """A market whose segments become dictionaries, which its table reads like any others."""
+
+    def recognises(self, document: Document, beginning: str) -> bool:
+        return beginning.startswith("UNB+")
+
+    def split(self, document: Document, content: IO[bytes]) -> tuple[View, Iterator[Any]]:
+        return PLAIN, self._parts(content)
+
+    def _parts(self, content: IO[bytes]) -> Iterator[Any]:
+        for part in syntax.read(content):
+            if isinstance(part, syntax.Interchange):
+                yield ("UNB",), {"sender": part.sender, "prepared": part.prepared}
+            elif isinstance(part, syntax.Message):
+                piece: dict[str, str] = {}
+                for segment in part.segments:
+                    if segment.tag == "IDE" and piece:
+                        yield ("IDE",), piece
+                        piece = {}
+                    piece[segment.tag] = segment.get(0, 1) or segment.get(1)
+                yield ("IDE",), piece
+
+
+def test_edifact_plugs_in_as_dictionaries(tmp_path: Path) -> None:
+    adapter = OfEdifact(read_table(written(tmp_path, EDIFACT)))
+    assert adapter.dispatch(Sniff("x", "other", INTERCHANGE[:80])) == "UTILMD"
+    head, found, refusal = digested(adapter, "UTILMD", INTERCHANGE)
+    assert refusal is None
+    assert head is not None
+    assert head.sender == "5790001330552"
+    (message,) = messages(found[:1])
+    assert (message.reference, message.access_point) == ("T-1", "571313000000002000")
+    assert message.effective == datetime(2026, 2, 28, 23, tzinfo=UTC)
+    (refused,) = found[1].refusals
+    assert (refused.code, refused.path, refused.value) == ("SYN_VALUE", "IDE/DTM", "20260231")
+    assert refused.expected == "day written as %Y%m%d"
+
+
+def test_messages_that_come_before_a_header_are_held_within_bounds(adapter: TableAdapter) -> None:
+    many = as_json(HEADER, [SERIES] * 200, first=True)
+    assert len(digested(adapter, "Series", many)[1]) == 200
+    large = as_json(HEADER, [{**SERIES, "novelty": "x" * 1_000_000}] * 40, first=True)
+    refused = digested(adapter, "Series", large)[2]
+    assert refused is not None
+    assert refused.code == "HEADER_MISSING"
+    assert len(digested(adapter, "Series", as_json(HEADER, [{**SERIES, "novelty": "x" * 1_000_000}] * 40))[1]) == 40
+
+
+def test_the_table_of_the_documentation_is_one(project_root: Path, tmp_path: Path) -> None:
+    page = (project_root / "docs" / "adapters.md").read_text("utf-8")
+    path = written(tmp_path, page.partition("### The table\n\n```yaml\n")[2].partition("```")[0])
+    schema = (project_root / "fixtures" / "fictive" / "ruritania" / "dispatch.xsd").read_text("utf-8")
+    (tmp_path / "dispatch.xsd").write_text(schema)
+    adapter = TableAdapter(read_table(path))
+    envelope = project_root / "fixtures" / "fictive" / "envelopes" / "RUR_LUMINARIA_00001_20260302060000.xml"
+    head, found, refusal = digested(adapter, "Dispatch", envelope.read_bytes())
+    assert (head is not None, refusal) == (True, None)
+    assert [message.access_point for message in messages(found)] == [
+        "999000000000000014",
+        "999000000000000021",
+        "999000000000000038",
+    ]
 
 
 def _module_adapter() -> TableAdapter:

@@ -9,6 +9,7 @@ Assumed, where no public document says more than the types:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adapters.fr_enedis.sge.writing import Leaf, Node, Tree, refuse
@@ -53,6 +54,16 @@ def _ours(tag: str, reference: str) -> Leaf:
 
 def _object(code: str) -> Leaf:
     return Leaf("objetCode", "code", code, "market_type")
+
+
+def _who(message: Any) -> list[Tree]:
+    """Point, login and contract, in the order that most services have them."""
+    return [_point(message), _login(message), _contract(message)]
+
+
+def _ordered(service: str, general: Sequence[Tree], asked: Node) -> Node:
+    """The body of an order: what is general to it, and what is asked for."""
+    return Node(service, [Node("demande", [Node("donneesGenerales", list(general)), asked])])
 
 
 def _measure(tag: str, message: Any, codes: dict[str, str]) -> Leaf:
@@ -154,9 +165,8 @@ def point_data(message: MasterDataRequest, reference: str) -> Node:
 
 def published_point_data(message: MasterDataRequest, reference: str) -> Node:
     """CommandeInformationsTechniquesEtContractuelles (M023): as a file (C68)."""
-    asked: list[Tree] = [
-        Leaf("format", "code", "JSON", "market_type"),
-        Node("pointIds", [_point(message)]),
+    asked = [
+        *_as_file(message),
         Leaf("sens", "code", "SOUTIRAGE", "market_type"),
         _frame(message),
     ]
@@ -165,6 +175,10 @@ def published_point_data(message: MasterDataRequest, reference: str) -> Node:
 
 def _published_head(message: Any, reference: str) -> Node:
     return Node("donneesGenerales", [_login(message), _contract(message), _ours("referenceDemandeur", reference)])
+
+
+def _as_file(message: Any) -> list[Tree]:
+    return [Leaf("format", "code", "JSON", "market_type"), Node("pointIds", [_point(message)])]
 
 
 # --- measures and history ---
@@ -199,9 +213,8 @@ def detailed_measures(message: MeteredDataRequest, reference: str) -> Node:
 
 def published_measures(message: MeteredDataRequest, reference: str) -> Node:
     """CommandeHistoriqueDonneesMesuresFines (M023): as a file (R63 to R66)."""
-    asked: list[Tree] = [
-        Leaf("format", "code", "JSON", "market_type"),
-        Node("pointIds", [_point(message)]),
+    asked = [
+        *_as_file(message),
         _measure("mesuresTypeCode", message, PUBLISHED),
         Leaf("mesuresCorrigees", "boolean", message.corrected, "corrected", optional=True),
         _day("dateDebut", message.start, "start"),
@@ -214,9 +227,8 @@ def published_measures(message: MeteredDataRequest, reference: str) -> Node:
 
 def published_invoicing(message: MeteredDataRequest, reference: str) -> Node:
     """CommandeHistoriqueDonneesMesuresFacturantes (M023): as a file (R67)."""
-    asked: list[Tree] = [
-        Leaf("format", "code", "JSON", "market_type"),
-        Node("pointIds", [_point(message)]),
+    asked = [
+        *_as_file(message),
         _day("dateDebut", message.start, "start"),
         _day("dateFin", message.end, "end"),
         _sense(message),
@@ -252,8 +264,7 @@ def history(message: MeteredDataRequest, reference: str) -> Node:
         Leaf("mesureCorrigee", "boolean", message.corrected or False, "corrected"),
         duration,
     ]
-    demand = Node("demande", [Node("donneesGenerales", general), Node("historiqueMesures", asked)])
-    return Node("commanderTransmissionHistoriqueMesures", [demand])
+    return _ordered("commanderTransmissionHistoriqueMesures", general, Node("historiqueMesures", asked))
 
 
 # --- collection and publication of measures ---
@@ -261,13 +272,7 @@ def history(message: MeteredDataRequest, reference: str) -> Node:
 
 def collection(message: MeteringServiceOrder, reference: str) -> Node:
     """CommandeCollectePublicationMesures v3.0: a curve or indexes, recorded and published from a day on."""
-    general: list[Tree] = [
-        _ours("refExterne", reference),
-        _object("AME"),
-        _point(message),
-        _login(message),
-        _contract(message),
-    ]
+    general = [_ours("refExterne", reference), _object("AME"), *_who(message)]
     asked: list[Tree] = [
         _day("dateDebut", message.start or message.requested_date, "start"),
         _day("dateFin", message.end, "end", optional=True),
@@ -279,8 +284,7 @@ def collection(message: MeteringServiceOrder, reference: str) -> Node:
         Leaf("transmissionRecurrente", "boolean", message.rhythm is not None, "rhythm"),
         Leaf("periodiciteTransmission", "duration", message.rhythm, "rhythm", optional=True),
     ]
-    demand = Node("demande", [Node("donneesGenerales", general), Node("accesMesures", asked)])
-    return Node("commanderCollectePublicationMesures", [demand])
+    return _ordered("commanderCollectePublicationMesures", general, Node("accesMesures", asked))
 
 
 def intraday(message: MeteringServiceOrder, reference: str) -> Node:
@@ -290,13 +294,7 @@ def intraday(message: MeteringServiceOrder, reference: str) -> Node:
         "declarationAccordClient",
         [Leaf("accordClient", "boolean", message.consent, "consent"), fed, drawn, _person(message, needed=True)],
     )
-    general: list[Tree] = [
-        _ours("refExterne", reference),
-        _object("AME"),
-        _point(message),
-        _login(message),
-        _contract(message),
-    ]
+    general = [_ours("refExterne", reference), _object("AME"), *_who(message)]
     asked: list[Tree] = [
         consent,
         fed,
@@ -307,21 +305,14 @@ def intraday(message: MeteringServiceOrder, reference: str) -> Node:
     ]
     if message.measure not in COLLECTED:
         raise refuse("BUILD_VALUE", "measure", message.measure, f"one of {', '.join(COLLECTED)}")
-    demand = Node("demande", [Node("donneesGenerales", general), Node("accesDonnees", asked)])
-    return Node("commanderTransmissionDonneesInfraJ", [demand])
+    return _ordered("commanderTransmissionDonneesInfraJ", general, Node("accesDonnees", asked))
 
 
 def stop(message: MeteringServiceStop, reference: str) -> Node:
     """CommandeArretServiceSouscritMesures v1.0: the end of a collection or publication."""
-    general: list[Tree] = [
-        _ours("refFrn", reference),
-        _object("ASS"),
-        _point(message),
-        _login(message),
-        _contract(message),
-    ]
+    general = [_ours("refFrn", reference), _object("ASS"), *_who(message)]
     stopped = Node("arretServiceSouscrit", [Leaf("serviceSouscritId", "service", message.service, "service")])
-    return Node("commanderArretServiceSouscritMesures", [Node("demande", [Node("donneesGenerales", general), stopped])])
+    return _ordered("commanderArretServiceSouscritMesures", general, stopped)
 
 
 # --- access to data ---
@@ -343,25 +334,21 @@ def access(message: DataAccessOrder, reference: str) -> Node:
         _measure("typeDonnees", message, ACCESSED),
         *_flags(message),
     ]
-    demand = Node("demande", [Node("donneesGenerales", general), Node("accesDonnees", asked)])
-    return Node("commanderAccesDonneesMesures", [demand])
+    return _ordered("commanderAccesDonneesMesures", general, Node("accesDonnees", asked))
 
 
 def access_service(message: DataAccessOrder, reference: str) -> Node:
     """CommandeServicesAccesDonnees v1.0: access with publication."""
     general: list[Tree] = [
         _ours("refExterne", reference),
-        _point(message),
-        _login(message),
-        _contract(message),
+        *_who(message),
         _day("dateFin", message.end, "end", optional=True),
         _sense(message),
         _consent(message),
     ]
     options = Node("optionsPublication", [_option(message)] if message.rhythm is not None else [])
     ordered = Node("serviceSouscrit", [_measure("typeDonnees", message, ACCESSED), options])
-    demand = Node("demande", [Node("donneesGenerales", general), Node("servicesSouscrits", [ordered])])
-    return Node("commanderServicesAccesDonnees", [demand])
+    return _ordered("commanderServicesAccesDonnees", general, Node("servicesSouscrits", [ordered]))
 
 
 def _option(message: DataAccessOrder) -> Node:
@@ -381,34 +368,25 @@ def _service(message: DataAccessOrder) -> Leaf:
 def renewal(message: DataAccessOrder, reference: str) -> Node:
     """CommandeRenouvellementServicesAccesDonnees v1.0."""
     general: list[Tree] = [
-        _point(message),
-        _login(message),
-        _contract(message),
+        *_who(message),
         _sense(message),
         _consent(message),
         _day("dateFin", message.end, "end", optional=True),
     ]
-    demand = Node("demande", [Node("donneesGenerales", general), Node("servicesSouscrits", [_service(message)])])
-    return Node("commanderRenouvellementServicesAccesDonnees", [demand])
+    return _ordered(
+        "commanderRenouvellementServicesAccesDonnees", general, Node("servicesSouscrits", [_service(message)])
+    )
 
 
 def change(message: DataAccessOrder, reference: str) -> Node:
     """CommandeModificationOptionsServicesAccesDonnees v1.0: a publication is added or taken away."""
     tag = "supprimerOptionsPublication" if message.withdraw else "ajouterOptionsPublication"
-    general: list[Tree] = [_point(message), _login(message), _contract(message), _sense(message)]
+    general = [*_who(message), _sense(message)]
     changed = Node("serviceSouscrit", [_service(message), Node(tag, [_option(message)])])
-    demand = Node("demande", [Node("donneesGenerales", general), Node("servicesSouscrits", [changed])])
-    return Node("commanderModificationOptionsServicesAccesDonnees", [demand])
+    return _ordered("commanderModificationOptionsServicesAccesDonnees", general, Node("servicesSouscrits", [changed]))
 
 
 def end(message: DataAccessOrder, reference: str) -> Node:
     """CommandeArretServicesAccesDonnees v1.0."""
-    general: list[Tree] = [
-        _ours("refExterne", reference),
-        _point(message),
-        _login(message),
-        _contract(message),
-        _sense(message),
-    ]
-    demand = Node("demande", [Node("donneesGenerales", general), Node("servicesSouscrits", [_service(message)])])
-    return Node("commanderArretServicesAccesDonnees", [demand])
+    general = [_ours("refExterne", reference), *_who(message), _sense(message)]
+    return _ordered("commanderArretServicesAccesDonnees", general, Node("servicesSouscrits", [_service(message)]))

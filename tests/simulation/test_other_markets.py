@@ -128,7 +128,7 @@ def test_a_wrong_path_in_the_belgian_table_is_seen_in_what_the_market_writes(
 def test_every_fault_is_judged_alike_on_both_databases_in_any_order(
     market: str, shuffle: int | None, tmp_path: Path, database_url: str
 ) -> None:
-    simulator(market).simulate(Scenario(LIVES[market], 8, 5, daily_share=0.03, faults=EVERY_FAULT), tmp_path)
+    simulator(market).simulate(Scenario(90, 8, 5, daily_share=0.03, faults=EVERY_FAULT), tmp_path)
     assert_true(tmp_path, shuffle, database_url)
 
 

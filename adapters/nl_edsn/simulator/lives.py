@@ -124,7 +124,7 @@ class DutchWriter:
         """A list, or a batch of P4 results."""
         label = P4 if drafts[0].type == INTERVALS else drafts[0].type
         if drafts[0].group:
-            return document(label, drafts[0].body, created=created, name=str(number))
+            return document(label, drafts[0].body, created=created, name=drafts[0].group)
         root, piece = ("P4Content", "P4MeteringPoint") if label == P4 else ("Portaal_Content", "Portaal_MeteringPoint")
         content: Content = [(root, [(piece, draft.body) for draft in drafts])]
         sender = GRID if label == P4 else EDSN

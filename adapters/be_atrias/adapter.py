@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO
-
-from msgspec import structs
 
 from adapters.be_atrias import calorific, times
 from adapters.be_atrias.codes import refusal
@@ -16,8 +14,7 @@ from adapters.be_atrias.edifact import digesting as edifact
 from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
-from adapters.common.codes import Unreadable
-from energycomm.kernel import safexml
+from adapters.common.adapter import MarketAdapter
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import (
@@ -25,7 +22,6 @@ from energycomm.market.contract import (
     DocumentType,
     MemberHead,
     OutgoingMessage,
-    Series,
     Sniff,
     Transaction,
 )
@@ -45,17 +41,17 @@ def _types(mapping: Table) -> dict[str, DocumentType]:
     return rows
 
 
-class BeAtrias:
+class BeAtrias(MarketAdapter):
     """Reads and writes the documents of the mapping table. Satisfies `energycomm.market.contract.Adapter`.
 
     An object may be used by several threads at once.
     """
 
+    refusal = staticmethod(refusal)
     market: str = MARKET
     zone: str = times.ZONE
     entry = Announcement(market_type="StartOfAccess", event="E65", whole_days=True)
     exit = Announcement(market_type="StopOfAccess", event="E20", whole_days=True)
-    scripts: Path | None = None
     simulator: str | None = "adapters.be_atrias.simulator:simulator"
 
     def __init__(self, mapping: Table | None = None) -> None:
@@ -108,38 +104,17 @@ class BeAtrias:
                 return calorific.LABEL
         return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, expected)
 
-    def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
-        """Split one member into CH messages and digest each. See `energycomm.market.contract.Adapter.digest`.
+    def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
+        """The head and the transactions of a document, an interchange or a file of calorific values.
 
-        A refusal may also come after transactions, where the stream turns out to be damaged in the middle or the
-        counters at the end of an interchange do not agree.
+        Where the counters at the end of an interchange do not agree, a refusal comes after its transactions.
         """
-        if label not in self.types:
-            yield refusal("TYPE_UNKNOWN", name, label, ", ".join(self.types))
-            return
-        try:
-            if label == edifact.LABEL:
-                yield from edifact.parts(self.mapping, content)
-            elif label == calorific.LABEL:
-                yield from calorific.parts(self.mapping, content, name)
-            else:
-                yield from Walk(self.mapping, self.mapping.documents[label]).parts(content)
-        except (Unreadable, safexml.Unreadable) as unreadable:
-            refused = unreadable.refusal
-            yield structs.replace(refused, path=f"{name}: {refused.path}" if refused.path else name)
-
-    def explain(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
-        """Every error of one CH message, for a person. See `energycomm.market.contract.Adapter.explain`."""
-        for part in self.digest(label, content, name):
-            if isinstance(part, Refusal):
-                return [part]
-            if isinstance(part, Transaction) and part.position == position:
-                return part.refusals
-        return []
-
-    def series(self, name: str) -> Series | Refusal | None:
-        """None: no numbered series of file names is known in Belgium."""
-        return None
+        if label == edifact.LABEL:
+            yield from edifact.parts(self.mapping, content)
+        elif label == calorific.LABEL:
+            yield from calorific.parts(self.mapping, content, name)
+        else:
+            yield from Walk(self.mapping, self.mapping.documents[label]).parts(content)
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """The document that asks the market for what a Kernel message says. See `adapters.be_atrias.requests`."""

@@ -7,28 +7,22 @@ noted: a document of a newer version is read as far as it can be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from datetime import date, datetime
-from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from lxml import etree
 
-from adapters.be_atrias import times
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.mapping import WORDS, Document, Leaf, Node, Table
+from adapters.be_atrias.times import LEGAL
+from adapters.common.times import Moment
+from adapters.common.values import ValueType, has_fraction, value_types
 from energycomm.kernel.verdicts import Refusal
 
 Values: TypeAlias = dict[str, Any]
 """What an element holds: name of a field -> its value; name of a group -> list of `Values`."""
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{1,12})?")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
-_INDEX = re.compile(r"(?P<whole>[+-]?[0-9]{1,18})(\.(?P<fraction>[0-9]{1,9}))?")
-_DURATION = re.compile(r"P(?:(?P<days>[0-9]{1,3})D)?(?:T(?:(?P<hours>[0-9]{1,3})H)?(?:(?P<minutes>[0-9]{1,5})M)?)?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _OPEN = frozenset(("reason",))
 """Lists whose unknown codes become no word; the code itself is carried beside it."""
 
@@ -99,15 +93,18 @@ class Reading:
         if longest is not None:
             self._text(text, leaf, into, path)
             return
-        converter, expected = _CONVERTERS[leaf.type]
+        kind = _TYPES[leaf.type]
         try:
-            into[leaf.name] = converter(text)
+            value = kind.convert(text)
         except (ValueError, ArithmeticError):
-            self.refusals.append(refusal("SYN_VALUE", path, text, expected))
+            self.refusals.append(refusal("SYN_VALUE", path, text, kind.expected))
             return
-        if leaf.type == "instant" and times.moment(text).naive:
-            self.notes.append(refusal("NOTE_TIME_NAIVE", path, text, into[leaf.name].isoformat()))
-        elif leaf.type == "index" and "." in text and text.rpartition(".")[2].strip("0"):
+        if isinstance(value, Moment):
+            if value.naive:
+                self.notes.append(refusal("NOTE_TIME_NAIVE", path, text, value.at.isoformat()))
+            value = value.at
+        into[leaf.name] = value
+        if leaf.type == "index" and has_fraction(text):
             self.notes.append(refusal("NOTE_INDEX_FRACTION", path, text, str(into[leaf.name])))
 
     def _text(self, text: str, leaf: Leaf, into: Values, path: str) -> None:
@@ -123,72 +120,13 @@ def _text(element: etree._Element) -> str | None:
     return (element.text or "").strip() or None
 
 
-def _instant(text: str) -> datetime:
-    return times.moment(text).at
-
-
-def _day(text: str) -> date:
-    return times.day(text)
-
-
-def _number(text: str) -> Decimal:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(text)
-    return Decimal(text)
-
-
-def _whole(text: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(text)
-    return int(text)
-
-
-def _position(text: str) -> int:
-    if (number := _whole(text)) < 1:
-        raise ValueError(text)
-    return number
-
-
-def _index(text: str) -> int:
-    found = _INDEX.fullmatch(text)
-    if found is None:
-        raise ValueError(text)
-    return int(found["whole"])
-
-
-def _flag(text: str) -> bool:
-    if text not in _FLAGS:
-        raise ValueError(text)
-    return _FLAGS[text]
-
-
-def _duration(text: str) -> int:
-    found = _DURATION.fullmatch(text)
-    minutes = 0
-    if found is not None:
-        minutes = int(found["days"] or 0) * 1440 + int(found["hours"] or 0) * 60 + int(found["minutes"] or 0)
-    if minutes < 1:
-        raise ValueError(text)
-    return minutes
-
-
 def _currency(text: str) -> str:
     if not _CURRENCY.fullmatch(text):
         raise ValueError(text)
     return text
 
 
-_CONVERTERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "instant": (_instant, "a date-time like 2026-03-01T00:00:00+01:00"),
-    "day": (_day, "a day like 2026-03-01"),
-    "number": (_number, "a decimal number"),
-    "whole": (_whole, "a whole number of at most 9 digits"),
-    "position": (_position, "a whole number from 1"),
-    "index": (_index, "a whole number of at most 18 digits"),
-    "flag": (_flag, "true or false"),
-    "duration": (_duration, "a duration like PT15M, PT1H or P1D"),
-    "currency": (_currency, "three capitals like EUR"),
-}
+_TYPES = {**value_types(LEGAL), "currency": ValueType(_currency, "three capitals like EUR")}
 
 
 def fingerprint(element: etree._Element, seed: blake2b) -> bytes:

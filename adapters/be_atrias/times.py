@@ -11,13 +11,10 @@ from __future__ import annotations
 from adapters.common.times import LegalTime
 
 ZONE = "Europe/Brussels"
-_BRUSSELS = LegalTime(ZONE, keeps_offset=False)
+LEGAL = LegalTime(ZONE, keeps_offset=False)
+"""Belgian legal time."""
 
-moment = _BRUSSELS.moment
-"""A date-time as read, with the offset of Belgian time."""
-day = _BRUSSELS.day
-"""A civil day."""
-belgian = _BRUSSELS.here
+belgian = LEGAL.here
 """An instant with the offset of Belgian time; one without offset is taken as Belgian time."""
-midnight = _BRUSSELS.start_of_day
+midnight = LEGAL.start_of_day
 """Midnight in Belgium at the start of a civil day."""

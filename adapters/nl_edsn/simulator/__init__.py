@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adapters.nl_edsn.simulator.answers import DutchClerk
 from adapters.nl_edsn.simulator.lives import DutchWriter
+from adapters.nl_edsn.simulator.mistakes import UNREACHABLE
 from energycomm.simulation.playing import Count, play
 from energycomm.simulation.scenario import Scenario
 
@@ -20,7 +21,7 @@ class DutchSimulator:
     schemes: tuple[str, ...] = ()
     flat_types: tuple[str, ...] = ()
     clerk = DutchClerk()
-    unreachable: Mapping[str, str] = {}
+    unreachable: Mapping[str, str] = UNREACHABLE
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Class of faults or error code -> the mistakes that are played of it."""

@@ -7,12 +7,12 @@ from uuid import UUID, uuid5
 
 from lxml import etree
 
-from adapters.nl_edsn.header import EDSN, HEADER
-from adapters.nl_edsn.types import BY_LABEL
-
 Content: TypeAlias = list[tuple[str, Any]]
 """Elements in order: (tag, text or content); None leaves an element out."""
 
+EDSN, HEADER = "8712423010208", "EDSNBusinessDocumentHeader"
+_SECOND = ("P4CollectedDataBatchResponse", "P4CollectedDataBatchResultResponse")
+"""Messages in the second version of their namespace."""
 SUPPLIER, OTHER, BALANCE, GRID = "8719999100104", "8719999100203", "8719999100302", "8719999100401"
 METERING = "8719999100500"
 _MESSAGES = UUID("b6d7f0a2-4a25-5c36-9c0e-0d9f2a6f4d11")
@@ -43,15 +43,14 @@ def document(
     """A document of the market.
 
     Args:
-      label: a type of the adapter's table.
+      label: the market's message type.
       content: what stands beside the header.
       created: instant with offset.
       name: what its MessageID is made of.
       receiver, sender: parties.
       correlation: MessageID of the request that it answers.
     """
-    row = BY_LABEL[label]
-    namespace = row.namespaces[0]
+    namespace = f"urn:nedu:edsn:data:{label.lower()}:{2 if label in _SECOND else 1}:standard"
     head: Content = [
         ("CorrelationID", correlation),
         ("CreationTimestamp", created),
@@ -59,7 +58,7 @@ def document(
         ("Destination", [("Receiver", _contact("DDQ_O", "ReceiverID", receiver))]),
         ("Source", _contact("EDSN" if sender == EDSN else "DDM", "SenderID", sender)),
     ]
-    root = etree.Element(f"{{{namespace}}}{row.root}", nsmap={None: namespace})  # type: ignore[dict-item]
+    root = etree.Element(f"{{{namespace}}}{label}Envelope", nsmap={None: namespace})  # type: ignore[dict-item]
     _fill(root, [(HEADER, head), *content], namespace)
     return bytes(etree.tostring(root, encoding="UTF-8", xml_declaration=True))
 

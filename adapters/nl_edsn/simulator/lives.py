@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
-from adapters.nl_edsn.header import EDSN
+from adapters.nl_edsn.simulator import holdings
 from adapters.nl_edsn.simulator.documents import (
     BALANCE,
+    EDSN,
     GRID,
     METERING,
     OTHER,
@@ -18,14 +21,16 @@ from adapters.nl_edsn.simulator.documents import (
     parties,
     with_check_digit,
 )
-from adapters.nl_edsn.simulator.mistakes import MARKET_FAULTS
+from adapters.nl_edsn.simulator.mistakes import BY_NAME, INTERVALS, MARKET_FAULTS
 from adapters.nl_edsn.times import ZONE
 from energycomm.simulation.almanac import Almanac
 from energycomm.simulation.lives import Life, Situation, Step
-from energycomm.simulation.meters import Band
-from energycomm.simulation.staging import Draft
+from energycomm.simulation.meters import Band, energy_of
+from energycomm.simulation.staging import Draft, Target
 
 GAIN, LOSS = "GainResultResponse", "LossResultResponse"
+MOVE = "MoveInResponse"
+Make: TypeAlias = Callable[[Life, Situation, int, Almanac], Draft]
 UPDATE, P4 = "MasterDataUpdateResponse", "P4CollectedDataBatchResultResponse"
 EXCHANGE = "MeterReadingExchangeResponse"
 AREA = with_check_digit("87199999000000001")
@@ -65,18 +70,21 @@ class DutchWriter:
             ]
             start = Draft(GAIN, gained, point, reference, ("RequestStatus", "StartOfSupply"), begins=True)
             held = _master_data(point, step.after, mutation(day, "CONNUPD", f"9{dossier[1:]}"))
-            return [
+            drafts = [
                 start,
                 Draft(UPDATE, held, point, f"CONNUPD {point} {day}", EVERYTHING),
                 _established(life, step, dossier, almanac),
             ]
+            if step.after.supply.number > 1 and _extra(life, "start") == MOVE:
+                drafts.append(_acknowledged(point, step, dossier, almanac))
+            return drafts
         if step.leaves:
             lost: Content = [
                 *_point(point),
                 ("MPCommercialCharacteristics", parties(OTHER, SUPPLIER)),
                 ("Portaal_Mutation", told),
             ]
-            return [Draft(LOSS, lost, point, reference, ("EndOfSupply",))]
+            return [Draft(LOSS, lost, point, reference, ("EndOfSupply",)), *self._after(life, step, almanac)]
         return [Draft(UPDATE, _master_data(point, step.after, told), point, reference, EVERYTHING)]
 
     def reading(self, life: Life, situation: Situation, day: int, almanac: Almanac) -> Sequence[Draft]:
@@ -100,22 +108,134 @@ class DutchWriter:
             )
             for code, _, band in _REGISTERS
         ]
-        body: Content = [
-            ("EANID", point),
-            ("ExternalReference", f"day-{life.number:06d}-{civil}"),
-            ("QueryDate", civil),
-            ("QueryReason", "DAY"),
-            ("P4EnergyMeter", [("ID", _meter(situation)), *registers]),
-        ]
-        return [Draft(P4, body, point, f"P4 {point} {civil}", ("MeterReading", "RequestStatus"))]
+        body = _queried(life, civil, "DAY", [("ID", _meter(situation)), *registers])
+        drafts = [Draft(P4, body, point, f"P4 {point} {civil}", ("MeterReading", "RequestStatus"))]
+        make = _ALONE.get(_extra(life, "reading") or "")
+        return drafts if make is None else [*drafts, make(life, situation, day, almanac)]
+
+    def _after(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
+        """What a mistaken market tells us on the day after a loss."""
+        kind, day = _extra(life, "stop"), step.day + 1
+        if kind == P4:
+            return self.reading(life, step.after, day, almanac)
+        return [_mutated(life, step.after, day, almanac, "CONNUPD")] if kind == UPDATE else []
 
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A list, or a batch of P4 results."""
-        label = drafts[0].type
+        label = P4 if drafts[0].type == INTERVALS else drafts[0].type
+        if drafts[0].group:
+            return document(label, drafts[0].body, created=created, name=drafts[0].group)
         root, piece = ("P4Content", "P4MeteringPoint") if label == P4 else ("Portaal_Content", "Portaal_MeteringPoint")
         content: Content = [(root, [(piece, draft.body) for draft in drafts])]
         sender = GRID if label == P4 else EDSN
         return document(label, content, created=created, name=str(number), sender=sender)
+
+
+def _extra(life: Life, target: Target) -> str | None:
+    """The type of message that a life is sent for the sake of its mistake at a target."""
+    row = BY_NAME.get(life.fault or "")
+    return None if row is None or row.target != target else row.type
+
+
+def _queried(life: Life, civil: str, reason: str, meter: Content) -> Content:
+    return [
+        ("EANID", access_point(life.number)),
+        ("ExternalReference", f"{reason.lower()}-{life.number:06d}-{civil}"),
+        ("QueryDate", civil),
+        ("QueryReason", reason),
+        ("P4EnergyMeter", meter),
+    ]
+
+
+def _intervals(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
+    """The quarters of the day before, each with the same energy."""
+    civil = almanac.iso(day - 1)
+    start, end = (datetime.fromisoformat(almanac.instant(each)) for each in (day - 1, day))
+    count = int((end - start).total_seconds()) // 900
+    registers: Content = []
+    for code, _, band in _REGISTERS:
+        first, last = (situation.meter.index("supplier", band, life.load.until(each, 0)) for each in (day - 1, day))
+        shown = [first + (last - first) * number // count for number in range(count + 1)]
+        readings: Content = [
+            ("P4Reading", [("Reading", index), ("ReadingDateTime", (start + _QUARTER * number).isoformat())])
+            for number, index in enumerate(shown)
+        ]
+        registers.append(("P4Register", [("ID", code), ("MeasureUnit", "WH"), *readings]))
+    body = _queried(life, civil, "INT", [("ID", _meter(situation)), *registers])
+    kinds = ("MeasureSeries", "MeasureSeries", "MeterReading", "RequestStatus")
+    return Draft(INTERVALS, body, access_point(life.number), f"INT {access_point(life.number)} {civil}", kinds)
+
+
+def _volumes(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
+    """What was established between the day before and the day."""
+    point, before = access_point(life.number), max(situation.supply.start, day - 28)
+    volumes: Content = []
+    for _, tariff, band in _REGISTERS:
+        drawn = energy_of(band, life.load.until(day, 0)) - energy_of(band, life.load.until(before, 0))
+        span: Content = [("ValidFromDate", almanac.iso(before)), ("ValidToDate", almanac.iso(day))]
+        told: Content = [("MeasureUnit", "KWH"), ("Volume", drawn // 1000), *span]
+        volumes.append(("Volume", [*told, ("Register", [("MeteringDirection", "LVR"), ("TariffType", tariff)])]))
+    told = [("MutationReason", "PERMTR"), ("Dossier", [("ID", f"6{life.number:05d}{day:04d}")])]
+    body: Content = [*_point(point), *volumes, ("Portaal_Mutation", told)]
+    return Draft(EXCHANGE, body, point, f"volume {point} {almanac.iso(day)}", ("MeteredVolume",))
+
+
+def _mutated(life: Life, situation: Situation, day: int, almanac: Almanac, reason: str = "MTRUPD") -> Draft:
+    """Master data of a later day."""
+    point, civil = access_point(life.number), almanac.iso(day)
+    body = _master_data(point, situation, mutation(civil, reason, f"5{life.number:05d}{day:04d}"))
+    return Draft(UPDATE, body, point, f"{reason} {point} {civil}", EVERYTHING)
+
+
+def _acknowledged(point: str, step: Step, dossier: str, almanac: Almanac) -> Draft:
+    """The positive answer to a request of a dossier."""
+    day = almanac.iso(step.day + 1)
+    told: Content = [("EANID", point), ("Portaal_Mutation", mutation(day, "MOVEIN", dossier, f"EC-{dossier}"))]
+    body: Content = [("Portaal_Content", [("Portaal_MeteringPoint", told)])]
+    return Draft(MOVE, body, point, f"answer {dossier}", ("RequestAnswer", "RequestStatus"), group=dossier)
+
+
+def _refused(label: str, root: str, tag: str, code: str) -> Make:
+    """The refusal of a request."""
+
+    def make(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
+        reason: Content = [("Rejection", [("RejectionCode", code), ("RejectionText", "Afgewezen")])]
+        return _answer(label, life, day, [(root, [(tag, reason)])], ("RequestAnswer",))
+
+    return make
+
+
+def _told(label: str, content: Callable[[str, str], Content]) -> Make:
+    """The answer to a question, which is done with it."""
+
+    def make(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
+        told = content(access_point(life.number), f"EC-{life.number:06d}-{day}")
+        return _answer(label, life, day, told, ("RequestAnswer", "RequestStatus"))
+
+    return make
+
+
+def _answer(label: str, life: Life, day: int, content: Content, kinds: tuple[str, ...]) -> Draft:
+    reference = f"{label} {life.number:06d} {day}"
+    return Draft(label, content, access_point(life.number), reference, kinds, group=reference)
+
+
+_QUARTER = timedelta(minutes=15)
+_ALONE: dict[str, Make] = {
+    INTERVALS: _intervals,
+    EXCHANGE: _volumes,
+    UPDATE: lambda life, situation, day, almanac: _mutated(life, situation, day + 1, almanac),
+    "ChangeOfSupplierResponse": _refused("ChangeOfSupplierResponse", "Portaal_Content", "Portaal_Rejection", "227"),
+    "P4CollectedDataBatchResponse": _refused("P4CollectedDataBatchResponse", "P4Content", "P4Rejection", "012"),
+    "SearchMeteringPointsResponse": _told("SearchMeteringPointsResponse", lambda point, _: holdings.found(point)),
+    "ContractDataResponse": _told(
+        "ContractDataResponse", lambda point, name: holdings.contract(point, name, name[3:].replace("-", ""))
+    ),
+    "MeterReadingExchangeAcknowledgement": _told(
+        "MeterReadingExchangeAcknowledgement", lambda point, _: [("Portaal_Content", [])]
+    ),
+}
+"""Messages that a life is only sent for the sake of a mistake in them."""
 
 
 def _point(point: str) -> Content:

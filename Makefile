@@ -1,14 +1,14 @@
-# `make help` lists the targets. Only Python 3.11 or 3.12 and make are needed beforehand.
+# `make help` lists the targets. Only make and a Python from 3.11 to 3.14 are needed beforehand.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
 VENV ?= .venv
 DEMO ?= demo
 
-# The first of these that runs and is 3.11 or 3.12; PYTHON=/path/to/python overrides.
-CANDIDATES := python3.11 python3.12 python3 python
+# The first of these that runs and is of a version that is supported; PYTHON=/path/to/python overrides.
+CANDIDATES := python3.11 python3.12 python3.13 python3.14 python3 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
-	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' >/dev/null 2>&1 && { command -v "$$p"; break; }; \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' >/dev/null 2>&1 && { command -v "$$p"; break; }; \
 	done)
 
 BIN := $(VENV)/bin
@@ -29,7 +29,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "A Python from 3.11 to 3.14 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "creating $(VENV) with $(PYTHON)"
 	@"$(PYTHON)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot create an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 

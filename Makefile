@@ -20,9 +20,10 @@ EXTRAS := test lint durable assistant
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
+FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all assistant test-assistant soak lint format pins sbom docs bench screenshots clean
+.PHONY: help demo test test-all assistant test-assistant soak lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -104,6 +105,16 @@ pins: $(VENV)/.installed-lint ## Pin what pyproject.toml asks for, by version an
 		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' constraints.txt) \
 		$$(sed -n 's/^\(torch\|triton\|cuda-[a-z0-9-]*\|nvidia-[a-z0-9-]*\)==.*/--no-emit-package \1/p' build/pins.txt) \
 		|| exit 1; done
+
+wheel: $(VENV)/.installed ## Build the wheel into dist/ and try it in an empty environment
+	@rm -rf build/wheel && mkdir -p build/wheel/empty
+	@$(PIP) wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir build/wheel .
+	@$(BIN)/python -m venv build/wheel/env
+	@build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r constraints.txt
+	@build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-index build/wheel/*.whl
+	@cd build/wheel/empty && PATH="$(abspath build/wheel/env/bin):$$PATH" && unset PYTHONPATH && energycomm --version \
+		&& energycomm rules check && energycomm process "$(CURDIR)/$(FIXTURE)" && energycomm eis status
+	@mkdir -p dist && mv build/wheel/*.whl dist/ && rm -rf build/wheel
 
 sbom: $(VENV)/.installed-lint ## Write the bill of materials, CycloneDX, into dist/
 	@$(BIN)/python -m energycomm.documentation.sbom dist/energycomm.cdx.json

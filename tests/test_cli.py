@@ -77,10 +77,10 @@ def test_the_help_imports_no_command(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     *shown, loaded = ran.stdout.splitlines()
     assert "Commands:" in shown
-    assert (
-        set(loaded.split()) & {"energycomm.eis", "energycomm.pipeline", "energycomm.commands.process", "adapters"}
-        == set()
-    )
+    assert set(loaded.split()) & {"energycomm.eis", "energycomm.pipeline", "energycomm.commands.process"} == set()
+    # The folder of the adapters brings a command of its own, whose help is shown; what it does is not loaded.
+    of_adapters = {name for name in loaded.split() if name.startswith("adapters")}
+    assert of_adapters <= {"adapters", "adapters.common", "adapters.common.commands"}
     assert "sqlalchemy" not in loaded.split()
 
 

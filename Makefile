@@ -1,14 +1,14 @@
-# `make help` lists the targets. Only Python 3.11 or 3.12 and make are needed beforehand.
+# `make help` lists the targets. Only make and a Python from 3.11 to 3.14 are needed beforehand.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 
 VENV ?= .venv
 DEMO ?= demo
 
-# The first of these that runs and is 3.11 or 3.12; PYTHON=/path/to/python overrides.
-CANDIDATES := python3.11 python3.12 python3 python
+# The first of these that runs and is of a version that is supported; PYTHON=/path/to/python overrides.
+CANDIDATES := python3.11 python3.12 python3.13 python3.14 python3 python
 PYTHON ?= $(shell for p in $(CANDIDATES); do \
-	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' >/dev/null 2>&1 && { command -v "$$p"; break; }; \
+	"$$p" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' >/dev/null 2>&1 && { command -v "$$p"; break; }; \
 	done)
 
 BIN := $(VENV)/bin
@@ -20,16 +20,17 @@ EXTRAS := test lint durable assistant
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
+FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all assistant test-assistant soak lint format pins sbom docs bench screenshots clean
+.PHONY: help demo test test-all assistant test-assistant soak lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "A Python from 3.11 to 3.14 is needed and was not found; name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "creating $(VENV) with $(PYTHON)"
 	@"$(PYTHON)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot create an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 
@@ -104,6 +105,16 @@ pins: $(VENV)/.installed-lint ## Pin what pyproject.toml asks for, by version an
 		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' constraints.txt) \
 		$$(sed -n 's/^\(torch\|triton\|cuda-[a-z0-9-]*\|nvidia-[a-z0-9-]*\)==.*/--no-emit-package \1/p' build/pins.txt) \
 		|| exit 1; done
+
+wheel: $(VENV)/.installed ## Build the wheel into dist/ and try it in an empty environment
+	@rm -rf build/wheel && mkdir -p build/wheel/empty
+	@$(PIP) wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir build/wheel .
+	@$(BIN)/python -m venv build/wheel/env
+	@build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r constraints.txt
+	@build/wheel/env/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-index build/wheel/*.whl
+	@cd build/wheel/empty && PATH="$(abspath build/wheel/env/bin):$$PATH" && unset PYTHONPATH && energycomm --version \
+		&& energycomm rules check && energycomm process "$(CURDIR)/$(FIXTURE)" && energycomm eis status
+	@mkdir -p dist && mv build/wheel/*.whl dist/ && rm -rf build/wheel
 
 sbom: $(VENV)/.installed-lint ## Write the bill of materials, CycloneDX, into dist/
 	@$(BIN)/python -m energycomm.documentation.sbom dist/energycomm.cdx.json

@@ -7,6 +7,8 @@ import os
 import sys
 import traceback
 from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -112,8 +114,31 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(arguments)
 
 
+OWN = ("adapters", "rules", "assistant")
+"""Packages of ours whose names others use too: AdapterHub has an `adapters`, django-rules a `rules`."""
+
+
+def refuse_foreign_packages() -> None:
+    """Refuse to work where a package of another project stands under the name of one of ours, or has overwritten it.
+
+    Nothing is imported: each of ours says in its first lines whose it is.
+
+    Raises:
+      UserError: one is not ours; where it lies.
+    """
+    for name in OWN:
+        spec = find_spec(name)
+        origin = spec.origin if spec else None
+        if origin is None or "EnergyComm" not in Path(origin).read_text("utf-8", "replace"):
+            raise UserError(
+                f"The Python package `{name}` is not that of EnergyComm: {origin or 'it is not installed'}.",
+                "Install EnergyComm in an environment of its own, without the other package of that name.",
+            )
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
+        refuse_foreign_packages()
         outcome = app(arguments, standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:

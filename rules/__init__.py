@@ -1,1 +1,1 @@
-"""The rules themselves: files that analysts write, one folder a market, and the predicates they may call."""
+"""The rules of EnergyComm: files that analysts write, one folder a market, and the predicates they may call."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from importlib import import_module
 from typing import NoReturn
 
 import pytest
@@ -22,6 +24,16 @@ def lacks(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"{what}; in CI every test must run", pytrace=False)
     pytest.skip(what)
+
+
+def needs_durable_rules() -> None:
+    """Durable-rules, which must be compiled; from Python 3.13 on it cannot be had, and no machine is to blame."""
+    if sys.version_info >= (3, 13):
+        pytest.skip("durable-rules does not load in Python 3.13 and later")
+    try:
+        import_module("durable_rules_engine")
+    except ImportError as missing:
+        lacks(f"durable-rules did not compile here: {missing}")
 
 
 def chromium() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -76,10 +77,10 @@ def test_the_help_imports_no_command(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     *shown, loaded = ran.stdout.splitlines()
     assert "Commands:" in shown
-    assert (
-        set(loaded.split()) & {"energycomm.eis", "energycomm.pipeline", "energycomm.commands.process", "adapters"}
-        == set()
-    )
+    assert set(loaded.split()) & {"energycomm.eis", "energycomm.pipeline", "energycomm.commands.process"} == set()
+    # The folder of the adapters brings a command of its own, whose help is shown; what it does is not loaded.
+    of_adapters = {name for name in loaded.split() if name.startswith("adapters")}
+    assert of_adapters <= {"adapters", "adapters.common", "adapters.common.commands"}
     assert "sqlalchemy" not in loaded.split()
 
 
@@ -106,3 +107,23 @@ def test_a_reader_that_has_seen_enough_ends_the_command_quietly(tmp_path: Path) 
         complaint = process.stderr.read()
     assert complaint == b""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("name", ["adapters", "rules", "assistant"])
+def test_a_package_of_another_project_under_one_of_our_names_is_told(tmp_path: Path, name: str) -> None:
+    """AdapterHub's `adapters` and django-rules' `rules` may be installed in the same environment."""
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text('"""Another project."""\n')
+    path = f"{tmp_path}:{Path(cli.__file__).parents[1]}"
+    code = "import sys; from energycomm.cli import main; sys.exit(main(['rules', 'list']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == ExitCode.USAGE
+    assert f"`{name}` is not that of EnergyComm: {tmp_path / name / '__init__.py'}" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -17,7 +17,7 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis import migrations
 from energycomm.eis.comparison import compare as differing
-from energycomm.eis.database import opened, shown
+from energycomm.eis.database import absent, opened, shown
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
 from energycomm.pipeline.gateway import make_ready, open_store
@@ -28,6 +28,7 @@ app.command()(decrypt)
 app.command(name="verify")(verify_)
 
 STATES = {
+    "absent": "is not there: `energycomm eis upgrade` makes it, and so do `process` and `serve`",
     "empty": "has no tables yet: run `energycomm eis upgrade`",
     "old": "is older than this program: run `energycomm eis upgrade`",
     "ready": "is ready",
@@ -63,9 +64,13 @@ def status(json: Json = False) -> None:
 
     Example: energycomm eis status
     """
-    with opened(load().database_url) as engine:
-        found = migrations.status(engine)
-        address = shown(engine)
+    url = load().database_url
+    if address := absent(url):
+        found = migrations.Status(None, migrations.head(), "absent")
+    else:
+        with opened(url) as engine:
+            found = migrations.status(engine)
+            address = shown(engine)
     if json:
         print_json({"database": address, **found._asdict()})
     else:
@@ -126,7 +131,7 @@ def compare(
 def _ready(url: str | None = None) -> Iterator[Engine]:
     """The store of the configuration, or another one that its key ring opens."""
     config = load()
-    with opened(url or config.database_url) as engine:
+    with opened(url or config.database_url, create=False) as engine:
         # What the configuration wants of its own store is not wanted of another.
         make_ready(engine, config if url is None else config.model_copy(update={"storage_key": None}))
         yield engine

@@ -44,7 +44,7 @@ def process(
     """
     config = load()
     logs.configure(config.log_format, config.log_level)
-    with open_store(config) as store, rehearsal(store.engine) if dry_run else nullcontext():
+    with open_store(config, make=not dry_run) as store, rehearsal(store.engine) if dry_run else nullcontext():
         summary = run(Gateway(config, store), paths, show=not json)
     if json:
         print_json(summary)

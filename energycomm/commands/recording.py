@@ -16,7 +16,6 @@ import os
 import pwd
 import socket
 from collections.abc import Callable, Collection, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 from energycomm.errors import UserError
@@ -124,12 +123,10 @@ def has_store(config: Config) -> bool:
       UserError: the database cannot be reached.
     """
     from energycomm.eis import migrations
-    from energycomm.eis.database import opened
+    from energycomm.eis.database import absent, opened
 
-    if config.database_url.startswith("sqlite"):
-        path = Path(config.database_url.partition(":///")[2].partition("?")[0])
-        if not path.exists():
-            return False
+    if absent(config.database_url):
+        return False
     with opened(config.database_url) as engine:
         return migrations.status(engine).state != "empty"
 

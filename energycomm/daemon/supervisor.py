@@ -270,7 +270,7 @@ class Supervisor:
         """Look at the store every few seconds, through losses of the database."""
         while not self.stop.is_set():
             try:
-                engine = connect(self.config.database_url)
+                engine = connect(self.config.database_url, create=False)
                 try:
                     self._survey_on(engine)
                 finally:
@@ -375,7 +375,7 @@ def check(config: Config) -> None:
     open_channels(config, threading.Event(), Unseen())
     open_target(config)
     try:
-        connect(config.database_url).dispose()
+        connect(config.database_url, create=False).dispose()
     except UserError as error:
         if config.database_url.startswith("sqlite"):
             raise

@@ -39,11 +39,24 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(error, UserError) and error.exit_code == EXIT_DATABASE
 
 
-def connect(url: str, *, check_references: bool = True) -> Engine:
+def absent(url: str) -> str | None:
+    """The address, to show to people, of a SQLite store whose file is not there; None for every other one.
+
+    Raises:
+      UserError: the URL is of no such database.
+    """
+    address = _address(url)
+    if address.get_backend_name() != "sqlite" or Path(str(address.database)).exists():
+        return None
+    return mask(address.render_as_string(hide_password=True))
+
+
+def connect(url: str, *, create: bool = True, check_references: bool = True) -> Engine:
     """Open a database; nothing is created in it but, for SQLite, its file.
 
     Args:
       url: ``sqlite:///path/to/file`` or ``postgresql://user:password@host:5432/name``.
+      create: make the file of a SQLite store that is not there; else it is refused.
       check_references: let SQLite check foreign keys, as PostgreSQL always does; migrations that make a table anew
         cannot.
 
@@ -51,6 +64,12 @@ def connect(url: str, *, check_references: bool = True) -> Engine:
       UserError: the URL is of no such database, or the database cannot be reached.
     """
     address = _address(url)
+    if not create and (missing := absent(url)) is not None:
+        raise UserError(
+            f"There is no store: the file of {missing} does not exist.",
+            "`energycomm eis upgrade` makes it, and so do `process` and `serve`; or `database` names another file.",
+            EXIT_DATABASE,
+        )
     if address.get_backend_name() == "sqlite":
         engine = _sqlite(address, check_references)
     else:
@@ -69,9 +88,9 @@ def connect(url: str, *, check_references: bool = True) -> Engine:
 
 
 @contextmanager
-def opened(url: str, *, check_references: bool = True) -> Iterator[Engine]:
+def opened(url: str, *, create: bool = True, check_references: bool = True) -> Iterator[Engine]:
     """A database that is open for the length of a block; see `connect`."""
-    engine = connect(url, check_references=check_references)
+    engine = connect(url, create=create, check_references=check_references)
     try:
         yield engine
     finally:
@@ -179,7 +198,11 @@ def _translated(engine: Engine, error: sqlite3.Error | psycopg.Error) -> Excepti
         return Conflict(str(error))
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, psycopg.errors.UndefinedTable) or text.startswith("no such table"):
-        return not_upgraded(engine)
+        return UserError(
+            f"The database {shown(engine)} has not all the tables of this EnergyComm.",
+            "Run `energycomm eis upgrade`.",
+            EXIT_DATABASE,
+        )
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction | psycopg.errors.InsufficientPrivilege):
         advice = "Name the server that is written to, with a user who may write to the tables; or wait for it."
         return UserError(f"The database {shown(engine)} cannot be written to: {text}.", advice, EXIT_DATABASE)
@@ -212,15 +235,6 @@ def _sqlite_advice(name: str) -> str:
     if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return "The file is no SQLite database or is damaged: check the path of `database`, or restore a backup."
     return "Check that the folder exists and that you may write to the file and its folder."
-
-
-def not_upgraded(engine: Engine) -> UserError:
-    """The error for a database without the tables of this version."""
-    return UserError(
-        f"The database {shown(engine)} is not ready for this version of EnergyComm.",
-        "Run `energycomm eis upgrade`.",
-        EXIT_DATABASE,
-    )
 
 
 def _address(url: str) -> URL:
@@ -297,7 +311,6 @@ __all__ = [
     "connect",
     "is_lost",
     "is_sqlite",
-    "not_upgraded",
     "opened",
     "reading",
     "rehearsal",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from energycomm.eis.database import EXIT_DATABASE, is_sqlite, not_upgraded, opened, reading, shown, writing
+from energycomm.eis.database import EXIT_DATABASE, is_sqlite, opened, reading, shown, writing
 from energycomm.errors import UserError
 
 # Alembic is imported where it is needed: most commands never do, and the import takes as long as a small envelope.
@@ -46,12 +46,13 @@ class Status(NamedTuple):
     Attributes:
       current: revision of the database; None when it has no tables of ours.
       head: revision of this program.
-      state: `empty` (no tables), `old` (to be upgraded), `ready`, or `newer` than this program.
+      state: `absent` (a SQLite file that is not there), `empty` (no tables), `old` (to be upgraded), `ready`, or
+        `newer` than this program.
     """
 
     current: str | None
     head: str
-    state: Literal["empty", "old", "ready", "newer"]
+    state: Literal["absent", "empty", "old", "ready", "newer"]
 
 
 def head() -> str:
@@ -79,13 +80,19 @@ def require_current(engine: Engine) -> None:
     """Refuse a database that this program cannot work with.
 
     Raises:
-      UserError: the database is not upgraded, or newer than the program.
+      UserError: the database has no tables of ours, is older than the program, or newer.
     """
     found = status(engine)
-    if found.state in ("empty", "old"):
-        raise not_upgraded(engine)
-    if found.state == "newer":
+    if found.state == "empty":
+        message, advice = "has no tables of EnergyComm yet.", "Run `energycomm eis upgrade`."
+    elif found.state == "old":
+        message = f"is at revision {found.current}, older than this EnergyComm ({found.head})."
+        advice = "Stop what works on it, and run `energycomm eis upgrade`."
+    elif found.state == "newer":
         raise _newer(engine, found)
+    else:
+        return
+    raise UserError(f"The database {shown(engine)} {message}", advice, EXIT_DATABASE)
 
 
 def upgrade(engine: Engine) -> tuple[str | None, str]:

@@ -61,7 +61,7 @@ Hit: TypeAlias = tuple[int, int | None]
 
 
 class DurableRulesMissing(ImportError):
-    """The engine durable-rules is not installed; install energycomm[durable], which compiles C, or use `parallel`."""
+    """durable-rules is not installed; install energycomm[durable] (C, Python 3.11 or 3.12), or use `parallel`."""
 
 
 def _core() -> Any:

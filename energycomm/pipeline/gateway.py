@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+import structlog
 from sqlalchemy import Engine
 
 from energycomm.config import Config
-from energycomm.eis.database import opened
+from energycomm.eis.database import is_sqlite, opened, shown
 from energycomm.eis.datakeys import unlock
-from energycomm.eis.migrations import require_current
+from energycomm.eis.migrations import current, require_current, upgrade
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue
@@ -28,6 +29,8 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.quarantine import give_up
 from energycomm.transport.keys import STORAGE, KeyRing, read_keys
+
+log = structlog.get_logger()
 
 
 class Gateway:
@@ -68,14 +71,19 @@ class Gateway:
 
 
 @contextmanager
-def open_store(config: Config) -> Iterator[Store]:
+def open_store(config: Config, *, make: bool = False) -> Iterator[Store]:
     """The EIS of the configuration, upgraded; its connections are closed at the end.
 
+    Args:
+      config: the configuration.
+      make: make a SQLite store that is not there yet, see `make_ready`.
+
     Raises:
-      UserError: it cannot be reached, is not of this version, or a key that it is encrypted under is missing.
+      UserError: it is absent, cannot be reached, is not of this version, or a key that it is encrypted under is
+        missing.
     """
-    with opened(config.database_url) as engine:
-        make_ready(engine, config)
+    with opened(config.database_url, create=make) as engine:
+        make_ready(engine, config, make=make)
         store = Store(engine)
         if (first := _first.get()) is not None:
             _first.set(None)
@@ -100,12 +108,20 @@ def at_opening(first: Callable[[Store], None]) -> Iterator[None]:
         _first.reset(token)
 
 
-def make_ready(engine: Engine, config: Config) -> None:
+def make_ready(engine: Engine, config: Config, *, make: bool = False) -> None:
     """Refuse a database that this program cannot work with, and bring the keys that open what is encrypted in it.
+
+    Args:
+      engine: the database.
+      config: says which keys there are.
+      make: give a SQLite file that has no tables yet those of this version. A server's database is left to who runs it.
 
     Raises:
       UserError: it is not of this version, or a key that it needs is missing or is another one.
     """
+    if make and is_sqlite(engine) and current(engine) is None:
+        upgrade(engine)
+        log.info("store.made", database=shown(engine))
     require_current(engine)
     entries = [entry for entry in config.key_entries if entry["scheme"] == STORAGE]
     ring, refusals = read_keys(entries, os.environ, config.folder)

@@ -44,7 +44,7 @@ class Services:
         self.config = config
         engine = connect(config.database_url)
         try:
-            make_ready(engine, config)
+            make_ready(engine, config, make=True)
         except BaseException:
             engine.dispose()
             raise

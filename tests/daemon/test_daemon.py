@@ -135,8 +135,8 @@ def test_a_second_daemon_on_sqlite_waits_for_the_first(place: Path, tmp_path: Pa
         assert connection.exec_driver_sql("SELECT count(*), max(attempts) FROM envelope").fetchall() == [(1, 1)]
 
 
-def test_a_daemon_on_a_database_that_is_not_upgraded_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not ready"):
+def test_a_daemon_without_a_store_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="There is no store"):
         check(Config.model_validate({"database": f"sqlite:///{tmp_path}/eis.db"}))
 
 

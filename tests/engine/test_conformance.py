@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.durable import DurableEngine, DurableRulesMissing
+from energycomm.engine.durable import DurableEngine
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import NO_HISTORY, History
@@ -17,16 +17,14 @@ from energycomm.kernel.messages import ContractTerms, KernelMessage, MeterReadin
 from energycomm.kernel.requests import MasterDataRequest
 from tests.engine.build import reading, register, terms
 from tests.engine.generated import histories, messages
-from tests.machine import lacks
+from tests.machine import needs_durable_rules
 
 Pair = tuple[ParallelEngine, DurableEngine]
 
 
 def both(catalogue: Catalogue) -> Pair:
-    try:
-        return ParallelEngine(catalogue), DurableEngine(catalogue)
-    except DurableRulesMissing as missing:
-        lacks(str(missing))
+    needs_durable_rules()
+    return ParallelEngine(catalogue), DurableEngine(catalogue)
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,8 @@ from adapters.fr_enedis.simulator import playable, simulate_market
 from energycomm.simulation.expectation import Outcome, read_truth
 from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe
-from tests.machine import lacks
+from tests.machine import needs_durable_rules
 from tests.simulation.conftest import EVERYTHING, process
-
-
-def needs_durable_rules() -> None:
-    try:
-        import durable.engine  # noqa: F401
-    except ImportError as missing:
-        lacks(f"durable-rules does not load here: {missing}")
 
 
 def assert_true(folder: Path, url: str, *, engine: str = "parallel", shuffle: int | None = None) -> None:

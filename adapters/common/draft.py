@@ -168,6 +168,8 @@ class _Writing:
 
     def __init__(self) -> None:
         self.codes: dict[str, dict[str, str]] = {}
+        self.names: dict[str, str] = {}
+        """Path of a particular -> its type, as rules know it."""
         self.placed = self.particulars = self.unplaced = 0
 
     def codes_of(self, leaf: SchemaElement) -> str:
@@ -264,6 +266,7 @@ def _rows(element: SchemaElement, writing: _Writing, fields: dict[str, str]) -> 
             writing.placed += 1
         else:
             writing.particulars += 1
+            writing.names.setdefault(path, _OF_RULES.get(leaf.type, "text"))
         codes = f"code:{writing.codes_of(leaf)}" if leaf.codes and path not in fields else leaf.type
         said.append(json.dumps(codes) if ":" in codes else _TYPES.get(codes, codes))
         if needed:
@@ -364,6 +367,8 @@ def _write(
         put(place.rules / f"{name}.yaml", _RULES.format(**names, about=about, rule_set=rule_set))
     put(place.rules / "market.yaml", "packs: []\n")
     put(place.rules / "codes.csv", _code_lists(writing))
+    declared = [f"{_cell(name)},{form},{_cell(name)},{_cell(name)}" for name, form in sorted(writing.names.items())]
+    put(place.rules / "particulars.csv", "\n".join(["name,type,en,fr", *declared]) + "\n")
     fixtures = "Path(__file__).resolve().parents[2] / \"fixtures\" / \"" + place.code + "\"" if place.inside else (
         "Path(__file__).resolve().parents[1] / \"fixtures\"")  # fmt: skip
     put(place.test, _TEST.format(**names, fixtures=fixtures))
@@ -428,6 +433,8 @@ def _minimal(both: _Both, adapter: TableAdapter, samples: dict[str, bytes], plac
 
 _TYPES = {"code": "text", "whole": "index"}
 """Type of a leaf in a schema -> in a table, which takes a whole number of any length as an index."""
+_OF_RULES = {"instant": "instant", "day": "day", "number": "number", "whole": "number", "flag": "truth"}
+"""Type of a leaf in a schema -> of a particular, as the rules of the market declare it."""
 _VALUES = {"instant": "2026-03-01T06:00:00Z", "day": "2026-03-01", "number": "1", "whole": "1", "flag": "true"}
 
 

@@ -17,17 +17,16 @@ from adapters.common.codes import refusal
 from adapters.common.places import HEAD, Place, places, required
 from adapters.common.table import Leaf, Node, Piece, Table, Target
 from adapters.common.times import Moment
-from adapters.common.values import has_fraction
+from adapters.common.values import Step, has_fraction
 from adapters.common.views import View
-from energycomm.kernel import parts as _parts
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import particulars_of
 from energycomm.kernel.verdicts import Refusal
 
 Values: TypeAlias = dict[str, Any]
 """What an element holds: name of a field -> its value; name of a part, a kind or a group -> its `Values`, or a list of
 them."""
 _LONGEST_TEXT = 400
-particulars_of = getattr(_parts, "particulars_of", None)
 
 
 class Reading:
@@ -164,6 +163,11 @@ class Reading:
 
     def _put(self, value: Any, target: Target, into: Values, path: str, text: str) -> None:
         place = target.place
+        in_months = target.path[-1].endswith("_months")
+        if isinstance(value, Step):  # in minutes or in months: each field takes its own
+            value = value.months if in_months else value.minutes
+            if value is None:
+                return
         if place is not None:
             value = self._fitting(value, place, text)
             expected = place.fault(value) if value is not None else _WORDS.get(place.form, place.form)
@@ -232,7 +236,7 @@ def messages_of(piece: Piece, values: Values, particulars: dict[str, Any], head:
             if number and not (required(kind) <= set(fields) and _tells(kind, fields, values, item)):
                 continue
             kept = {**(particulars if not made else {}), **own}
-            if kept and particulars_of is not None:
+            if kept:
                 fields["particulars"] = particulars_of(kept)
             made.append(kind(**fields))
     return made

@@ -14,6 +14,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,12})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 _INDEX = re.compile(r"(?P<whole>[+-]?[0-9]{1,18})(\.(?P<fraction>[0-9]{1,9}))?")
 _DURATION = re.compile(r"P(?:(?P<days>[0-9]{1,3})D)?(?:T(?:(?P<hours>[0-9]{1,3})H)?(?:(?P<minutes>[0-9]{1,5})M)?)?")
+_CALENDAR = re.compile(r"P(?:(?P<years>[0-9]{1,2})Y)?(?:(?P<months>[0-9]{1,3})M)?")
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -29,7 +30,16 @@ class ValueType(NamedTuple):
     expected: str
 
 
-BASES = frozenset(("text", "code", "instant", "day", "number", "whole", "position", "index", "flag", "duration"))
+class Step(NamedTuple):
+    """A step of a series: minutes, or months of the calendar; one of them is None."""
+
+    minutes: int | None
+    months: int | None
+
+
+BASES = frozenset(
+    ("text", "code", "instant", "day", "number", "whole", "position", "index", "flag", "duration", "step")
+)
 """The types that every table knows."""
 
 
@@ -49,6 +59,7 @@ def value_types(legal: LegalTime) -> dict[str, ValueType]:
         "index": ValueType(_index, "a whole number of at most 18 digits"),
         "flag": ValueType(_flag, "true or false"),
         "duration": ValueType(_duration, "a duration like PT15M, PT1H or P1D"),
+        "step": ValueType(_step, "a step like PT15M, P1D, P1M or P1Y"),
     }
 
 
@@ -123,3 +134,9 @@ def _duration(text: str) -> int:
     if minutes < 1:
         raise ValueError(text)
     return minutes
+
+
+def _step(text: str) -> Step:
+    found = _CALENDAR.fullmatch(text)
+    months = int(found["years"] or 0) * 12 + int(found["months"] or 0) if found is not None else 0
+    return Step(None, months) if months else Step(_duration(text), None)

@@ -86,6 +86,8 @@ def test_a_draft_digests_the_samples_it_was_made_of(draft: Draft) -> None:
     first = found[0]
     assert isinstance(first, Transaction)
     assert (first.reference, first.access_point) == ("B-1001", "999000000000000014")
+    (message,) = first.messages
+    assert {one.name: one.value for one in message.particulars} == {"Contract": "C-501", "Why": "S"}
     assert len({one.identity for one in found if isinstance(one, Transaction)}) == 3
 
 

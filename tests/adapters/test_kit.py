@@ -53,6 +53,7 @@ documents:
     header:
       - participants
       - mRID: [left-out, number of the file]
+        version: [particular, number]
         createdDateTime: [created, needed]
         process.type: [market_reason, text, entering]
     pieces:
@@ -63,7 +64,10 @@ documents:
           point.mRID: [access_point, needed]
           point.mRID@codingScheme: [left-out, always A10]
           unit.name: [unit, "code:unit", needed]
-          Period/resolution: [resolution, duration, needed]
+          Period/resolution: [resolution resolution_months, step, needed]
+          seen: [particular, flag]
+          area.mRID: [particular]
+          area.mRID@codingScheme: [particular]
           Period/interval/start: [effective, needed]
           Period/interval/end: [end, needed]
           Period/Point:
@@ -259,7 +263,7 @@ def test_a_row_of_a_table_is_a_message(adapter: TableAdapter) -> None:
     [
         ("2026-06-28T22:00Z", "2026-06-31T22:00Z", "SYN_VALUE", "Series/Period/interval/start", "2026-06-31T22:00Z",
          "a date-time like 2026-03-01T00:00:00+01:00"),
-        ("PT1H", "P1M", "SYN_VALUE", "Series/Period/resolution", "P1M", "a duration like PT15M, PT1H or P1D"),
+        ("PT1H", "P1W", "SYN_VALUE", "Series/Period/resolution", "P1W", "a step like PT15M, P1D, P1M or P1Y"),
         (">A03<", ">A99<", "SYN_CODE", "Series/Period/Point/quality", "A99", "one of A03, A04"),
         ("<m:mRID>S-1</m:mRID>", "", "SYN_MISSING", "Series/mRID", None, "an element with a value"),
         ("<m:mRID>S-1</m:mRID>", "<m:mRID><m:a/></m:mRID>", "SYN_UNEXPECTED", "Series/mRID", "a",
@@ -348,6 +352,25 @@ def test_what_is_left_out_may_hold_anything(adapter: TableAdapter) -> None:
     assert messages(found) == [expected_series()]
     many = XML.replace("<m:mRID>1</m:mRID>", "<m:mRID>1</m:mRID><m:mRID><m:x/></m:mRID>")
     assert messages(digested(adapter, "Series", many)[1]) == [expected_series()]
+
+
+@pytest.mark.parametrize(("written_", "minutes", "months"), [("PT15M", 15, None), ("P1M", None, 1), ("P1Y", None, 12)])
+def test_a_step_is_minutes_or_months(adapter: TableAdapter, written_: str, minutes: int, months: int) -> None:
+    series = {**SERIES, "Period": {**SERIES["Period"], "resolution": written_}}
+    (message,) = messages(digested(adapter, "Series", as_json(HEADER, [series]))[1])
+    assert isinstance(message, MeasureSeries)
+    assert (message.resolution, message.resolution_months) == (minutes, months)
+
+
+def test_what_has_no_field_is_kept_as_a_particular_under_its_path(adapter: TableAdapter) -> None:
+    series = {**SERIES, "seen": True, "area.mRID": {"value": "DK1", "codingScheme": "NDK"}}
+    (message,) = messages(digested(adapter, "Series", as_json({**HEADER, "version": 2}, [series]))[1])
+    assert {one.name: one.value for one in message.particulars} == {
+        "version": Decimal(2),
+        "seen": True,
+        "area.mRID": "DK1",
+        "area.mRID@codingScheme": "NDK",
+    }
 
 
 def test_identity_is_that_of_content_sender_and_what_enters(adapter: TableAdapter) -> None:

@@ -531,6 +531,8 @@ UNREACHABLE: dict[str, str] = {
     "BE-M01": "a meter without its number is refused before",
     "CO-A01": "the statuses of this market have no milestones",
     "CO-A02": "the statuses of this market have no milestones",
+    "CO-D07": "a digester gives a series one step",
+    "CO-D08": "no simulated document brings sums of an area, settlement amounts or price lists",
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
     "CO-V01": "volumes are only made of energies that are there",

@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "kernel/parts.py autoproduced alloproduced autoconsumed surplus": "words of the Kernel that the French list uses",
     "correction/scripts/energy_of_point.py natural-gas active-energy": "words of the Kernel that the Belgian list uses",
     "correction/evidence.py CO-R05 CO-R07": "rules of `rules/common`, which are those of every market",
+    "kernel/requests.py Courbe": "a French word, and the root of a document",
     "* m3": "a unit of the Kernel",
     "* month interval": "English words, and words of the Kernel for what is asked for",
     "* piece": "an English word, and the Kernel's unit of invoices",

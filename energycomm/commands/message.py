@@ -259,7 +259,7 @@ def _particular(text: str | None) -> tuple[str, str] | None:
     try:
         return None if text is None else read_wanted(text)
     except ValueError as error:
-        raise UserError(f"{error}.", "Write it as Nature_Evenement=MES.") from None
+        raise UserError(f"{error}.", "Write it as NAME=VALUE.") from None
 
 
 def _day(text: str | None) -> datetime | None:

@@ -110,7 +110,7 @@ def wanted_particular(text: str | None) -> tuple[str, str] | None:
         return read_wanted(text) if text else None
     except ValueError as error:
         raise Problem(
-            "API_INVALID", f"{error}.", target="particular", value=text, advice="Nature_Evenement=MES"
+            "API_INVALID", f"{error}.", target="particular", value=text, advice="Write it as NAME=VALUE."
         ) from None
 
 

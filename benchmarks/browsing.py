@@ -122,8 +122,8 @@ def questions(engine: Engine, size: int, now: int) -> dict[str, Callable[[], Any
         "state and type": lambda: page(state="quarantined", type="C15"),
         "a market": lambda: page(market="NL"),
         "a rare type, all old": lambda: page(type="X13"),
-        "a code": lambda: page(code="CO-R20"),
-        "a code and a state": lambda: page(code="CO-R20", state="ticketed"),
+        "a code": lambda: page(codes=("CO-R20",)),
+        "a code and a state": lambda: page(codes=("CO-R20",), state="ticketed"),
         "a week half a year ago, in a state": lambda: page(
             state="rejected", since=present - timedelta(days=190), until=present - timedelta(days=183)
         ),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -53,6 +54,7 @@ class Market(SimpleNamespace):
 
     zone = "Europe/Paris"
     builds = frozenset(("MoveInRequest", "EndOfSupplyRequest"))
+    answer_within: ClassVar[Mapping[str, timedelta]] = {}
     built = 0
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:

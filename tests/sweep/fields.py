@@ -66,7 +66,9 @@ def _plain(scalar: Scalar) -> Any:
     if scalar.words:
         return scalar.words[0]
     if scalar.pattern:
-        return {"[A-Z]{2}": "FR", "[A-Z]{3}": "EUR", "[0-9]{4}-[0-9]{2}": "2024-03"}[scalar.pattern]
+        return {"[A-Z]{2}": "FR", "[A-Z]{3}": "EUR", "[0-9]{4}-[0-9]{2}": "2024-03", "[^=\\s]+": "Nature"}[
+            scalar.pattern
+        ]
     return {
         "text": "99000000000017"[: scalar.longest],
         "integer": 30,

@@ -62,10 +62,10 @@ class LimitSettings(BaseModel):
     envelope: int = Field(default=4 << 30, gt=0, description="Largest sum of all members of an envelope, in bytes.")
     ratio: int = Field(default=200, gt=0, description="Largest number of unpacked bytes per packed byte.")
     ratio_floor: int = Field(
-        default=10_000_000, ge=0, description="The ratio is judged above this many unpacked bytes."
+        default=10_000_000, ge=0, description="The ratio is checked only above this many unpacked bytes."
     )
     members: int = Field(default=10_000, gt=0, description="Largest number of members of an envelope.")
-    depth: int = Field(default=3, gt=0, description="Largest number of zips inside each other.")
+    depth: int = Field(default=3, gt=0, description="Largest depth of nested zips.")
     name: int = Field(default=512, gt=0, description="Longest name of a member, in characters.")
 
 
@@ -75,16 +75,28 @@ class DaemonSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     workers: int = Field(default=2, ge=1, le=64, description="Worker processes; always one on SQLite.")
-    poll_seconds: float = Field(default=10, gt=0, le=3600, description="Pause between two looks at a channel.")
-    send_seconds: float = Field(default=5, gt=0, le=3600, description="Pause between two looks for what is to be sent.")
+    poll_seconds: float = Field(
+        default=10, gt=0, le=3600, description="Pause between two polls of a channel, in seconds."
+    )
+    send_seconds: float = Field(
+        default=5, gt=0, le=3600, description="Pause between two searches for messages to send, in seconds."
+    )
     tidy_seconds: float = Field(
-        default=60, gt=0, le=86_400, description="Pause between two looks for time-outs, gaps and what may be removed."
+        default=60,
+        gt=0,
+        le=86_400,
+        description="Pause between two searches for time-outs, gaps and data to remove, in seconds.",
     )
     backlog: int = Field(
-        default=500, ge=1, description="Polling pauses while so many envelopes are archived and not processed."
+        default=500,
+        ge=1,
+        description="Largest backlog of archived, unprocessed envelopes; polling pauses while it is reached.",
     )
     attempts: int = Field(
-        default=10, ge=1, le=1000, description="An envelope that so many workers died of is put aside as failed."
+        default=10,
+        ge=1,
+        le=1000,
+        description="Number of workers that may die on one envelope before it is put aside as failed.",
     )
     gap_minutes: float = Field(
         default=60, ge=0, description="Minutes that a numbered series is quiet before its gaps are reported."
@@ -93,20 +105,18 @@ class DaemonSettings(BaseModel):
     port: int = Field(default=9464, ge=0, le=65_535, description="Port of metrics and health; 0 takes a free one.")
     token_file: Path | None = Field(
         default=None,
-        description="File with the bearer tokens, one a line, that metrics and details of health ask for; "
-        "without any, only programs on this machine get them.",
+        description="File with the bearer tokens, one a line, for metrics and details of health; "
+        "without tokens, only programs on this machine get them.",
     )
     token_env: str | None = Field(default=None, description="Environment variable that holds these tokens.")
     heartbeat: Path | None = Field(
-        default=None, description="File that tells how the daemon is, as JSON, written anew every few seconds."
+        default=None, description="File with the state of the daemon as JSON, rewritten every few seconds."
     )
     hang_seconds: float = Field(
-        default=600, gt=0, description="A worker that gives no sign of life for so long is replaced."
+        default=600, gt=0, description="Seconds without a sign of life after which a worker is replaced."
     )
     stop_seconds: float = Field(default=60, gt=0, description="Time to finish batches when the daemon is stopped.")
-    alarm_seconds: float = Field(
-        default=60, ge=0, description="An alarm ends when its cause has been gone for so long."
-    )
+    alarm_seconds: float = Field(default=60, ge=0, description="Seconds without its cause after which an alarm ends.")
 
     @model_validator(mode="after")
     def _one_token(self) -> DaemonSettings:
@@ -121,16 +131,16 @@ class NotifySettings(BaseModel):
 
     url: str | None = Field(default=None, description="Address of the webhook, http or https.")
     folder: Path | None = Field(
-        default=None, description="Instead: folder that each notification is left in as a file."
+        default=None, description="Instead of a URL: folder in which each notification is written as a file."
     )
     secret_file: Path | None = Field(
         default=None, description="File with the secret that notifications are signed with."
     )
     secret_env: str | None = Field(default=None, description="Environment variable with that secret.")
-    ca_file: Path | None = Field(default=None, description="Authorities that the webhook's certificate may be of.")
+    ca_file: Path | None = Field(default=None, description="Authorities of the webhook's certificate, in PEM.")
     timeout: float = Field(default=10, gt=0, description="Seconds that an answer may take.")
     attempts: int = Field(
-        default=40, ge=1, description="A notification that was refused so often is put aside as dead."
+        default=40, ge=1, description="Number of refusals after which a notification is put aside as dead."
     )
     longest_pause: float = Field(default=3600, gt=0, description="Longest pause between two attempts, in seconds.")
 
@@ -151,7 +161,7 @@ class NotifySettings(BaseModel):
 
 
 class RetentionSettings(BaseModel):
-    """What is removed when it is old. Nothing is, unless a number of days is set."""
+    """After how long data is removed. Nothing is, unless a number of days is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -169,7 +179,7 @@ class CorrectionSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scripts: Path | None = Field(
-        default=None, description="Folder of one's own correction scripts, besides those shipped with EnergyComm."
+        default=None, description="Folder of your own correction scripts, in addition to those shipped with EnergyComm."
     )
     four_eyes: bool = Field(default=False, description="A campaign runs only when a second person has approved it.")
 
@@ -191,47 +201,47 @@ class Config(BaseSettings):
     engine: Literal["parallel", "durable-rules"] = Field(default="parallel", description="Rules engine.")
     batch_size: int = Field(default=500, ge=1, le=10_000, description="Messages per transaction.")
     parties: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Identifiers (EIC, GLN) that are us; in the environment separated by commas."
+        (), description="Our own identifiers (EIC, GLN); in the environment separated by commas."
     )
     keys: tuple[KeySetting, ...] = Field(
-        default=(), description="Keys that open envelopes, and keys of the store; in the environment as JSON."
+        default=(), description="Keys that decrypt envelopes, and keys of the store; in the environment as JSON."
     )
     storage_key: str | None = Field(
         default=None,
-        description="Label of the key, of scheme aes-256-gcm, that raw bytes and Kernel XML are stored under; "
-        "they are stored in plain while none is set.",
+        description="Label of the key, of scheme aes-256-gcm, that encrypts raw bytes and Kernel XML in the store; "
+        "they are stored in plain text if no key is set.",
     )
     mappings: dict[str, Path] = Field(
         default={},
-        description="Tables of names and codes, by market, that take the place of an adapter's own; "
+        description="Tables of names and codes, by market, that replace those of an adapter; "
         "ENERGYCOMM_MAPPINGS__BE in the environment.",
     )
     limits: LimitSettings = Field(default=LimitSettings(), description="How much an envelope may unpack to.")
     daemon: DaemonSettings = Field(default=DaemonSettings(), description="How the daemon runs.")
-    notify: NotifySettings = Field(default=NotifySettings(), description="Where the back office is told.")
-    retention: RetentionSettings = Field(default=RetentionSettings(), description="What is removed when it is old.")
+    notify: NotifySettings = Field(default=NotifySettings(), description="How the back office is notified.")
+    retention: RetentionSettings = Field(default=RetentionSettings(), description="After how long data is removed.")
     correction: CorrectionSettings = Field(
         default=CorrectionSettings(), description="How refused messages are corrected."
     )
     web: WebSettings = Field(default=WebSettings(), description="How the web services run.")
-    oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to them.")
+    oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to the web services.")
     channels: tuple[AnyChannel, ...] = Field(
-        default=(), description="Ways by which envelopes come and messages go; in the environment as JSON."
+        default=(), description="Inbound and outbound channels; in the environment as JSON."
     )
     push: EndpointSettings = Field(
-        default=EndpointSettings(), description="Where the daemon takes what is pushed to channels of kind push."
+        default=EndpointSettings(), description="Endpoint of the daemon for channels of kind push."
     )
     trackers: tuple[TrackerSetting, ...] = Field(
         default=(), description="Trackers that tickets are exported to; in the environment as JSON."
     )
     spool: Path = Field(
-        default=Path("spool"), description="Folder in which what comes from afar lies until the store has it."
+        default=Path("spool"), description="Folder for received files and messages until they are in the store."
     )
     quarantine_days: int = Field(default=30, ge=0, description="Days after which a waiting message is given up.")
     language: Literal["en", "fr"] = Field(default="en", description="Language of the rules' comments.")
     log_format: Literal["text", "json"] = Field(default="text", description="Form of the log on standard error.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", description="Least level that is logged."
+        "warning", description="Lowest level that is logged."
     )
 
     _file: Path | None = None

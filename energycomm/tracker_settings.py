@@ -23,14 +23,15 @@ class TrackerSetting(BaseModel):
     )
     issue_type: str = Field(default="Task", description="Jira: type of the issues.")
     user: str | None = Field(
-        default=None, description="Jira Cloud: e-mail address that the token belongs to; without, it is a bearer token."
+        default=None,
+        description="Jira Cloud: e-mail address that the token belongs to; if not set, the token is a bearer token.",
     )
     token_file: Path | None = Field(
         default=None, description="File with the token; of a webhook, the secret that requests are signed with."
     )
-    token_env: str | None = Field(default=None, description="Environment variable with it.")
+    token_env: str | None = Field(default=None, description="Environment variable with the token or secret.")
     labels: tuple[str, ...] = Field(default=("energycomm",), description="Labels of every issue.")
-    ca_file: Path | None = Field(default=None, description="Authorities that its certificate may be of.")
+    ca_file: Path | None = Field(default=None, description="Authorities of the tracker's certificate, in PEM.")
     timeout: float = Field(default=20, gt=0, le=300, description="Seconds that an answer may take.")
 
     @field_validator("url")

@@ -30,9 +30,10 @@ class WebSettings(ListenSettings):
         description="Addresses of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
     )
     public_url: str | None = Field(
-        default=None, description="How the outside sees us: https://energycomm.example.org; for links and the sign-in."
+        default=None,
+        description="Public address of EnergyComm, for links and the sign-in: https://energycomm.example.org.",
     )
-    session_hours: float = Field(default=10, gt=0, le=168, description="Hours after which a person signs in anew.")
+    session_hours: float = Field(default=10, gt=0, le=168, description="Hours after which a person must sign in again.")
     requests_per_minute: int = Field(
         default=600, ge=1, description="Requests of one person or program in a minute; then 429."
     )
@@ -84,11 +85,11 @@ class OidcSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     issuer: str | None = Field(default=None, description="Address of the identity provider: https://login.example.org.")
-    client_id: str | None = Field(default=None, description="What the provider knows us as.")
+    client_id: str | None = Field(default=None, description="Our client id at the provider.")
     secret_file: Path | None = Field(default=None, description="File that holds our secret at the provider.")
-    secret_env: str | None = Field(default=None, description="Environment variable that holds it.")
-    ca_file: Path | None = Field(default=None, description="Authorities that the provider's certificate may be of.")
-    scopes: str = Field(default="openid profile email", description="What we ask the provider for.")
+    secret_env: str | None = Field(default=None, description="Environment variable that holds our secret.")
+    ca_file: Path | None = Field(default=None, description="Authorities of the provider's certificate, in PEM.")
+    scopes: str = Field(default="openid profile email", description="Scopes that are requested from the provider.")
     name_claim: str = Field(
         default="preferred_username", description="Claim that names the person; else `email`, else `sub`."
     )
@@ -96,7 +97,7 @@ class OidcSettings(BaseModel):
         default="groups", description="Claim that lists the person's groups; dots lead into nested claims."
     )
     roles: dict[str, RoleName] = Field(
-        default={}, description="Group -> role. Who is in none of the groups may not sign in."
+        default={}, description="Group -> role. A person in none of the groups may not sign in."
     )
     timeout: float = Field(default=10, gt=0, description="Seconds that an answer of the provider may take.")
 

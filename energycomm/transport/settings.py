@@ -28,15 +28,19 @@ class ChannelSetting(BaseModel):
         min_length=1,
         description="Out only: patterns of message types, or kinds of requests, that go out through it.",
     )
-    attempts: int = Field(default=4, ge=1, le=20, description="Attempts at one time, the first one too.")
+    attempts: int = Field(default=4, ge=1, le=20, description="Attempts in one go, including the first.")
     first_wait: float = Field(default=1.0, gt=0, le=3600, description="Seconds before the second attempt.")
-    wait_factor: float = Field(default=3.0, ge=1, le=10, description="Each wait is so many times the one before.")
+    wait_factor: float = Field(
+        default=3.0, ge=1, le=10, description="Factor by which each wait is longer than the one before."
+    )
     longest_wait: float = Field(default=60.0, gt=0, le=86_400, description="Longest wait between attempts, seconds.")
-    jitter: float = Field(default=0.5, ge=0, le=1, description="Share of each wait that is left to chance.")
+    jitter: float = Field(default=0.5, ge=0, le=1, description="Random share of each wait.")
     patience: float = Field(default=120.0, ge=0, le=86_400, description="Seconds that all waits may take together.")
-    break_after: int = Field(default=5, ge=1, le=100, description="Failures in a row after which it is left alone.")
-    break_for: float = Field(default=30.0, gt=0, le=86_400, description="Seconds that it is left alone at first.")
-    break_longest: float = Field(default=900.0, gt=0, le=86_400, description="Longest time that it is left alone.")
+    break_after: int = Field(default=5, ge=1, le=100, description="Failures in a row after which the channel pauses.")
+    break_for: float = Field(default=30.0, gt=0, le=86_400, description="First pause of the channel, in seconds.")
+    break_longest: float = Field(
+        default=900.0, gt=0, le=86_400, description="Longest pause of the channel, in seconds."
+    )
     per_minute: float | None = Field(default=None, gt=0, description="Most attempts a minute; no limit when not set.")
 
     @model_validator(mode="after")
@@ -77,7 +81,7 @@ class SftpSetting(ChannelSetting):
     kind: Literal["sftp"] = Field(description="Kind of channel.")
     host: str = Field(min_length=1, description="Name or address of the server.")
     port: int = Field(default=22, ge=1, le=65_535, description="Port of the server.")
-    user: str = Field(min_length=1, description="Our name there.")
+    user: str = Field(min_length=1, description="Our user name on the server.")
     known_hosts: str = Field(min_length=1, description="File with the server's host key, in the form of OpenSSH.")
     path: str = Field(min_length=1, description="The folder on the server.")
     password_file: str | None = Field(default=None, description="File that holds our password.")
@@ -86,16 +90,16 @@ class SftpSetting(ChannelSetting):
     passphrase_file: str | None = Field(default=None, description="File that holds the key's pass phrase.")
     passphrase_env: str | None = Field(default=None, description="Environment variable that holds the pass phrase.")
     after: Literal["delete", "move", "keep"] = Field(
-        default="delete", description="What happens on the server to a file that the store has."
+        default="delete", description="What happens on the server to a file that is in the store."
     )
     move_to: str | None = Field(default=None, description='Folder on the server for `after = "move"`.')
-    recursive: bool = Field(default=False, description="Look into folders inside, at most 8 deep.")
+    recursive: bool = Field(default=False, description="Include subfolders, at most 8 deep.")
     include: tuple[str, ...] = Field(default=("*",), description="Patterns of file names that are taken.")
     settle: float = Field(default=10.0, ge=0, description="Seconds that a file must not have changed.")
     max_bytes: int = Field(default=1 << 30, gt=0, description="Largest file in bytes.")
-    max_files: int = Field(default=1000, ge=1, description="Most files of one poll.")
+    max_files: int = Field(default=1000, ge=1, description="Largest number of files in one poll.")
     connect_timeout: float = Field(default=20.0, gt=0, description="Seconds for the connection and the login.")
-    timeout: float = Field(default=60.0, gt=0, description="Seconds of silence after which a transfer is given up.")
+    timeout: float = Field(default=60.0, gt=0, description="Seconds without data after which a transfer is aborted.")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -114,10 +118,12 @@ class TlsSetting(ChannelSetting):
 
     url: str = Field(pattern="^https://", description="Address of the service; https only.")
     ca_file: str | None = Field(
-        default=None, description="Authorities that may vouch for the server, in PEM; those of the system if not set."
+        default=None, description="Authorities of the server's certificate, in PEM; those of the system if not set."
     )
     certificate_file: str | None = Field(default=None, description="Our client certificate with its chain, in PEM.")
-    key_file: str | None = Field(default=None, description="Our private key, in PEM; else it is with the certificate.")
+    key_file: str | None = Field(
+        default=None, description="Our private key, in PEM; if not set, it is in the file of the certificate."
+    )
     passphrase_file: str | None = Field(default=None, description="File that holds the key's pass phrase.")
     passphrase_env: str | None = Field(default=None, description="Environment variable that holds the pass phrase.")
     soap: Literal["1.1", "1.2"] = Field(default="1.1", description="SOAP version.")
@@ -157,18 +163,20 @@ class SoapSetting(TlsSetting):
     )
     answers: Literal["bound", "timed", "signed"] = Field(
         default="bound",
-        description="What signed answers have to say under their signature: which request they answer and when they "
-        "were made (bound), when (timed), neither (signed: then an old answer may be played again).",
+        description="What must be signed in answers: which request they answer and when they "
+        "were made (bound), when (timed), neither (signed: then an old answer may be replayed).",
     )
     answer_seconds: float = Field(default=300, gt=0, le=86_400, description="How old a signed answer may be, seconds.")
     clock_skew: float = Field(
         default=60, ge=0, le=3600, description="Seconds by which the market's clock may differ from ours."
     )
     polls: tuple[str, ...] = Field(
-        default=(), description="Message types that the daemon sends again and again to fetch what waits."
+        default=(), description="Message types that the daemon sends regularly to fetch waiting messages."
     )
-    poll_seconds: float = Field(default=300.0, gt=0, le=86_400, description="Pause between two such rounds.")
-    party: str | None = Field(default=None, description="Who we are in them: our GLN.")
+    poll_seconds: float = Field(
+        default=300.0, gt=0, le=86_400, description="Pause between two rounds of polls, in seconds."
+    )
+    party: str | None = Field(default=None, description="Our GLN in polls.")
 
     @model_validator(mode="after")
     def _signable(self) -> Self:
@@ -191,9 +199,9 @@ class QueueSetting(TlsSetting):
     kind: Literal["message-queue"] = Field(description="Kind of channel.")
     queue: str | None = Field(default=None, description="Name of our queue; left out when not set.")
     names: dict[str, str] = Field(
-        default={}, description="Names of the service's elements where they are not the usual ones: docs/channels.md."
+        default={}, description="Names of the service's elements that differ from the assumed ones: docs/channels.md."
     )
-    max_messages: int = Field(default=500, ge=1, description="Most messages of one poll.")
+    max_messages: int = Field(default=500, ge=1, description="Largest number of messages in one poll.")
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
@@ -216,7 +224,7 @@ class PushSetting(ChannelSetting):
     token_file: str | None = Field(default=None, description="File that holds the tokens, one a line.")
     token_env: str | None = Field(default=None, description="Environment variable that holds the tokens, one a line.")
     max_bytes: int = Field(default=64 << 20, gt=0, description="Largest message in bytes.")
-    max_waiting: int = Field(default=10_000, ge=1, description="Most messages that may wait to be taken in.")
+    max_waiting: int = Field(default=10_000, ge=1, description="Largest number of messages that wait to be processed.")
 
     @model_validator(mode="after")
     def _with_token(self) -> Self:
@@ -234,31 +242,36 @@ class ListenSettings(BaseModel):
         default=512,
         ge=16,
         le=10_000,
-        description="Open connections; beyond it the oldest that asks nothing makes room. Two fifths of them may be "
-        "worked on at once; then 503.",
+        description="Open connections; beyond it the oldest silent one is closed. Two fifths of them may be "
+        "processed at once; then 503.",
     )
     connections_per_address: int = Field(
-        default=100, ge=1, le=10_000, description="Connections of one address; proxies that are named have no limit."
+        default=100, ge=1, le=10_000, description="Connections of one address; the configured proxies have no limit."
     )
     header_seconds: float = Field(
-        default=10, gt=0, le=300, description="Seconds that the head of a request may take to arrive."
+        default=10, gt=0, le=300, description="Longest time for the head of a request to arrive, in seconds."
     )
 
 
 class EndpointSettings(ListenSettings):
     """Where the daemon takes what is pushed; used as soon as a channel is of kind push."""
 
-    serve: bool = Field(default=True, description="Whether the daemon serves it; false where another process does.")
-    host: str = Field(default="127.0.0.1", min_length=1, description="Address that it listens on.")
-    port: int = Field(default=8443, ge=0, le=65_535, description="Port that it listens on; 0 takes a free one.")
+    serve: bool = Field(
+        default=True, description="Whether the daemon serves the endpoint; false if another process does."
+    )
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address of the endpoint.")
+    port: int = Field(default=8443, ge=0, le=65_535, description="Port of the endpoint; 0 takes a free one.")
     certificate_file: Path | None = Field(default=None, description="Our server certificate with its chain, in PEM.")
-    key_file: Path | None = Field(default=None, description="Its private key, in PEM; else it is with the certificate.")
+    key_file: Path | None = Field(
+        default=None,
+        description="Private key of the certificate, in PEM; if not set, it is in the file of the certificate.",
+    )
     client_ca_file: Path | None = Field(
         default=None,
         description="Authorities, in PEM, of the certificates that clients must show; none are asked for if not set.",
     )
     behind_proxy: bool = Field(
-        default=False, description="Plain HTTP, for a proxy in front that does TLS; never on an open network."
+        default=False, description="Plain HTTP behind a proxy that terminates TLS; never on an open network."
     )
 
     @model_validator(mode="after")

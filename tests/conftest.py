@@ -24,6 +24,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if any(path.is_relative_to(ASSISTANT) for path in named) else True
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured and recorded is shown at the end of the run."""
+    reports = [report for report in terminalreporter.getreports("passed") if report.user_properties]
+    if reports:
+        terminalreporter.section("measured")
+    for report in reports:
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{report.location[0]}: {name}: {value}")
+
+
 @pytest.fixture(autouse=True)
 def _plain_log() -> None:
     """The log is set up, and secrets are known, by the command line: no test depends on the one before."""

@@ -6,9 +6,10 @@ before the next; nothing is ever kept in it. A rule set stays below its limits (
 Absent values are left out of the fact: a test on a field that is not there does not match, which is the rules' own
 "unknown".
 
-Comparisons of a field with a constant, membership of few constants, ``and`` and ``or`` are translated into its
-language. What that language cannot say (predicates, calculations, code lists, comparisons of two fields, decimals,
-instants, absence) is judged before and handed over as a yes or no.
+The core decides what its language says: comparisons of two values or of a value with a constant, membership of few
+constants, presence, errors found, ``and`` and ``or``. What it cannot say is worked out by
+`energycomm.engine.interpretation` and handed over: calculations and the answers of predicates as values, code lists as
+a yes or no. Instants, civil days and decimal numbers are handed over as whole numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import importlib
 import json
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,18 +31,24 @@ from energycomm.engine.report import Reporter
 from energycomm.engine.rule import Rule, RuleSet
 from energycomm.engine.terms import (
     And,
+    Call,
     Comparison,
     Condition,
     Constant,
+    HasError,
+    InList,
     Membership,
     Not,
     Or,
+    Presence,
     Read,
     Truth,
+    Value,
 )
 from energycomm.engine.validity import Segments
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import History
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Action, Finding
 
@@ -50,11 +58,14 @@ FIELDS = 200
 """Fields that one fact may have at most; the core fails above 255."""
 ALTERNATIVES = 12
 """Ways in which one rule may match before it is judged as a whole instead."""
-LARGEST = 2**53
-"""Whole numbers beyond are handed over as this: on the same side of every constant that is translated."""
+LARGEST = 2**63 - 1
+"""The largest whole number of the core."""
+_MILLIONTHS = 10**6
+"""Decimal numbers are handed over as so many parts of one."""
 
 _CONTRARY = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_OPERATORS = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATORS = {"==": "$eq", "!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 Definition: TypeAlias = dict[str, Any]
 Hit: TypeAlias = tuple[int, int | None]
@@ -73,27 +84,34 @@ def _core() -> Any:
         raise DurableRulesMissing(str(DurableRulesMissing.__doc__)) from error
 
 
-class _Translation:
+class Beyond(ValueError):
+    """A value that the core cannot hold as it is."""
+
+
+class Translation:
     """One rule in the language of durable-rules, with what must be known to judge it.
 
     Attributes:
       definition: the expression.
-      plain: field of the fact -> the term that is handed over as it is.
-      judged: field of the fact -> the condition that is judged before.
+      fields: field of the fact -> the term that is worked out and handed over.
       alternatives: number of ways in which the rule can match at once.
+      tests: how many of the rule's tests are ``decided`` by the core, how many are the answer of a ``predicate``, how
+        many are ``judged`` before.
     """
 
     def __init__(self, rule: Rule, kind: str, position: int) -> None:
         self.rule = rule
         self.trigger = rule.triggers[kind]
         self.prefix = f"r{position}"
-        self.plain: dict[str, Read] = {}
-        self.judged: dict[str, Condition] = {}
+        self._start()
         self.definition, self.alternatives = self.normal(self.trigger, True)
         if self.alternatives > ALTERNATIVES:
-            self.plain = {}
-            self.judged = {}
+            self._start()
             self.definition, self.alternatives = self.whole(self.trigger, True), 1
+
+    def _start(self) -> None:
+        self.fields: dict[str, Value | Condition] = {}
+        self.tests: Counter[str] = Counter()
 
     def normal(self, condition: Condition, wanted: bool) -> tuple[Definition, int]:
         """A condition that must be definitely true (or definitely false), and the number of its alternatives."""
@@ -112,49 +130,94 @@ class _Translation:
                 for _, ways in translated:
                     count = count * ways if together else count + ways
                 return {"$and" if together else "$or": [part for part, _ in translated]}, count
-            case Truth(operand=Read() as read):
-                return {self.field(read): int(wanted)}, 1
-            case Comparison(operator=sign, left=Read() as read, right=Constant() as constant) if _native(
-                read, constant
-            ):
-                return self.compared(read, sign if wanted else _CONTRARY[sign], constant.value), 1
-            case Membership(operand=Read() as read, constants=constants) if 0 < len(constants) <= ALTERNATIVES and all(
-                isinstance(constant, str) for constant in constants
-            ):
-                tests = [self.compared(read, "==" if wanted else "!=", constant) for constant in constants]
-                if len(tests) == 1:
-                    return tests[0], 1
-                return {"$or" if wanted else "$and": tests}, 1  # a value is one constant at a time: one way at once
-        return self.whole(condition, wanted), 1
+        definition = self.test(condition, wanted)
+        return self.whole(condition, wanted) if definition is None else definition, 1
 
-    def field(self, read: Read) -> str:
-        """The fact's field that holds a value as it is."""
-        *owner, last = read.path
-        name = "_".join(("f", *owner, last if last.isidentifier() else last.encode().hex()))
-        self.plain[name] = read
+    def test(self, condition: Condition, wanted: bool) -> Definition | None:
+        """A condition on values; None where the core's language cannot say it."""
+        match condition:
+            case Truth(operand=value) if _base(value) == "bool":
+                self.tests["predicate" if isinstance(value, Call) else "decided"] += 1
+                return {self.field(value): int(wanted)}
+            case Presence(operand=term) | (HasError() as term):
+                self.tests["decided"] += 1
+                return {"$ex" if wanted else "$nex": {self.field(term): 1}}
+            case Comparison(left=Constant(), right=Constant()):
+                return None
+            case Comparison(operator=sign, left=Constant() as constant, right=right):
+                return self.test(Comparison(_MIRRORED[sign], right, constant), wanted)
+            case Comparison(operator=sign, left=left, right=right):
+                return self.compared(left, sign if wanted else _CONTRARY[sign], right)
+            case Membership(operand=value, constants=constants) if 0 < len(constants) <= ALTERNATIVES:
+                literals = [_literal(constant, _base(value)) for constant in constants]
+                if None in literals:
+                    return None
+                self.tests["decided"] += 1
+                name, sign = self.field(value), "$eq" if wanted else "$neq"
+                # A value is one constant at a time: one way at once.
+                return {"$or" if wanted else "$and": [{sign: {name: literal}} for literal in literals]}
+        return None
+
+    def compared(self, left: Value, sign: str, right: Value) -> Definition | None:
+        """A value against a constant or another value."""
+        base = _base(left)
+        if isinstance(right, Constant):
+            literal = _literal(right.value, base)
+            if literal is None:
+                return None
+            self.tests["decided"] += 1
+            return {_OPERATORS[sign]: {self.field(left): literal}}
+        if base not in _COMPARED or _base(right) != base:
+            return None
+        self.tests["decided"] += 1
+        # The core takes a comparison with a field that is not there for true.
+        there = self.field(right)
+        return {"$and": [{"$ex": {there: 1}}, {_OPERATORS[sign]: {self.field(left): {"$m": there}}}]}
+
+    def field(self, term: Value | HasError) -> str:
+        """The fact's field that holds a value, or says that an error was found."""
+        match term:
+            case Read(path=(*owner, last)):
+                name = "_".join(("f", *owner, last if last.isidentifier() else last.encode().hex()))
+            case HasError(error_code=code):
+                name = f"e_{code}"
+            case _:
+                name = f"{self.prefix}_{len(self.fields)}"
+        self.fields[name] = term
         return name
-
-    def compared(self, read: Read, sign: str, constant: Any) -> Definition:
-        """A field against a constant."""
-        name = self.field(read)
-        return {name: constant} if sign == "==" else {_OPERATORS[sign]: {name: constant}}
 
     def whole(self, condition: Condition, wanted: bool) -> Definition:
         """A condition that is judged before."""
-        name = f"{self.prefix}_{len(self.judged)}"
-        self.judged[name] = condition
+        self.tests["judged"] += _tests(condition)
+        name = f"{self.prefix}_{len(self.fields)}"
+        self.fields[name] = condition
         return {name: int(wanted)}
 
 
-def _native(read: Read, constant: Constant) -> bool:
-    if isinstance(constant.value, str):
-        return read.type.bases == {"str"} and _plain_text(constant.value)
-    return (
-        read.type.bases == {"int"}
-        and isinstance(constant.value, int)
-        and not isinstance(constant.value, bool)
-        and abs(constant.value) < LARGEST
-    )
+_COMPARED = frozenset({"bool", "int", "decimal", "str", "date", "datetime"})
+"""Types whose values the core compares."""
+
+
+def _base(value: Value) -> str:
+    """The type of a value; empty where it may be of several."""
+    return next(iter(value.type.bases)) if len(value.type.bases) == 1 else ""
+
+
+def _tests(condition: Condition) -> int:
+    """How many tests of values a condition is made of."""
+    match condition:
+        case Not(operand=inner):
+            return _tests(inner)
+        case And(operands=parts) | Or(operands=parts):
+            return sum(_tests(part) for part in parts)
+    return 1
+
+
+def _literal(constant: Any, base: str) -> Any:
+    """A constant as the core compares it with values of a type; None where it cannot."""
+    if base not in _COMPARED or (base == "str" and not _plain_text(constant)):
+        return None
+    return _handed(constant, base)
 
 
 def _plain_text(text: str) -> bool:
@@ -162,13 +225,36 @@ def _plain_text(text: str) -> bool:
     return json.dumps(text, ensure_ascii=False) == f'"{text}"'
 
 
+def _handed(value: Any, base: str) -> Any:
+    """A value as the core holds it.
+
+    Raises:
+      Beyond: the core has no such number.
+    """
+    if base == "str":
+        return value
+    number: Any = 1  # of other types only the presence is asked for
+    match base:
+        case "bool" | "int":
+            number = value
+        case "decimal":
+            number = value * _MILLIONTHS
+        case "date":
+            number = value.toordinal()
+        case "datetime":
+            number = micros(value)
+    if abs(number) > LARGEST or number != int(number):
+        raise Beyond(value)
+    return int(number)
+
+
 @dataclass
 class _Part:
     """One rule set of the core: some rules that share facts."""
 
     handle: Any
-    translations: dict[str, tuple[int, _Translation]]
-    plain: dict[str, Read]
+    translations: dict[str, tuple[int, Translation]]
+    fields: dict[str, Value | Condition]
 
 
 class _DurableRules:
@@ -180,26 +266,26 @@ class _DurableRules:
         self.codes = codes
         self._core = core
         self.parts: dict[str | None, list[_Part]] = {}
-        waiting: dict[str | None, list[tuple[int, _Translation]]] = {}
+        waiting: dict[str | None, list[tuple[int, Translation]]] = {}
         for position, rule in enumerate(rules):
-            waiting.setdefault(rule.each, []).append((position, _Translation(rule, kind, position)))
+            waiting.setdefault(rule.each, []).append((position, Translation(rule, kind, position)))
         for each, translations in waiting.items():
             self.parts[each] = [self._part(chunk) for chunk in _chunks(translations)]
 
-    def _part(self, chunk: list[tuple[int, _Translation]]) -> _Part:
+    def _part(self, chunk: list[tuple[int, Translation]]) -> _Part:
         definitions: Definition = {}
-        plain: dict[str, Read] = {}
-        by_name: dict[str, tuple[int, _Translation]] = {}
+        fields: dict[str, Value | Condition] = {}
+        by_name: dict[str, tuple[int, Translation]] = {}
         for position, translation in chunk:
             name = f"rule{position}"
             # `on` is in every fact: no rule of the core may rest on negative tests alone.
             definitions[name] = {"all": [{"m": {"$and": [{"on": 1}, translation.definition]}}]}
-            plain.update(translation.plain)
+            fields |= translation.fields
             by_name[name] = (position, translation)
         handle = self._core.create_ruleset(
             f"rules{id(self)}-{chunk[0][0]}", json.dumps(definitions, ensure_ascii=False)
         )
-        return _Part(handle, by_name, plain)
+        return _Part(handle, by_name, fields)
 
     def judge(
         self, message: KernelMessage, history: History, errors: frozenset[str]
@@ -216,24 +302,24 @@ class _DurableRules:
 
     def _run(self, part: _Part, context: Context, faults: list[tuple[int, Exception]]) -> set[int]:
         fact: dict[str, Any] = {"id": "1", "sid": "1", "on": 1}
-        alone: set[int] = set()
-        for name, read in part.plain.items():
-            value = value_of(read, context)
-            if value is not None:
-                fact[name] = _handed(value)
-        for position, translation in part.translations.values():
-            for name, condition in translation.judged.items():
-                try:
-                    known = atom_or_whole(condition, context)
-                except Exception:  # the rule may not need what broke: it is judged in its own order below
-                    alone.add(position)
-                    break
-                if known is not None:
-                    fact[name] = int(known)
-        found = {position for position in self._fired(part, fact) if position not in alone}
-        for position in sorted(alone):
+        broken: set[str] = set()
+        for name, term in part.fields.items():
             try:
-                if is_true(next(t.trigger for p, t in part.translations.values() if p == position), context):
+                known = _worked_out(term, context)
+            except Exception:  # the rule may not need what broke: it is judged in its own order below
+                broken.add(name)
+                continue
+            if known is not None:
+                fact[name] = known
+        alone = {
+            position: translation.trigger
+            for position, translation in part.translations.values()
+            if not broken.isdisjoint(translation.fields)
+        }
+        found = self._fired(part, fact) - alone.keys()
+        for position, trigger in sorted(alone.items()):
+            try:
+                if is_true(trigger, context):
                     found.add(position)
             except Exception as error:
                 faults.append((position, error))
@@ -257,27 +343,26 @@ class _DurableRules:
         return fired
 
 
-def atom_or_whole(condition: Condition, context: Context) -> bool | None:
-    """A condition judged before: true, false, or None for unknown."""
-    if isinstance(condition, And | Or | Not):
-        return True if is_true(condition, context) else None
-    return atom(condition, context)
+def _worked_out(term: Value | Condition, context: Context) -> Any:
+    """What a field of the fact holds; None where it is left out."""
+    match term:
+        case HasError():
+            return 1 if atom(term, context) else None
+        case And() | Or() | Not():
+            return 1 if is_true(term, context) else None
+        case Truth() | Comparison() | Membership() | InList() | Presence():
+            known = atom(term, context)
+            return None if known is None else int(known)
+    value = value_of(term, context)
+    return None if value is None else _handed(value, _base(term))
 
 
-def _handed(value: Any) -> Any:
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, int):
-        return max(-LARGEST, min(LARGEST, value))
-    return value
-
-
-def _chunks(translations: list[tuple[int, _Translation]]) -> list[list[tuple[int, _Translation]]]:
+def _chunks(translations: list[tuple[int, Translation]]) -> list[list[tuple[int, Translation]]]:
     """Rules in groups that stay below the limits of one rule set of the core."""
-    chunks: list[list[tuple[int, _Translation]]] = []
+    chunks: list[list[tuple[int, Translation]]] = []
     matches, fields = MATCHES, set[str]()
     for entry in translations:
-        own = {*entry[1].plain, *entry[1].judged}
+        own = entry[1].fields.keys()
         if matches + entry[1].alternatives > MATCHES or len(fields | own) > FIELDS:
             chunks.append([])
             matches, fields = 0, set()

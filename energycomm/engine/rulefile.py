@@ -27,7 +27,7 @@ T = TypeVar("T")
 _SHARED_KEYS = frozenset(
     ["code", "title", "sentence", "applies_to", "each", "when", "since", "until", "source", "examples"]
 )
-_VALIDATION_KEYS = _SHARED_KEYS | frozenset(
+VALIDATION_KEYS = _SHARED_KEYS | frozenset(
     [
         "error_code",
         "holds",
@@ -41,8 +41,8 @@ _VALIDATION_KEYS = _SHARED_KEYS | frozenset(
         "repair",
     ]
 )
-_ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
-_FILE_KEYS = frozenset({"rule_set", "market", "pack", "rules"})
+ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
+FILE_KEYS = frozenset({"rule_set", "market", "pack", "rules"})
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _ERROR_CODE = re.compile(r"[A-Z][A-Z0-9]*-[A-Z][0-9]{2}")
@@ -113,7 +113,7 @@ class RuleFile:
         if entries is None:
             return None
         for name, cell in entries.items():
-            if name not in _FILE_KEYS:
+            if name not in FILE_KEYS:
                 self.report(
                     cell.line,
                     f"unknown key {name!r}",
@@ -198,7 +198,7 @@ class _RuleReader:
 
     def check_keys(self) -> None:
         """Unknown and missing keys."""
-        known = _VALIDATION_KEYS if self.judges else _ACTION_KEYS
+        known = VALIDATION_KEYS if self.judges else ACTION_KEYS
         for name, cell in self.entries.items():
             if name not in known:
                 what = "a validation" if self.judges else "an action"

@@ -24,6 +24,8 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
       error_class: whose fault it is.
       fault: the fault that was played.
       freed_by: what would free it: words for a person.
+      told_by: what else that arrives tells the right content: words for a person; None when nothing does. It follows
+        from what was left out or spoilt, whoever can make use of it.
     """
 
     state: dict[str, State] = field(default_factory=lambda: {"*": "accepted"})
@@ -32,6 +34,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_class: ErrorClass | None = None
     fault: str | None = None
     freed_by: str | None = None
+    told_by: str | None = None
 
     def of(self, kind: str, number: int) -> tuple[State, tuple[str, ...], tuple[str, ...]]:
         """State, errors and warnings of one Kernel message, the `number`-th of its kind in the CH message, from 1."""

@@ -24,7 +24,12 @@ NONE_AT_ALL: Mapping[str, Codes] = {}
 LATE = 11
 """Days that a late document comes after its day."""
 ORDER: tuple[str, ...] = ("late-start", "late-stop", "late-original")
-LOST: tuple[str, ...] = ("lost-start", "lost-stop", "lost-original")
+LOST: Mapping[str, str] = {
+    "lost-start": "what belongs to the supply, from its first message on",
+    "lost-stop": "the start of the next supply",
+    "lost-original": "its correction, which says all of it anew",
+}
+"""Message that never arrives -> what else tells what it said."""
 
 
 class Draft(NamedTuple):
@@ -68,6 +73,7 @@ class Mistake(NamedTuple):
       rest: state of the Kernel messages that get no error.
       before: edit of an extra copy that is right and comes a day before the wrong one.
       previous: edit of the reading before the one that is touched; that reading stays right.
+      told_by: see `Outcome`.
     """
 
     name: str
@@ -84,6 +90,7 @@ class Mistake(NamedTuple):
     rest: State = "accepted"
     before: Callable[[Any], Any] | None = None
     previous: Callable[[Any], Any] | None = None
+    told_by: str | None = None
 
     def outcome(self) -> Outcome:
         """What should become of the message."""
@@ -96,6 +103,7 @@ class Mistake(NamedTuple):
             error_class=self.error_class,
             fault=self.name,
             freed_by="a corrected message" if self.refused or self.errors else None,
+            told_by=self.told_by,
         )
 
 
@@ -264,4 +272,5 @@ class Stage:
     def _waiting(self, freed_by: str, waits: frozenset[str] | None = None) -> Outcome:
         state: dict[str, State] = dict.fromkeys(sorted(waits or self.market.waits), "quarantined")
         state["*"] = "accepted"
-        return Outcome(state=state, error_class="missing", fault=self.name, freed_by=freed_by)
+        told_by = LOST[self.name]
+        return Outcome(state=state, error_class="missing", fault=self.name, freed_by=freed_by, told_by=told_by)

@@ -44,9 +44,9 @@ class Score(Struct):
     Attributes:
       messages: Kernel messages of the store.
       stuck: how many were stuck before the loop.
-      freeable: how many of them the truth says can be freed by what follows from the history.
+      freeable: how many of them can be freed: what arrived tells their right content.
       freed: how many the loop freed.
-      missed: ids that could be freed and were not.
+      missed: fault -> how many messages could be freed and were not.
       wrongly: ids that were freed and could not be.
       unticketed: ids that are left and in no ticket.
       misclassed: (fault, class of its ticket, true class) -> messages.
@@ -60,7 +60,7 @@ class Score(Struct):
     stuck: int
     freeable: int
     freed: int
-    missed: list[int]
+    missed: dict[str, int]
     wrongly: list[int]
     unticketed: list[int]
     misclassed: dict[str, int]
@@ -72,14 +72,14 @@ class Score(Struct):
 
     @property
     def right(self) -> bool:
-        """Whether everything is as the truth foretells."""
-        return not (self.missed or self.wrongly or self.unticketed or self.misclassed)
+        """Whether what was lost is found, nothing is freed that nothing tells, and the rest is ticketed rightly."""
+        lost = any(fault.startswith("lost-") for fault in self.missed)
+        return not (lost or self.wrongly or self.unticketed or self.misclassed)
 
 
 def is_freeable(line: Truth) -> bool:
-    """Whether what is missing follows from the history: it was lost on its way, and the truth says what it was."""
-    lost = (line.outcome.fault or "").startswith("lost-")
-    return line.outcome.error_class == "missing" and lost and bool(line.outcome.freed_by)
+    """Whether what arrived tells the right content of a stuck message: the fault says so, whatever scripts exist."""
+    return line.outcome.told_by is not None
 
 
 def stuck_truth(engine: Engine, truth: Iterable[Truth]) -> dict[int, Truth]:
@@ -111,7 +111,7 @@ def held_against(
         stuck=len(truth),
         freeable=len(wanted),
         freed=len(freed),
-        missed=sorted(wanted - freed),
+        missed=dict(Counter(str(truth[number].outcome.fault) for number in sorted(wanted - freed)).most_common()),
         wrongly=sorted(freed - wanted),
         unticketed=sorted(left - set(ticketed)),
         misclassed=dict(misclassed),

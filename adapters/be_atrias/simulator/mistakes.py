@@ -519,9 +519,32 @@ UNREADABLE: tuple[Mistake, ...] = (
 )
 """Content that cannot be read."""
 
-MISTAKES: tuple[Mistake, ...] = (
-    *HEADS, *POINTS, *SUPPLY, *CONTRACTS, *READINGS, *SERIES_OF_HOURS, *FEES, *ANSWERS, *UNREADABLE,
-)  # fmt: skip
+TOLD_BY: dict[str, str] = {
+    **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
+    **dict.fromkeys(
+        ("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
+        "the right message, which came before",
+    ),
+    **dict.fromkeys(
+        ("BE-E01", "BE-E02", "BE-E05", "BE-E06", "BE-E07", "BE-P05", "CO-E03"), "the headers of the other documents"
+    ),
+    **dict.fromkeys(("BE-S01", "BE-S02"), "itself: a supply begins and ends at midnight"),
+    **dict.fromkeys(("BE-R01", "BE-V01"), "the unit in the readings before"),
+    **dict.fromkeys(("BE-V05", "CO-D04", "CO-V06", "CO-V07"), "itself: the number of its values and its other times"),
+    **dict.fromkeys(("BE-C03", "BE-C04"), "the unit in the terms before"),
+    **dict.fromkeys(("CO-R08", "CO-R09", "CO-D03"), "the reading before"),
+    **dict.fromkeys(("CO-G02", "CO-G05"), "itself: the amounts that it adds up"),
+    "BE-P01": "itself: the check digit counts from the other digits",
+    "CO-R04": "the digits of the register in the readings before",
+    "BE-G01": "the other invoices",
+}
+"""Mistake -> what else that arrives tells the right content, see `Outcome`; nothing does for the others."""
+
+MISTAKES: tuple[Mistake, ...] = tuple(
+    row._replace(told_by=TOLD_BY.get(row.name))
+    for table in (HEADS, POINTS, SUPPLY, CONTRACTS, READINGS, SERIES_OF_HOURS, FEES, ANSWERS, UNREADABLE)
+    for row in table
+)
 """Each mistake with the codes that it must get."""
 
 BY_NAME = {row.name: row for row in MISTAKES}

@@ -137,6 +137,7 @@ class Stage:
             error_class="missing",
             fault=self.name,
             freed_by=f"the original of {draft.reference}",
+            told_by=LOST[self.name],
         )
         return None, [Late(3, replace(draft, edit=RECTIFIED, reference=reference, outcome=waits))]
 
@@ -168,6 +169,7 @@ class Stage:
             error_class="missing",
             fault=self.name,
             freed_by=self._freed_by(),
+            told_by=self._told_by(),
         )
         if self.missing == "first":
             # Without any supply everything waits; from the second entry on only what names the first contract does.
@@ -183,8 +185,12 @@ class Stage:
                 error_class="missing",
                 fault=self.name,
                 freed_by=self._freed_by(),
+                told_by=self._told_by(),
             )
         return None
+
+    def _told_by(self) -> str | None:
+        return self.row.told_by if self.row else LOST[self.name]
 
     def _freed_by(self) -> str:
         number = 1 if self.missing in ("first", "exit") else 2

@@ -329,7 +329,25 @@ UNREADABLE: tuple[Mistake, ...] = (
 )
 """Content that cannot be read."""
 
-MISTAKES: tuple[Mistake, ...] = (*HEADS, *POINTS, *SUPPLY, *READINGS, *MEASURES, *ANSWERS, *UNREADABLE)
+TOLD_BY: dict[str, str] = {
+    **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
+    **dict.fromkeys(("NL-E01", "NL-E02", "NL-E03", "NL-E06", "CO-E03"), "the headers of the other documents"),
+    **dict.fromkeys(("NL-P01", "NL-P02"), "itself: the check digit counts from the other digits"),
+    **dict.fromkeys(("NL-R01", "NL-V01", "NL-V15"), "the unit in the readings before"),
+    **dict.fromkeys(("NL-P10", "NL-R02"), "the energy in the other messages of the point"),
+    "CO-S05": "the right message, which came before",
+    "CO-R04": "the digits of the register in the start of the supply",
+    "CO-R07": "the readings around it: every digit is there, the decimal point is moved",
+    "CO-D03": "the volume before, which ends where this one begins",
+    "NL-R04": "itself: a reading of a day is of its midnight",
+}
+"""Mistake -> what else that arrives tells the right content, see `Outcome`; nothing does for the others."""
+
+MISTAKES: tuple[Mistake, ...] = tuple(
+    row._replace(told_by=TOLD_BY.get(row.name))
+    for table in (HEADS, POINTS, SUPPLY, READINGS, MEASURES, ANSWERS, UNREADABLE)
+    for row in table
+)
 """Each mistake with the codes that it must get."""
 
 BY_NAME = {row.name: row for row in MISTAKES}

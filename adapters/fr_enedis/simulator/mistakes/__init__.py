@@ -11,8 +11,34 @@ from adapters.fr_enedis.simulator.mistakes.invoices import CHARGES, GENERAL
 from adapters.fr_enedis.simulator.mistakes.readings import BILLING, DAILY
 from adapters.fr_enedis.simulator.mistakes.row import Mistake
 
+TOLD_BY: dict[str, str] = {
+    **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
+    **dict.fromkeys(
+        ("CO-S01", "CO-S03", "CO-S05", "FR-S01", "FR-S02", "CO-E05", "CO-G04", "FR-R10", "FR-R11"),
+        "the right message, which came before",
+    ),
+    **dict.fromkeys(("CO-E02", "CO-E03", "FR-E01", "FR-E02", "FR-P03", "FR-P04"), "the headers of the other documents"),
+    **dict.fromkeys(("FR-R01", "FR-R02", "FR-V01"), "the unit in the readings before"),
+    **dict.fromkeys(("CO-R04", "FR-M05"), "the digits of the register in the readings before"),
+    **dict.fromkeys(("FR-R06", "FR-R07", "FR-R08"), "the calendar in the readings before"),
+    **dict.fromkeys(("CO-R08", "CO-R09", "CO-D03"), "the reading before"),
+    **dict.fromkeys(("FR-C01", "FR-C02", "FR-D04"), "the start of the supply"),
+    **dict.fromkeys(("FR-S03", "FR-S04", "FR-S05"), "itself: the nature of its event"),
+    **dict.fromkeys(("FR-U02", "FR-U03"), "the holder in the start of the supply"),
+    **dict.fromkeys(("CO-G02", "CO-G05"), "itself: the amounts that it adds up"),
+    **dict.fromkeys(("CO-A01", "CO-A02"), "the milestones around it"),
+    "CO-S02": "the messages of the supply, which bear its reference",
+    "FR-P01": "its contract reference, which the start of the supply bears too",
+    "FR-M01": "the meter in the messages before",
+    "FR-C07": "the unit in the terms before",
+    "FR-G01": "the other invoices",
+}
+"""Error code -> what else that arrives tells the right content, see `Outcome`; nothing does for the other mistakes."""
+
 MISTAKES: dict[str, Mistake] = {
-    row.name: row for table in (CONTRACT_EVENTS, SPANS, BILLING, DAILY, CHARGES, GENERAL, AFFAIRS) for row in table
+    row.name: row._replace(told_by=TOLD_BY.get(row.name))
+    for table in (CONTRACT_EVENTS, SPANS, BILLING, DAILY, CHARGES, GENERAL, AFFAIRS)
+    for row in table
 }
 """Error code -> its mistake."""
 
@@ -42,7 +68,13 @@ UNREACHABLE: dict[str, str] = {
 }
 """Error code -> why no simulated Enedis file can bring it about; such messages come otherwise, or not at all."""
 
-LOST = ("lost-entry", "lost-reentry", "lost-exit", "lost-original")
+LOST: dict[str, str] = {
+    "lost-entry": "what names the contract, from its first message on",
+    "lost-reentry": "what names the contract, from its first message on",
+    "lost-exit": "the entry of the next contract",
+    "lost-original": "its correction, which says all of it anew",
+}
+"""Message that never arrives -> what else tells what it said."""
 LATE = ("late-entry", "late-exit", "late-original")
 
 
@@ -54,4 +86,4 @@ def playable() -> dict[str, tuple[str, ...]]:
     product = tuple(name for name, row in MISTAKES.items() if row.error_class == "product")
     operator = tuple(name for name, row in MISTAKES.items() if row.error_class != "product")
     single = {name: (name,) for name in (*MISTAKES, *LOST, *LATE)}
-    return {"grid-operator": operator, "product": product, "lost-message": LOST, "wrong-order": LATE, **single}
+    return {"grid-operator": operator, "product": product, "lost-message": tuple(LOST), "wrong-order": LATE, **single}

@@ -48,6 +48,7 @@ class Mistake(NamedTuple):
       before: edit of an extra copy that is right and comes a day before the wrong one.
       previous: edit of the reading before the one that is touched; that reading stays right.
       milestones: for an affaire, the milestones that are wrong; empty for all.
+      told_by: see `Outcome`.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Mistake(NamedTuple):
     before: Edit | None = None
     previous: Edit | None = None
     milestones: tuple[int, ...] = ()
+    told_by: str | None = None
 
     def outcome(self) -> Outcome:
         """What should become of the message."""
@@ -78,6 +80,7 @@ class Mistake(NamedTuple):
             error_class=self.error_class,
             fault=self.name,
             freed_by=freed,
+            told_by=self.told_by,
         )
 
 

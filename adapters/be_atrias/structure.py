@@ -24,7 +24,7 @@ from energycomm.kernel.messages import (
     RequestStatus,
     StartOfSupply,
 )
-from energycomm.kernel.parts import Address
+from energycomm.kernel.parts import Address, AnswerReason
 
 Head = dict[str, Any]
 _TERMS = ("contract_status", "contract_start", "tariff", "subscribed_power", "power_unit", "calendar", "contract_kind")
@@ -185,7 +185,11 @@ def response(values: Values, head: Head) -> list[KernelMessage]:
             )
         ]
     accepted = status == "accepted"
-    return [RequestAnswer(**made, accepted=accepted, code=values.get("code"), text=values.get("text"), request=market)]
+    code, text = values.get("code"), values.get("text")
+    codes = values.get("codes") or ([code] if code else [])
+    # Words of an answer of several reasons are of none of them.
+    reasons = tuple(AnswerReason(code=one, text=text if len(codes) == 1 else None) for one in codes)
+    return [RequestAnswer(**made, accepted=accepted, code=code, text=text, reasons=reasons, request=market)]
 
 
 def error_report(values: Values, head: Head) -> list[KernelMessage]:

@@ -37,7 +37,7 @@ from energycomm.kernel.messages import (
     KernelMessage,
     StartOfSupply,
 )
-from energycomm.kernel.parts import Address
+from energycomm.kernel.parts import Address, Power
 from energycomm.kernel.vocabulary import ContractStatus
 
 VERSIONS = ("1.12.1",)
@@ -138,6 +138,11 @@ def _master_data(
         tariff=node(option, "Option_Tarifaire_TURPE").get("Libelle"),
         subscribed_power=max(powers) if powers else None,
         power_unit="kW" if powers else None,
+        powers=tuple(
+            Power(time_class=item["Libelle"], value=decimal(item["Puissance_Souscrite"]), unit="kW")
+            for item in classes
+            if "Puissance_Souscrite" in item and item.get("Libelle")
+        ),
     )
     user = node(contract, "Utilisateur_Reseau")
     company, person = node(user, "Personne_Morale"), node(user, "Personne_Physique")

@@ -16,7 +16,7 @@ from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
 from adapters.common.reading import Fields, leaf, need, node, nodes
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.f15 import billed_on, fact
+from adapters.fr_enedis.f15 import billed_on, fact, tax_totals
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.registers import decimal
@@ -49,7 +49,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """
     reference, point = refer(fields, context)
     number = need(fields, "Num_Sous_Lot", _PATH)
-    total = decimal(need(node(fields, "Sous_Total"), "Montant_HT", f"{_PATH}/Sous_Total"))
+    totals = node(fields, "Sous_Total")
+    total = decimal(need(totals, "Montant_HT", f"{_PATH}/Sous_Total"))
     tariff = fields.get("Tarif_Souscrit")
     lines = tuple(
         _line(item, transport, tariff, notes)
@@ -74,6 +75,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         total_excluding_tax=total,
         original_invoice=fields.get("Orig_Facture"),
         lines=lines,
+        taxes=tax_totals({"CSPE": totals.get("Montant_CSPE"), "TVA": totals.get("Montant_TVA")}),
     )
     return Digested(reference, point, (charge,))
 

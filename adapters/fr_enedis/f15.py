@@ -13,6 +13,7 @@ A charge that corrects an earlier one (Facture_Origine) is an own charge with ow
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 from adapters.common.codes import Unreadable
@@ -24,7 +25,7 @@ from adapters.fr_enedis.outcome import digester, whole, words
 from adapters.fr_enedis.registers import decimal
 from adapters.fr_enedis.times import civil_day, day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
-from energycomm.kernel.parts import ChargeLine
+from energycomm.kernel.parts import ChargeLine, Tax
 
 VERSIONS = ("3.3.2", "4.0.0")
 ENTERING = ("Num_Facture", "Date_Facture", "Devise")
@@ -33,6 +34,8 @@ _NEW_IN_4_LINE = ("Type_TVA_Applicable", "Code_Type_TVA_Applicable", "Categorie"
 _PATH = "Donnees_Valorisation"
 _LINE = f"{_PATH}/Groupe_Valorise/Element_Valorise"
 _HEAD = "F15_Donnees_Generales/En_Tete_Message"
+_TOTALS = "F15_Donnees_Generales/Fin_Message"
+_RATE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 _CORRECTED = "Origine_Valorisation"
 
 
@@ -91,6 +94,7 @@ def digest_charge(fields: Fields, context: Context, notes: Notes) -> Digested:
         original_invoice=origin.get("Origine_Facture"),
         meter_type=point_data.get("Type_Compteur"),
         lines=tuple(lines),
+        taxes=tax_totals({"TVA": fields.get("Total_Valorise_TVA")}),
     )
     return Digested(reference, point, (charge,))
 
@@ -147,6 +151,28 @@ def _line(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
     )
 
 
+def tax_totals(amounts: dict[str, str | None]) -> tuple[Tax, ...]:
+    """Taxes of a charge of which the market tells only the amount.
+
+    Args:
+      amounts: the market's name of the tax -> amount; None where it tells none.
+    """
+    return tuple(Tax(code=code, amount=decimal(amount)) for code, amount in amounts.items() if amount is not None)
+
+
+def _tax(item: Fields, notes: Notes) -> Tax:
+    """One ``Detail_TVA``; where its rate is a word, no tax applies and the word is the code."""
+    written, base, amount = item.get("Taux_TVA_Applicable"), item.get("Assiette"), item.get("Montant")
+    rated = written is not None and _RATE.fullmatch(written) is not None
+    return Tax(
+        code=item.get("Code_Type_TVA_Applicable") or (None if rated else written),
+        label=words(item, "Libelle", f"{_TOTALS}/Detail_TVA", notes),
+        rate=decimal(written) if written is not None and rated else None,
+        base=None if base is None else decimal(base),
+        amount=None if amount is None else decimal(amount),
+    )
+
+
 def refer_invoice(fields: Fields, context: Context) -> tuple[str, str | None]:
     """The number of the invoice; it concerns no single point."""
     return leaf(node(fields, "En_Tete_Message"), "Num_Facture") or "-", None
@@ -185,6 +211,7 @@ def digest_invoice(fields: Fields, context: Context, notes: Notes) -> Digested:
         total_tax=amounts.get("Montant_Total_TVA"),
         total_including_tax=amounts.get("Montant_Total_TTC"),
         charges=whole(totals, "Nb_Donnees_Valorisation_Total"),
+        taxes=tuple(_tax(item, notes) for item in nodes(totals, "Detail_TVA")),
     )
     return Digested(number, None, (invoice,))
 

@@ -1,7 +1,7 @@
 """The synchronous answers to requests of ours: content or a rejection, never both.
 
 One content element (``Portaal_Content``, ``CAR_Content``, ``P4Content``) is one CH message. A rejection lists one
-reason or several; each becomes a refused answer with its code. What an answer belongs to is told by the
+reason or several; it becomes one refused answer with all of them. What an answer belongs to is told by the
 ExternalReference that we gave the request where the message has room for one, else by the header's CorrelationID,
 else by the name under which the channel kept it (see `adapters.nl_edsn.faults.kept_as`).
 """
@@ -18,8 +18,8 @@ from adapters.nl_edsn import mutations, points
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context, answered
 from adapters.nl_edsn.times import civil_day
-from energycomm.kernel.messages import KernelMessage, RequestAnswer
-from energycomm.kernel.parts import FoundPoint
+from energycomm.kernel.messages import RequestAnswer
+from energycomm.kernel.parts import AnswerReason, FoundPoint
 
 POINTS = ("Portaal_MeteringPoint", "CAR_MeteringPoint")
 REJECTIONS = ("Portaal_Rejection", "CAR_Rejection", "P4Rejection", "EDSN_SimpleRejection")
@@ -163,7 +163,7 @@ def _at(context: Context) -> datetime:
 
 
 def _refused(fields: Fields, context: Context, notes: Notes) -> Digested | None:
-    """A refused answer for each reason of a rejection; None where there is no rejection."""
+    """A refused answer with the reasons of a rejection; None where there is no rejection."""
     tag = next((tag for tag in REJECTIONS if nodes(fields, tag)), None)
     if tag is None:
         return None
@@ -171,16 +171,27 @@ def _refused(fields: Fields, context: Context, notes: Notes) -> Digested | None:
     head = _head(fields, context, notes)
     held = node(fields, tag)
     dossier = leaf(node(_point(fields), "Portaal_Mutation", "Dossier"), "ID")
-    answers: list[KernelMessage] = []
-    for reason in [*nodes(held, "Rejection"), *nodes(held, "SimpleRejection")]:
-        code = need(reason, "RejectionCode", f"{tag}/Rejection")
-        text = leaf(reason, "RejectionText")
-        answers.append(
-            RequestAnswer(**head, effective=_at(context), accepted=False, code=code, text=text, request=dossier)
-        )
-    if not answers:
+    given = [*nodes(held, "Rejection"), *nodes(held, "SimpleRejection")]
+    if not given:
         raise Unreadable(refusal("SYN_MISSING", path=f"{tag}/Rejection", expected="a reason"))
-    return Digested(reference, ean, answers)
+    refused = refusing(given, f"{tag}/Rejection")
+    return Digested(reference, ean, (RequestAnswer(**head, **refused, effective=_at(context), request=dossier),))
+
+
+def refusing(rejections: list[Fields], path: str) -> dict[str, Any]:
+    """Fields of an answer that refuses; `code` and `text` are those of the first reason.
+
+    Args:
+      rejections: the reasons, at least one, in their order.
+      path: where they are.
+
+    Raises:
+      Unreadable: a reason has no code.
+    """
+    reasons = tuple(
+        AnswerReason(code=need(one, "RejectionCode", path), text=leaf(one, "RejectionText")) for one in rejections
+    )
+    return {"accepted": False, "code": reasons[0].code, "text": reasons[0].text, "reasons": reasons}
 
 
 def _found(point: Fields) -> FoundPoint:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, need, node, nodes
+from adapters.nl_edsn.answers import refusing
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import Unit, fine, index, obis, unit
@@ -99,9 +100,10 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     else:
         messages += _readings(registers, head)
     rejections = [node(rejection, "Rejection") for rejection in nodes(fields, "P4Rejection")]
-    for rejection in rejections:
-        messages.append(_answer(head, answered, rejection))
-    if not rejections:
+    if rejections:
+        refused = refusing(rejections, f"{_PATH}/P4Rejection/Rejection")
+        messages.append(RequestAnswer(**head, **refused, effective=answered))
+    else:
         if not messages:
             raise Unreadable(refusal("SYN_MISSING", path=_PATH, expected="P4EnergyMeter or P4Rejection"))
         messages.append(settled(head, answered))
@@ -112,12 +114,6 @@ def _of(meter: Fields) -> list[Fields]:
     return [
         {"meter": need(meter, "ID", f"{_PATH}/P4EnergyMeter"), **register} for register in nodes(meter, "P4Register")
     ]
-
-
-def _answer(head: dict[str, Any], at: datetime, rejection: Fields) -> RequestAnswer:
-    code = need(rejection, "RejectionCode", f"{_PATH}/P4Rejection/Rejection")
-    text = leaf(rejection, "RejectionText")
-    return RequestAnswer(**head, effective=at, accepted=False, code=code, text=text)
 
 
 def _read(register: Fields, notes: Notes) -> Read:

@@ -39,9 +39,12 @@ def step_of(message: KernelMessage) -> Step | None:
     """What a message tells of a request of ours; None when it is about none."""
     if isinstance(message, RequestAnswer):
         code, text = message.code, message.text
-        if code is None and message.reasons:
-            code = message.reasons[0].code
-            text = text or "; ".join(" ".join(filter(None, (one.code, one.text))) for one in message.reasons)
+        told = "; ".join(" ".join(filter(None, (one.code, one.text))) for one in message.reasons)
+        if message.reasons and code is None:
+            code, text = message.reasons[0].code, text or told
+        elif len(message.reasons) > 1 and code == message.reasons[0].code:
+            # The first reason is the answer's code; its words, if they are not the reason's, are told too.
+            text = told if text in (None, message.reasons[0].text) else f"{text} ({told})"
         return ("acknowledged" if message.accepted else "refused", code, text, message.request)
     if isinstance(message, ErrorReport):
         return ("refused", message.code, message.text, None)

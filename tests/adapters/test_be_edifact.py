@@ -177,6 +177,20 @@ def test_answers_bear_the_reference_of_our_request() -> None:
     assert (accepted.accepted, accepted.correlation) == (True, "EC-REQ-0011")
 
 
+def test_a_refusal_of_several_reasons_tells_them_all() -> None:
+    text = content("utilmd_stop_and_answers.edi").decode()
+    one, two = "STS+E01++41::260+E17'", "STS+E01++41::260+E10'"
+    assert one in text
+    several = text.replace(one, f"{one}\n{two}").replace("UNT+16+2'", "UNT+17+2'")
+    (refused,) = (
+        message
+        for transaction in digested(several.encode()).transactions
+        for message in transaction.messages
+        if isinstance(message, RequestAnswer) and not message.accepted
+    )
+    assert (refused.code, [reason.code for reason in refused.reasons]) == ("E17", ["E17", "E10"])
+
+
 def test_measures_are_indexes_and_series() -> None:
     reading, series = messages("mscons_readings.edi")
     assert isinstance(reading, MeterReading)

@@ -99,6 +99,12 @@ def test_an_entry_of_c12_begins_supply_with_the_highest_power_of_its_classes() -
     assert point.address is not None
     assert (point.segment, point.address.municipality_code) == ("C4", "01999")
     assert [only(part, ContractTerms)[0].subscribed_power for part in (entry, change)] == [Decimal(120), Decimal(140)]
+    [terms] = only(change, ContractTerms)
+    assert [(power.time_class, power.value, power.unit, power.nature) for power in terms.powers][:3] == [
+        ("HPH", Decimal(140), "kW", "subscribed"),
+        ("HCH", Decimal(140), "kW", "subscribed"),
+        ("HPE", Decimal(90), "kW", "subscribed"),
+    ]
     assert kinds(change) == ["AccessPointData", "ContractTerms", "CustomerData"]
 
 

@@ -97,6 +97,34 @@ def test_a_general_file_is_one_invoice() -> None:
     assert (invoice.charges, invoice.invoice_type, invoice.frequency) == (3, "C", "M")
 
 
+DETAIL = """<Detail_TVA><Libelle>Taux normal</Libelle><Taux_TVA_Applicable>20.000</Taux_TVA_Applicable>
+<Assiette>31.90</Assiette><Montant>6.38</Montant></Detail_TVA>
+<Detail_TVA><Libelle>Hors champ</Libelle><Taux_TVA_Applicable>NS</Taux_TVA_Applicable>
+<Assiette>-24.00</Assiette></Detail_TVA>
+"""
+
+
+def test_the_taxes_of_an_invoice_are_told_by_rate_and_base() -> None:
+    [transaction] = digest("f15_general.xml", ("</Fin_Message>", DETAIL + "</Fin_Message>")).transactions
+    [invoice] = only(transaction, GridInvoice)
+    assert [(tax.label, tax.code, tax.rate, tax.base, tax.amount) for tax in invoice.taxes] == [
+        ("Taux normal", None, Decimal("20.000"), Decimal("31.90"), Decimal("6.38")),
+        ("Hors champ", "NS", None, Decimal("-24.00"), None),
+    ]
+
+
+def test_the_tax_totals_of_a_charge_are_under_the_names_of_the_market() -> None:
+    told = ("<Total_Valorise_HT>11.90", "<Total_Valorise_TVA>2.38</Total_Valorise_TVA><Total_Valorise_HT>11.90")
+    [charge] = only(digest("FL_1_2.xml", told).transactions[0], GridCharge)
+    assert [(tax.code, tax.amount) for tax in charge.taxes] == [("TVA", Decimal("2.38"))]
+    told = (
+        "<Montant_HT>138.21</Montant_HT>\n    </Sous_Total>",
+        "<Montant_HT>138.21</Montant_HT><Montant_CSPE>1.5</Montant_CSPE><Montant_TVA>27.64</Montant_TVA></Sous_Total>",
+    )
+    [charge] = only(digest("f12_detail.xml", told).transactions[0], GridCharge)
+    assert [(tax.code, tax.amount) for tax in charge.taxes] == [("CSPE", Decimal("1.5")), ("TVA", Decimal("27.64"))]
+
+
 def test_the_invoice_of_the_fixtures_adds_up() -> None:
     charges = [
         only(transaction, GridCharge)[0]

@@ -93,9 +93,11 @@ def test_a_crossing_request_is_refused_with_227() -> None:
     assert answer.correlation == "5f1d2c3a-1111-4000-8000-000000000013"
 
 
-def test_every_reason_of_a_rejection_is_an_answer() -> None:
+def test_a_rejection_of_several_reasons_is_one_answer_with_them_all() -> None:
     (transaction,) = transactions("search_refused.xml")
-    assert [message.code for message in transaction.messages if isinstance(message, RequestAnswer)] == ["209", "200"]
+    answer = only(transaction, RequestAnswer)
+    assert (answer.accepted, answer.code) == (False, "209")
+    assert [reason.code for reason in answer.reasons] == ["209", "200"]
 
 
 @pytest.mark.parametrize(("name", "points"), [("search_old.xml", 2), ("search_new.xml", 2)])

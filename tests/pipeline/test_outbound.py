@@ -331,3 +331,7 @@ def test_an_answer_of_several_reasons_tells_them_all() -> None:
     assert step_of(answer) == ("refused", "E10", "E10 unknown point; E17", None)
     one = RequestAnswer(**_head(), accepted=False, code="X", text="said", reasons=reasons)
     assert step_of(one) == ("refused", "X", "said", None)
+    first = RequestAnswer(**_head(), accepted=False, code="E10", text="unknown point", reasons=reasons)
+    assert step_of(first) == ("refused", "E10", "E10 unknown point; E17", None)
+    apart = RequestAnswer(**_head(), accepted=False, code="E10", text="see both", reasons=reasons)
+    assert step_of(apart) == ("refused", "E10", "see both (E10 unknown point; E17)", None)

@@ -15,7 +15,7 @@ from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.rule import RULE_SETS
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage, MeasureSeries
-from energycomm.kernel.parts import Register
+from energycomm.kernel.parts import AnswerReason, Register
 from tests.adapters.belgian import OTHER, OWN, SUPPLIER, messages, request
 
 
@@ -107,7 +107,7 @@ FAULTS: list[tuple[str, str, int, dict[str, Any], dict[str, Any]]] = [
     ("BE-V08", "series_days.xml", 0, {"product": "natural-gas"}, SUPPLIED),
     ("BE-G01", "grid_fee_invoice.xml", 0, {"currency": "USD"}, {}),
     ("BE-A01", "responses.xml", 2, {"code": None}, {}),
-    ("BE-A02", "responses.xml", 2, {"code": "Q17"}, {}),
+    ("BE-A02", "responses.xml", 2, {"reasons": (AnswerReason(code="E17"), AnswerReason(code="Q17"))}, {}),
     ("BE-A03", "error_report.xml", 0, {"correlation": None}, {}),
     ("BE-V13", "calorific_2026_05_preamble_order.csv", 0, {"value": Decimal("114.1")}, {}),
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from energycomm.engine.rule import RULE_SETS
 from energycomm.kernel.family import KINDS, is_incoming, kind_of
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, RequestAnswer
-from energycomm.kernel.parts import Address, FoundPoint, Position, Register
+from energycomm.kernel.parts import Address, AnswerReason, FoundPoint, Position, Register
 from tests.adapters.dutch import EDSN, GRID, OTHER, REQUESTS, US, digested, fixture, request, transactions
 
 START = datetime.fromisoformat("2026-02-01T00:00:00+01:00")
@@ -82,6 +82,9 @@ def test_a_start_waits_for_the_loss_of_the_supply_that_runs(engine: ParallelEngi
     assert (verdict.label, verdict.waits_for) == ("quarantined", "EndOfSupply of the running supply (LossResult)")
 
 
+SEVERAL = (AnswerReason(code="227"), AnswerReason(code="199"))
+
+
 def registers(**changes: Any) -> tuple[Register, ...]:
     """The registers of a day answer with changes to the first."""
     first, *rest = good("MeterReading")[0].registers  # type: ignore[attr-defined]
@@ -143,7 +146,7 @@ FAULTS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("NL-V15", "MeasureSeries", {"unit": "kWh"}, {}),
     # answers
     ("NL-A01", "RequestAnswer", {"accepted": False}, {}),
-    ("NL-A02", "RequestAnswer", {"accepted": False, "code": "199"}, {}),
+    ("NL-A02", "RequestAnswer", {"accepted": False, "code": "227", "reasons": SEVERAL}, {}),
     ("NL-A04", "RequestAnswer", {"code": "227"}, {}),
     ("NL-A07", "RequestAnswer", {"found": (FoundPoint(access_point="871999910000000011"),)}, {}),
 ]  # fmt: skip

@@ -110,7 +110,9 @@ class Facts:
                 raise Unreadable(refusal("SYN_CODE", "STS", code, ", ".join(self.edi["responses"])))
             self.values["status"] = self.edi["responses"][code]
             if segment.get(3):
-                self.values["code"] = _short(segment.get(3), 64, "STS")
+                code = _short(segment.get(3), 64, "STS")
+                self.values.setdefault("code", code)
+                self.values.setdefault("codes", []).append(code)
 
     def characteristic_of(self, segment: Segment) -> None:
         """CCI names a characteristic, CAV gives its value."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, ClassVar
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -54,7 +54,7 @@ class Market(SimpleNamespace):
 
     zone = "Europe/Paris"
     builds = frozenset(("MoveInRequest", "EndOfSupplyRequest"))
-    answer_within: ClassVar[Mapping[str, timedelta]] = {}
+    answer_within: Mapping[str, timedelta] = MappingProxyType({})
     built = 0
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:

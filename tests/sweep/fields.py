@@ -21,6 +21,16 @@ class FieldCase(NamedTuple):
     within: bool
 
 
+FITTING = {
+    "[A-Z]{2}": "FR",
+    "[A-Z]{3}": "EUR",
+    "[0-9]{4}-[0-9]{2}": "2024-03",
+    "[^=\\s]+": "Nature",
+    "[0-9a-f]{64}": "0f" * 32,
+}
+"""Pattern of a text -> one that fits."""
+
+
 def cases() -> Iterator[FieldCase]:
     """Every field of every kind at and past every bound."""
     for kind, cls in KINDS.items():
@@ -66,9 +76,7 @@ def _plain(scalar: Scalar) -> Any:
     if scalar.words:
         return scalar.words[0]
     if scalar.pattern:
-        return {"[A-Z]{2}": "FR", "[A-Z]{3}": "EUR", "[0-9]{4}-[0-9]{2}": "2024-03", "[^=\\s]+": "Nature"}[
-            scalar.pattern
-        ]
+        return FITTING[scalar.pattern]
     return {
         "text": "99000000000017"[: scalar.longest],
         "integer": 30,

@@ -6,7 +6,7 @@ nothing. An absent value never reaches it, unless its parameter says that it may
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from energycomm.kernel.predicate import predicate
 
 Day: TypeAlias = date | datetime
 
+_NOON = timedelta(hours=12)
 WH_OF_UNIT = {"Wh": 1, "kWh": 1_000, "MWh": 1_000_000, "dm3": 1, "m3": 1_000}
 """Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
 
@@ -443,6 +444,26 @@ def intervals(start: datetime, end: datetime, minutes: int) -> int:
     100
     """
     return int((end - start).total_seconds() // (60 * max(minutes, 1)))
+
+
+@predicate
+def calendar_intervals(start: datetime, end: datetime, months: int) -> int:
+    """Intervals of so many months of the calendar from `start` to `end`; a month of which a part is covered counts.
+
+    The offset that the instants were written with does not matter: the months are those of noon of the first day and
+    of noon of the last.
+
+    >>> start = datetime.fromisoformat("2025-12-31T23:00:00+00:00")
+    >>> end = datetime.fromisoformat("2026-04-01T00:00:00+02:00")
+    >>> calendar_intervals(start, end, 1), calendar_intervals(start, end.replace(year=2027, month=1), 12)
+    (3, 1)
+    """
+    try:
+        first, last = start + _NOON, end - _NOON
+    except OverflowError:
+        return 0
+    touched = (last.year - first.year) * 12 + last.month - first.month + 1
+    return max(-(-touched // max(months, 1)), 0)
 
 
 @predicate

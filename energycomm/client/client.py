@@ -110,9 +110,16 @@ class Client(Connection):
 
     def rows(self, identifier: str, subject: str, *, page: int = 200) -> Iterator[Effect]:
         """Contracts, readings, charges, ... of an access point, the latest first."""
+        yield from self._pages(f"/access-points/{identifier}/{subject}", page)
+
+    def market_rows(self, market: str, subject: str, *, page: int = 200) -> Iterator[Effect]:
+        """Aggregated series, settlements or price lists of a market, the latest first."""
+        yield from self._pages(f"/markets/{market}/{subject}", page)
+
+    def _pages(self, path: str, page: int) -> Iterator[Effect]:
         query: dict[str, Any] = {"limit": page}
         while True:
-            found = self.ask(Page[Effect], "GET", f"/access-points/{identifier}/{subject}", query=query)
+            found = self.ask(Page[Effect], "GET", path, query=query)
             yield from found.items
             if found.next is None:
                 return

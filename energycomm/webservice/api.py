@@ -14,6 +14,7 @@ from energycomm.webservice.routes import (
     campaigns,
     corrections,
     injections,
+    markets,
     messages,
     notifications,
     operation,
@@ -27,6 +28,7 @@ PREFIX = "/api/v1"
 SUBJECTS = (
     messages,
     access_points,
+    markets,
     injections,
     requests,
     notifications,

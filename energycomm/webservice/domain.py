@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, structs
-from sqlalchemy import BigInteger, Table, literal, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Table, literal, select, tuple_
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
@@ -47,7 +47,16 @@ SUBJECTS: dict[str, Table] = {
     "parties": tables.point_parties,
     "relations": tables.point_relations,
 }
-"""Subject of the address -> its table."""
+"""Subject of the address of an access point -> its table."""
+
+MarketSubject = Literal["aggregated-series", "settlements", "price-lists"]
+
+MARKET_SUBJECTS: dict[str, Table] = {
+    "aggregated-series": tables.aggregated_series,
+    "settlements": tables.settlement,
+    "price-lists": tables.price_list,
+}
+"""Subject of the address of a market -> its table: what belongs to no access point."""
 
 
 class SupplyPeriod(Struct, frozen=True, kw_only=True):
@@ -184,8 +193,49 @@ def rows_of(
     known = select(point.c.id).where(point.c.identifier == identifier)
     if market is not None:
         known = known.where(point.c.market == market)
+    with reading(store.engine) as connection:
+        ids = connection.execute(known).scalars().all()
+    return _rows(store, table, table.c.access_point_id.in_(ids), since, until, limit, cursor) if ids else None
+
+
+def rows_of_market(
+    store: Store,
+    market: str,
+    subject: str,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> Page[Effect]:
+    """Rows of one subject of a market, the latest instant first.
+
+    Args:
+      store: the EIS.
+      market: its ISO code.
+      subject: one of `MARKET_SUBJECTS`.
+      since, until: only what takes effect at or after, and before.
+      limit: how many at most.
+      cursor: `next` of the page before.
+
+    Raises:
+      ValueError: the cursor is none of ours.
+    """
+    table = MARKET_SUBJECTS[subject]
+    return _rows(store, table, table.c.market == market, since, until, limit, cursor)
+
+
+def _rows(
+    store: Store,
+    table: Table,
+    wanted: ColumnElement[bool],
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    cursor: str | None,
+) -> Page[Effect]:
     at, number = table.c["at"], table.c.id
-    query = select(table).order_by(at.desc(), number.desc()).limit(limit + 1)
+    query = select(table).where(wanted).order_by(at.desc(), number.desc()).limit(limit + 1)
     if since is not None:
         query = query.where(at >= micros(since))
     if until is not None:
@@ -194,8 +244,5 @@ def rows_of(
         last_at, _, last = cursor.rpartition("_")
         query = query.where(tuple_(at, number) < tuple_(literal(int(last_at), BigInteger), literal(int(last))))
     with reading(store.engine) as connection:
-        ids = connection.execute(known).scalars().all()
-        if not ids:
-            return None
-        rows = connection.execute(query.where(table.c.access_point_id.in_(ids))).mappings().all()
+        rows = connection.execute(query).mappings().all()
     return page_of([effect_of(table, row) for row in rows], limit, lambda one: f"{micros(one.at)}_{one.id}")

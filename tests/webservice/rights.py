@@ -50,6 +50,7 @@ GET    /api/v1/messages/{number}/raw                      readers        read
 GET    /api/v1/access-points/{identifier}                 readers        read
 GET    /api/v1/access-points/{identifier}/timeline        readers        read
 GET    /api/v1/access-points/{identifier}/{subject}       readers        read
+GET    /api/v1/markets/{market}/{subject}                 readers        read
 GET    /api/v1/requests                                   readers        read
 GET    /api/v1/requests/{number}                          readers        read
 

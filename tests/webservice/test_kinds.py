@@ -156,6 +156,7 @@ SUBJECTS = {
     "point_parties": "parties",
     "point_relations": "relations",
 }
+AREA_SUBJECTS = {"aggregated_series": "aggregated-series", "settlement": "settlements", "price_list": "price-lists"}
 
 
 def built(kind: str) -> KernelMessage:
@@ -192,10 +193,34 @@ def test_each_kind_is_judged_kept_shown_and_found(site: Site, form: str) -> None
         caller.post("/api/v1/injections", content=body)  # once more: nothing is kept twice
         listed = caller.get("/api/v1/messages", params={"kind": kind, "type": message.market_type}).json()["messages"]
         assert [one["id"] for one in listed if one["id"] >= number] == [number]
-        if table in SUBJECTS:
-            rows = caller.get(f"/api/v1/access-points/{PRM}/{SUBJECTS[table]}").json()["items"]
+        if subject := SUBJECTS.get(table) or AREA_SUBJECTS.get(table):
+            place = "markets/fr" if table in AREA_SUBJECTS else f"access-points/{PRM}"
+            rows = caller.get(f"/api/v1/{place}/{subject}").json()["items"]
             (row,) = [one for one in rows if one["content"]["message_id"] == number]
             assert {name: row["content"][name] for name in wanted} == wanted
+
+
+def test_what_belongs_to_no_point_is_listed_by_market_time_and_page(lite_site: Site) -> None:
+    caller = lite_site.caller(Role.CONSULTANT)
+    for month in ("01", "02", "03"):
+        at = f"2026-{month}-01T00:00:00+01:00"
+        told = {**CASES["PriceList"][0], "kind": "PriceList", "effective": at, "reference": f"P-{month}"}
+        (done,) = caller.post("/api/v1/injections", content=msgspec.json.encode(told)).json()["messages"]
+        assert done["message"]["state"] == "accepted"
+
+    def months(query: str, market: str = "FR") -> list[str]:
+        answer = caller.get(f"/api/v1/markets/{market}/price-lists?{query}").json()
+        return [one["at"][:10] for one in answer["items"]]
+
+    assert months("") == ["2026-02-28", "2026-01-31", "2025-12-31"]
+    assert months("until=2026-02-01T00:00:00Z&since=2026-01-01") == ["2026-01-31"]
+    assert months("", "NL") == []
+    first = caller.get("/api/v1/markets/FR/price-lists?limit=2").json()
+    assert months(f"cursor={first['next']}") == ["2025-12-31"]
+    assert caller.get("/api/v1/markets/FR/price-lists?cursor=x").status_code in (400, 422)
+    assert caller.get("/api/v1/markets/FR/readings").status_code == 422
+    other = lite_site.caller(Role.OPERATOR)
+    assert other.get("/api/v1/markets/FR/price-lists").status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -204,6 +229,8 @@ def test_each_kind_is_judged_kept_shown_and_found(site: Site, form: str) -> None
         ("AggregatedSeries", {"resolution_months": 1}, "CO-D07"),
         ("SettlementAmounts", {"resolution_months": None}, "CO-D07"),
         ("PriceList", {"access_point": PRM}, "CO-D08"),
+        ("SettlementAmounts", {"end": "2026-04-01T00:00:00+02:00"}, "CO-D09"),
+        ("SettlementAmounts", {"resolution_months": 12, "end": "2028-01-01T00:00:00+01:00"}, "CO-D09"),
     ],
 )
 def test_a_series_has_one_step_and_an_area_no_point(

@@ -556,6 +556,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-A02": "the statuses of this market have no milestones",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated document brings sums of an area, settlement amounts or price lists",
+    "CO-D09": "no simulated document brings a series of months or years",
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
     "CO-V01": "volumes are only made of energies that are there",

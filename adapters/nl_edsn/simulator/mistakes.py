@@ -361,6 +361,7 @@ _ON_THE_GRID = "the adapter makes a series of indexes that lie on the grid of in
 UNREACHABLE: dict[str, str] = {
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated message brings sums of an area, settlement amounts or price lists",
+    "CO-D09": "no simulated message brings a series of months or years",
     "NL-A01": f"a rejection without its code is {_BEFORE}",
     "NL-A04": "an answer is read as a content or as a rejection",
     "NL-A06": "the simulated market sends no SOAP faults",

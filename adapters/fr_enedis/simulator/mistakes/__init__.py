@@ -46,6 +46,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-D04": "a series is as long as its values",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated file brings sums of an area, settlement amounts or price lists",
+    "CO-D09": "no simulated file brings a series of months or years",
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
     "CO-V01": "volumes are only made of energies that are there",

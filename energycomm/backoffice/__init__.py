@@ -1,1 +1,1 @@
-"""The back office is told what happened: which notifications there are, and where they go."""
+"""Notifications to the back office: their kinds and their targets."""

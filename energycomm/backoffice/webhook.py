@@ -1,4 +1,4 @@
-"""The webhook: notifications go to an HTTP endpoint of the back office, which knows us by a signature.
+"""The webhook: notifications go to an HTTP endpoint of the back office, authenticated by an HMAC signature.
 
 Signature: header ``EnergyComm-Signature: t=SECONDS,v1=HEX``, where HEX is the HMAC-SHA256 of ``SECONDS.BODY`` with the
 shared secret. The receiver computes it again, compares in constant time, and refuses what is older than some minutes.

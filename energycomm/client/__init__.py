@@ -1,4 +1,4 @@
-"""A typed client of the API: what the server answers with is what the client gives.
+"""A typed client of the API, which returns the server's own types.
 
 from energycomm.client import Client
 

@@ -1,1 +1,1 @@
-"""Correction: what consultants do about refused messages, analysed, tried out, recorded, undone."""
+"""Correction of refused messages: analysis, trial, recorded campaigns, undo."""

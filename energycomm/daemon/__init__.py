@@ -1,4 +1,4 @@
-"""The daemon: watches every channel, processes what arrives, sends what is due, and needs nobody.
+"""The daemon: polls every channel, processes arrivals and sends what is due, unattended.
 
 One supervisor and several worker processes. The supervisor starts workers, replaces those that die or hang, gathers
 what they count, raises alarms, and answers on a loopback port. Every worker claims archived envelopes and processes

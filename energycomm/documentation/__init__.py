@@ -1,1 +1,1 @@
-"""Pages of the documentation that are written from the program's own data, so that they cannot be out of date."""
+"""Pages of the documentation that are generated from the program's own data."""

@@ -1,1 +1,1 @@
-"""What a market must offer to the gateway."""
+"""The contract between the gateway and the adapter of a market."""

@@ -31,11 +31,11 @@ COMMANDS: dict[str, Place] = {
     "daemon": Place(
         "daemon",
         "daemon",
-        "Watch all channels, process what arrives, send what is due, tell the back office; until SIGTERM.",
+        "Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.",
     ),
     "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
     "inject": Place(
-        "inject", "inject", "Hand Kernel messages straight to the Kernel: what came by e-mail or from the TSO."
+        "inject", "inject", "Give Kernel messages directly to the Kernel: those that came by e-mail or from the TSO."
     ),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Place] = {
     "correct": Place("correct", "app", "Refused messages: analysed, corrected, replayed."),
     "request": Place("request", "app", "Requests to the market."),
     "channel": Place("channel", "app", "Inbound and outbound channels."),
-    "outbox": Place("outbox", "app", "What the back office is told."),
+    "outbox": Place("outbox", "app", "Notifications to the back office."),
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
@@ -51,8 +51,7 @@ COMMANDS: dict[str, Place] = {
     "simulate": Place(
         "simulate",
         "simulate",
-        "Write believable envelopes of a market, and a truth file that says what should become of each message in "
-        "them.",
+        "Write realistic envelopes of a market, and a truth file with the expected outcome of each message.",
     ),
     "simulate-answers": Place(
         "simulate",
@@ -62,7 +61,7 @@ COMMANDS: dict[str, Place] = {
     "token": Place("token", "app", "API tokens of the web services."),
     "user": Place("user", "app", "People and programs that use the web services."),
     "audit": Place("audit", "app", "Who read personal data or changed something."),
-    "config": Place("config", "app", "What EnergyComm is set to."),
+    "config": Place("config", "app", "The settings of EnergyComm."),
 }
 """Every command of the gateway, in the order of the help. A command that is not asked for is not imported."""
 

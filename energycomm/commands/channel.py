@@ -87,7 +87,7 @@ def poll(
     every: Annotated[float, typer.Option(help="Seconds between two polls.", min=1)] = EVERY,
     json: Json = False,
 ) -> None:
-    """Take in what waits on an incoming channel: archive, digest, judge and store it, then acknowledge it.
+    """Receive what waits on an inbound channel: archive, digest, judge and store it, then acknowledge it.
 
     Exit code as of `energycomm process`; 2 also where the channel does not work.
 

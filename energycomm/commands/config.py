@@ -13,12 +13,12 @@ from energycomm.config import Config, load
 from energycomm.market.installed import installed_adapters
 from energycomm.masking import masked
 
-app = typer.Typer(no_args_is_help=True, help="What EnergyComm is set to.")
+app = typer.Typer(no_args_is_help=True, help="The settings of EnergyComm.")
 
 
 @app.callback()
 def config() -> None:
-    """What EnergyComm is set to."""
+    """The settings of EnergyComm."""
 
 
 @app.command()

@@ -179,7 +179,7 @@ def approve(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign."
 @app.command()
 @recorded("correct resume", changing=True)
 def resume(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], json: Json = False) -> None:
-    """Run what is left of a campaign that was proposed, cancelled or cut off.
+    """Run the rest of a campaign that was proposed, cancelled or interrupted.
 
     Example: energycomm correct resume 3
     """
@@ -206,7 +206,7 @@ def cancel(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")
 def undo(
     number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None, json: Json = False
 ) -> None:
-    """Take back what a campaign stored; the messages are judged again as they were.
+    """Revert what a campaign stored; the messages are judged again as they were.
 
     Example: energycomm correct undo 3
     """

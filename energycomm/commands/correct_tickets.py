@@ -94,7 +94,7 @@ def export_(
     to: Annotated[str | None, typer.Option("--to", help="Name of the tracker; the only one if there is one.")] = None,
     json: Json = False,
 ) -> None:
-    """Export tickets to Jira, GitLab or a webhook; what is there already is changed, never made twice.
+    """Export tickets to Jira, GitLab or a webhook; existing issues are updated, never created twice.
 
     Example: energycomm correct export 3 4 --to jira
     """

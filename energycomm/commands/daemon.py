@@ -9,7 +9,7 @@ from energycomm.config import load
 
 
 def daemon() -> None:
-    """Watch all channels, process what arrives, send what is due, tell the back office; until SIGTERM.
+    """Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.
 
     Settings are in [daemon], [[channels]], [notify] and [retention] of the configuration. Metrics and health are served
     on http://127.0.0.1:9464: /health/live, /health/ready; and /metrics, /health/details, for this machine or with the

@@ -105,7 +105,7 @@ def compare(
     limit: Annotated[int, typer.Option(help="How many differences to tell.", min=1)] = 100,
     json: Json = False,
 ) -> None:
-    """Tell whether another store knows the same, whatever the order and time it learned it; exit code 1 when not.
+    """Compare with another store, whatever the order and time of arrival; exit code 1 when they differ.
 
     Compared are the access points with all that is known of them, every message with its Kernel XML, state, findings
     and what it waits for, what the back office was or is to be told, CH messages with their arrivals, refusals and

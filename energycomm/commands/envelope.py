@@ -71,7 +71,7 @@ def list_(
 def show(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")], json: Json = False
 ) -> None:
-    """Show one envelope: its members, what became of them, and everything that was noticed.
+    """Show one envelope: its members, their outcome, and all notes and incidents.
 
     Example: energycomm envelope show 3
     """

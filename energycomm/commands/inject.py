@@ -27,7 +27,7 @@ def inject(
     by: Annotated[str | None, typer.Option("--by", help="Who injects them; the user of the system by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Hand Kernel messages straight to the Kernel: what came by e-mail or from the TSO.
+    """Give Kernel messages directly to the Kernel: those that came by e-mail or from the TSO.
 
     All of it is stored or nothing; the same messages again are duplicates. Exit code 0: all were accepted; 1: some were
     rejected or wait; 2: something cannot be read, nothing is stored.

@@ -17,12 +17,12 @@ from energycomm.pipeline.gateway import open_store
 
 STATES = ("pending", "sending", "sent", "dead")
 
-app = typer.Typer(no_args_is_help=True, help="What the back office is told.")
+app = typer.Typer(no_args_is_help=True, help="Notifications to the back office.")
 
 
 @app.callback()
 def outbox() -> None:
-    """What the back office is told."""
+    """Notifications to the back office."""
 
 
 @app.command("list")
@@ -56,7 +56,7 @@ def retry(
     ids: Annotated[list[int] | None, typer.Argument(help="Dead notifications.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All dead ones.")] = False,
 ) -> None:
-    """Tell dead notifications again, under their old idempotency keys.
+    """Send dead notifications again, under their old idempotency keys.
 
     Example: energycomm outbox retry --all
     """

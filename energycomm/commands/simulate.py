@@ -57,7 +57,7 @@ def simulate(
     ] = None,
     flat_type: Annotated[str | None, typer.Option(help="Type of the plain file; the market's first.")] = None,
 ) -> None:
-    """Write believable envelopes of a market, and a truth file that says what should become of each message in them.
+    """Write realistic envelopes of a market, and a truth file with the expected outcome of each message.
 
     Envelopes go to OUT/envelopes, the truth to OUT/truth.jsonl.
 

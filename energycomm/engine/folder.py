@@ -8,7 +8,7 @@ problems are collected; a catalogue with a problem is never used.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from energycomm.engine.catalogue import Catalogue
@@ -62,22 +62,8 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
     )
     folders.sort(key=lambda path: path.name != COMMON)
     markets = tuple(path.name.upper() for path in folders if path.name != COMMON)
-    entries: list[CodeEntry] = []
-    particulars: dict[str, Declarations] = {}
-    for path in folders:
-        if (path / CODES_FILE).is_file():
-            market = path.name if path.name == COMMON else path.name.upper()
-            found, wrong = read_codes(path / CODES_FILE, market, f"{path.name}/{CODES_FILE}")
-            entries += found
-            problems += wrong
-        if (path / PARTICULARS_FILE).is_file():
-            shown = f"{path.name}/{PARTICULARS_FILE}"
-            if path.name == COMMON:
-                problems.append(Problem(shown, 1, "", "particulars belong to one market", "Move them to its folder."))
-                continue
-            particulars[path.name.upper()], mistakes = read_particulars(path / PARTICULARS_FILE, shown)
-            problems += mistakes
-    codes = CodeLists(tuple(entries))
+    codes, particulars, wrong = _lists(folders)
+    problems += wrong
     own: dict[str, MarketFile] = {}
     for path in folders:
         if path.name != COMMON:
@@ -97,12 +83,7 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
         rules += reader.rules
         claimed += reader.claimed
         problems += reader.problems
-    for name, file_of in own.items():
-        problems += unknown_packs(file_of, f"{name.lower()}/{MARKET_FILE}", frozenset(packs))
-        if file_of.error_codes and not codes.has(name, file_of.error_codes):
-            reason = f"{name} has no code list {file_of.error_codes!r}"
-            shown = f"{name.lower()}/{MARKET_FILE}"
-            problems.append(Problem(shown, file_of.line, "", reason, f"Add it to {name.lower()}/{CODES_FILE}."))
+    problems += _wrong_choices(own, frozenset(packs), codes)
     problems += doubles(claimed)
     problems += unknown_errors(rules, claimed)
     if check_examples:
@@ -114,6 +95,39 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
     version = _version(folder, [folder / PREDICATES_FILE, *lists, *every])
     catalogue = Catalogue(tuple(rules), predicates, codes, version, markets, particulars)
     return catalogue, tuple(sorted(set(problems)))
+
+
+def _lists(folders: Iterable[Path]) -> tuple[CodeLists, dict[str, Declarations], list[Problem]]:
+    """The code lists, the particulars of each market, and what is wrong with them."""
+    entries: list[CodeEntry] = []
+    particulars: dict[str, Declarations] = {}
+    problems: list[Problem] = []
+    for path in folders:
+        market = path.name if path.name == COMMON else path.name.upper()
+        if (path / CODES_FILE).is_file():
+            found, wrong = read_codes(path / CODES_FILE, market, f"{path.name}/{CODES_FILE}")
+            entries += found
+            problems += wrong
+        if (path / PARTICULARS_FILE).is_file():
+            shown = f"{path.name}/{PARTICULARS_FILE}"
+            if market == COMMON:
+                problems.append(Problem(shown, 1, "", "particulars belong to one market", "Move them to its folder."))
+                continue
+            particulars[market], wrong = read_particulars(path / PARTICULARS_FILE, shown)
+            problems += wrong
+    return CodeLists(tuple(entries)), particulars, problems
+
+
+def _wrong_choices(own: Mapping[str, MarketFile], packs: frozenset[str], codes: CodeLists) -> list[Problem]:
+    """The packs and code lists that markets name and that do not exist."""
+    problems: list[Problem] = []
+    for name, market in own.items():
+        shown = f"{name.lower()}/{MARKET_FILE}"
+        problems += unknown_packs(market, shown, packs)
+        if market.error_codes and not codes.has(name, market.error_codes):
+            reason = f"{name} has no code list {market.error_codes!r}"
+            problems.append(Problem(shown, market.line, "", reason, f"Add it to {name.lower()}/{CODES_FILE}."))
+    return problems
 
 
 def _version(folder: Path, files: Iterable[Path]) -> str:

@@ -62,9 +62,11 @@ def _before_all(case: Case) -> Iterator[Doubt]:
     if first is not None and case.at < first.at:
         day = local_day(case.zone, first.at)
         days = (day - local_day(case.zone, case.at)).days
-        what = f"contract {reference}" if reference else "the access point"
-        words = f"it is dated {days} days before everything known of {what}, which begins on {day}"
-        yield Doubt(words=words, message_id=first.id)
+        if days > 0:
+            what = f"contract {reference}" if reference else "the access point"
+            earlier = "1 day" if days == 1 else f"{days} days"
+            words = f"it is dated {earlier} before everything known of {what}, which begins on {day}"
+            yield Doubt(words=words, message_id=first.id)
 
 
 def _far(case: Case) -> Iterator[Doubt]:

@@ -62,6 +62,12 @@ def test_what_waits_beside_another_contract_waits_for_its_own(database_url: str)
     assert told(found) == {}
 
 
+def test_one_day_is_one_day(database_url: str) -> None:
+    found = explained(Desk(database_url), start(PRM, day(0)), read("2026-01-04", "2026-01-04"))
+    words = f"it is dated 1 day before everything known of contract 123456789, which begins on {BEGIN}"
+    assert words in told(found)
+
+
 @pytest.mark.parametrize(
     ("dated", "written", "meant", "mistake", "days"),
     [

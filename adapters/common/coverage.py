@@ -26,6 +26,8 @@ from energycomm.market.contract import Adapter, MemberHead
 Outcome: TypeAlias = Literal["carried", "particular", "left-out", "missing"]
 LeafPath: TypeAlias = tuple[str, ...]
 COLUMNS = ["document", "path", "reason"]
+OPEN = "*"
+"""Name of the leaf that stands for content which a schema leaves open."""
 SHORTEST_REASON = 20
 """Characters: less is no sentence that tells a supplier why he does not see a value."""
 
@@ -143,13 +145,13 @@ def matches(pattern: str, path: str) -> bool:
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
-def leaves_of(root: SchemaElement, above: LeafPath = ()) -> Iterator[tuple[LeafPath, SchemaElement]]:
-    """Every leaf below an element; an element whose content the schema leaves open counts as one."""
+def opened(root: SchemaElement) -> SchemaElement:
+    """The element, with one leaf ``*`` in each element below whose content the schema leaves open."""
     for child in root.children:
-        path = (*above, child.name)
-        if child.type is not None or not child.children:
-            yield path, child
-        yield from leaves_of(child, path)
+        if child.type is None and not child.children:
+            child.children = [SchemaElement(OPEN, "text")]
+        opened(child)
+    return root
 
 
 def entries(adapter: Adapter, document: LedgerDocument, reasons: Iterable[Reason]) -> list[Entry]:
@@ -166,7 +168,7 @@ def entries(adapter: Adapter, document: LedgerDocument, reasons: Iterable[Reason
     known = [row for row in reasons if fnmatchcase(document.label, row.document)]
     carried = measured(adapter, document)
     found = []
-    for leaf, _ in leaves_of(document.root):
+    for leaf, _ in document.root.leaves():
         path = "/".join(leaf)
         fields = tuple(sorted(carried.get(leaf, ())))
         if fields:
@@ -186,7 +188,7 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
     """
     tried = {
         leaf: _values(document, "/".join(leaf), element, number)
-        for number, (leaf, element) in enumerate(leaves_of(document.root), start=1)
+        for number, (leaf, element) in enumerate(document.root.leaves(), start=1)
     }
     found: dict[LeafPath, set[str]] = {leaf: set() for leaf in tried}
     refused: list[Refusal] = []
@@ -224,8 +226,6 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
         for form in forms
         for n in (number, number + 1)
     ]
-    if element.type is None:
-        return []
     return [value for value in dict.fromkeys(made) if element.allows(value)][:2]
 
 
@@ -297,7 +297,7 @@ def _write(
             continue
         if path not in values and not any(key[: len(path)] == path for key in values):
             continue
-        made = etree.SubElement(parent, f"{space}{child.name}")
+        made = etree.SubElement(parent, f"{space}{'Content' if child.name == OPEN else child.name}")
         made.text = values.get(path)
         _write(made, child, path, values, space)
 

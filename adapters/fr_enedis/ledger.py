@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from adapters.common.coverage import Ledger, LedgerDocument
+from adapters.common.coverage import Ledger, LedgerDocument, opened
 from adapters.common.schemaleaves import SchemaElement, documents_of
 from adapters.fr_enedis.c15 import CATEGORY, CONNECTION_STATUS, CONTRACT_STATUS, PHASES, QUALIFICATION
 from adapters.fr_enedis.registers import NATURE
@@ -62,7 +62,7 @@ def _document(row: Flux) -> LedgerDocument:
     return LedgerDocument(
         label=row.label,
         type=row.label,
-        root=root,
+        root=opened(root),
         namespace=row.namespace,
         values={**VALUES, **_header_values(row)},
         settings=SETTINGS.get(row.label, ({},)),

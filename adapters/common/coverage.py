@@ -55,7 +55,8 @@ class LedgerDocument(NamedTuple):
       namespace: of the root.
       qualified: its children are in that namespace too.
       values: path as `matches` reads it -> values to try, the first of them in the document that is changed.
-      settings: values of whole documents, tried one after the other: what a leaf becomes may depend on a code.
+      settings: values of whole documents, tried one after the other: what a leaf becomes may depend on a code, or on
+        another leaf that is not there (an empty value).
       name: file name of a member.
       form: how it is written.
     """
@@ -196,6 +197,7 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
         base = {leaf: values[0] for leaf, values in tried.items() if values}
         for pattern, value in setting.items():
             base.update({leaf: value for leaf in base if matches(pattern, "/".join(leaf))})
+        base = {leaf: value for leaf, value in base.items() if value}
         before = _messages(adapter, document, base)
         if not before or isinstance(before[0], Refusal):
             refused += [one for one in before if isinstance(one, Refusal)]
@@ -217,8 +219,9 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
     given = [value for pattern, values in document.values.items() if matches(pattern, path) for value in values]
     if given:
         return given
-    if element.codes:
-        return list(element.codes)
+    codes = [code for code in element.codes if code]
+    if codes and element.simple is None:
+        return codes
     forms = (*_EXAMPLES.get(element.type or "", ()), *_FORMS)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     made = [
@@ -226,7 +229,7 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
         for form in forms
         for n in (number, number + 1)
     ]
-    return [value for value in dict.fromkeys(made) if element.allows(value)][:2]
+    return [*codes, *[value for value in dict.fromkeys(made) if value not in codes and element.allows(value)][:2]]
 
 
 def _messages(

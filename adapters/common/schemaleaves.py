@@ -123,6 +123,9 @@ def _element(declared: Any, *, needed: bool, many: bool, depth: int) -> SchemaEl
     if kind.has_complex_content() and depth < MAX_DEPTH:
         found.children = [*_attributes(kind), *_particles(kind.content, True, False, depth + 1)]
         return found
+    if kind.is_complex() and kind.is_empty():
+        found.children = list(_attributes(kind))
+        return found
     simple = kind.content if kind.is_complex() and kind.has_simple_content() else kind
     _fill(found, simple)
     if kind.is_complex():

@@ -29,6 +29,10 @@ VALUES: dict[str, Sequence[str]] = {
     "Unite_Mesure_Puissance": ("VA", "kVA"),
     "Pas_Publication": ("30", "60"),
     "Date_Facture": ("2026-03-03", "2026-03-04"),
+    "Grandeur_Metier": ("CONS", "PROD"),
+    "@Statut_Point": ("R", "E"),
+    "Granularite": ("10", "30"),
+    "statut/@code": ("TERMN", "COURS", "ANNUL"),
     "Devise": ("EUR", "XAF"),
 }
 """Values of which a digester knows the meaning, where the schema leaves them open."""
@@ -38,7 +42,10 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
         {},
         {"Nature_Evenement": "RES", "Etat_Contractuel": "RESILIE"},
         {"Nature_Evenement": "CMAT"},
+        {"Tension_De_Livraison": "", "Structure_Tarifaire/Libelle_Plage_Heures_Creuses": ""},
     ),
+    "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": ""}),
+    "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": ""}),
 }
 
 

@@ -66,6 +66,12 @@ class BeAtrias(MarketAdapter):
         self.answer_within: Mapping[str, timedelta] = dict.fromkeys(self.builds, ANSWER_WITHIN)
         self._roots = {document.root: document for document in mapping.documents.values()}
 
+    def ledger(self) -> Ledger:
+        """What becomes of each leaf of the documents. See `adapters.common.coverage`."""
+        from adapters.be_atrias.ledger import ledger  # it reads the schemas, which nothing else does
+
+        return ledger(self.mapping)
+
     def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
         """The CONTRL that answers an interchange of EDIFACT; documents want none. See `energycomm.market.contract`."""
         if label != edifact.LABEL:

@@ -92,6 +92,11 @@ class Ledgered(Protocol):
         """Its documents and reasons."""
 
 
+def ledgered(adapter: Adapter) -> Ledger | None:
+    """The ledger of an adapter; None where it keeps none."""
+    return adapter.ledger() if isinstance(adapter, Ledgered) else None
+
+
 class Reason(NamedTuple):
     """A row of the table of reasons."""
 

@@ -14,9 +14,10 @@ from lxml import etree
 from msgspec import Struct, field, structs
 
 from adapters.common.codes import refusal
-from adapters.common.outcome import Outcome
-from adapters.common.pieces import particulars_of
 from adapters.common.reading import local
+from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import particulars_of
+from energycomm.kernel.verdicts import Refusal
 
 COLUMNS = ["document", "path", "type"]
 MOST = 200
@@ -86,26 +87,26 @@ class Particulars:
                     step = step.below.setdefault(name, _Step())
                 step.type = row["type"]
 
-    def added(self, outcome: Outcome, document: str, element: etree._Element) -> Outcome:
-        """An outcome with what its element says beside: it goes with the first message.
+    def added(
+        self, messages: tuple[KernelMessage, ...], document: str, element: etree._Element
+    ) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
+        """The messages of a CH message with what its element says beside, and a note where that is too much.
 
         Args:
-          outcome: of the element.
-          document: label of its document.
+          messages: the first of them takes the particulars.
+          document: label of the document.
           element: of the CH message.
         """
         table = self.documents.get(document)
-        if table is None or not outcome.messages or particulars_of is None:
-            return outcome
-        values = list(_values(element, table, ""))
-        found = dict(values[:MOST])
-        if len(values) > MOST:
-            left = refusal("NOTE_PARTICULARS", path=values[MOST][0], value=str(len(values)), expected=f"at most {MOST}")
-            outcome = outcome._replace(notes=(*outcome.notes, left))
-        if not found:
-            return outcome
-        first, *others = outcome.messages
-        return outcome._replace(messages=(structs.replace(first, particulars=particulars_of(found)), *others))
+        values = list(_values(element, table, "")) if table is not None and messages else []
+        if not values:
+            return messages, ()
+        first, *others = messages
+        made = (structs.replace(first, particulars=particulars_of(dict(values[:MOST]))), *others)
+        if len(values) <= MOST:
+            return made, ()
+        left = values[MOST][0]
+        return made, (refusal("NOTE_PARTICULARS", path=left, value=str(len(values)), expected=f"at most {MOST}"),)
 
 
 def _values(element: etree._Element, table: _Step, above: str) -> Iterator[tuple[str, Any]]:

@@ -191,7 +191,8 @@ class _Member:
     def _outcomes(self, element: etree._Element, head: Context) -> Iterator[Outcome]:
         if self.row.digester is not None:
             outcome = self.row.digester.outcome(element, head, self.row.schema)
-            yield PARTICULARS.added(outcome, self.row.label, element)
+            messages, notes = PARTICULARS.added(outcome.messages, self.row.label, element)
+            yield outcome._replace(messages=messages, notes=(*outcome.notes, *notes))
         elif self.row.outcomes is not None:
             yield from self.row.outcomes(element, head, self.row.schema)
 

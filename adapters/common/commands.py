@@ -87,7 +87,7 @@ def coverage(
         print_json(
             [
                 {"market": code, "document": label, **_counted(found, code, label)}
-                | ({"leaves": [one._asdict() for *of, one in found if of == [code, label]]} if leaves else {})
+                | ({"each": [one._asdict() for *of, one in found if of == [code, label]]} if leaves else {})
                 for code, label in documents
             ]
         )

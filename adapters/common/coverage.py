@@ -9,7 +9,7 @@ What changes nothing has to stand in the market's table of reasons, a CSV file o
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path
@@ -39,8 +39,9 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "flag": ("true", "false"),
 }
 _FORMS = (
-    "{name}-{n}", "V{n}", "{n}", "{d}", "2026-03-0{d}", "2026-03-0{d}T00:00:00+01:00", "2026-03-0{d}T00:00:00", "0{d}:00:00", "--03-0{d}",
-    "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}", "00000000-0000-4000-8000-{n:012}", "PT{d}H",
+    "{name}-{n}", "V{n}", "{n}", "{d}", "2026-03-0{d}", "2026-03-0{d}T00:00:00+01:00", "2026-03-0{d}T00:00:00",
+    "0{d}:00:00", "--03-0{d}", "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}",
+    "00000000-0000-4000-8000-{n:012}", "PT{d}H",
 )  # fmt: skip
 """What a text may be tried as where its type has a pattern or a length."""
 
@@ -287,7 +288,9 @@ def write_xml(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes
       values: of its leaves.
     """
     space = f"{{{document.namespace}}}" if document.namespace else ""
-    root = etree.Element(f"{space}{document.root.name}", nsmap={None: document.namespace} if document.namespace else None)
+    root = etree.Element(
+        f"{space}{document.root.name}", nsmap={None: document.namespace} if document.namespace else None
+    )
     if document.namespace and not document.qualified:
         root = etree.Element(f"{space}{document.root.name}", nsmap={"m": document.namespace})
     _write(root, document.root, (), values, space if document.qualified else "")

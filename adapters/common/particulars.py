@@ -116,18 +116,20 @@ def _values(element: etree._Element, table: _Step, above: str) -> Iterator[tuple
             continue
         if step.type is None:
             yield from _values(child, step, f"{above}{name}/")
-        elif len(child):
-            yield from _everything(child, f"{above}{name}/")
-        elif child.text and child.text.strip():
+        elif not len(child) and child.text and child.text.strip():
             yield f"{above}{name}", _read(child.text.strip(), step.type)
+        else:
+            yield from _everything(child, f"{above}{name}")
 
 
-def _everything(element: etree._Element, above: str) -> Iterator[tuple[str, Any]]:
+def _everything(element: etree._Element, path: str) -> Iterator[tuple[str, Any]]:
+    for attribute, value in element.attrib.items():
+        if value:
+            yield f"{path}/@{local(str(attribute))}", _text(str(value))
+    if not len(element) and element.text and element.text.strip():
+        yield path, _text(element.text.strip())
     for name, child in _numbered(element):
-        if len(child):
-            yield from _everything(child, f"{above}{name}/")
-        elif child.text and child.text.strip():
-            yield f"{above}{name}", _text(child.text.strip())
+        yield from _everything(child, f"{path}/{name}")
 
 
 def _numbered(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:

@@ -1,8 +1,8 @@
-"""What the French adapter gives to be measured: its fluxes with their headers, and the codes that steer its digesters."""
+"""What the French adapter gives to be measured: its fluxes with their headers, and the codes that steer digesters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adapters.common.coverage import Ledger, LedgerDocument, opened
@@ -13,8 +13,25 @@ from adapters.fr_enedis.types import FLUXES, Flux
 
 REASONS = Path(__file__).parent / "left_out.csv"
 
-LISTS: dict[str, str] = {"C12": "Liste_PRM", "R171": "serieMesuresDateesListe"}
+LISTS: dict[str, str] = {"C12": "Contrat", "R171": "serieMesuresDateesListe"}
 """Label -> element that the pieces stand in, where they are no children of the root."""
+
+BESIDE: dict[str, dict[str, str]] = {
+    "C15": {"Contrat": "Identifiant"},
+    "R15": {"En_Tete_Flux": "Nature_Contrat Identifiant_Contrat"},
+    "R151": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
+    "R50": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
+    "F15-detail": {"En_Tete_Flux": "Identifiant_Contrat"},
+    "F15-general": {"En_Tete_Flux": "Identifiant_Contrat"},
+    "C12": {
+        "En_Tete_Flux": "Mode_Generation",
+        "Contrat": "Identifiant Date_Debut",
+        "Responsable_Equilibre": "Date_Debut Date_Fin Raison_Sociale",
+        "Client_Contractant": "Code_EIC Raison_Sociale",
+    },
+    "F12-detail": {"Rappel_En_Tete": "Agence_ERDF", "Sous_Total_Fichier": "Rang_Fichier Nb_Fichier Sous_Total_HT"},
+}
+"""Label -> element of the head -> leaves that no code reads, as Enedis' own schemas have them."""
 
 VALUES: dict[str, Sequence[str]] = {
     "Etat_Alimentation": [code for code in CONNECTION_STATUS if code],
@@ -45,6 +62,7 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
         {"Tension_De_Livraison": "", "Structure_Tarifaire/Libelle_Plage_Heures_Creuses": ""},
     ),
     "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": ""}),
+    "F12-detail": ({}, {"Element_Valorise/*/Date_Debut": ""}),
     "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": ""}),
 }
 
@@ -66,6 +84,9 @@ def _document(row: Flux) -> LedgerDocument:
             pieces = [SchemaElement(LISTS[row.label], children=[*_beside(row), declared])]
         beside = [] if row.nested else _beside(row)
         root = SchemaElement(row.root, children=[_header(row), *beside, *pieces])
+    for name, unread in BESIDE.get(row.label, {}).items():
+        held = next(one for one in _all(root) if one.name == name)
+        held.children = [*_leaves(unread.split()), *held.children]
     return LedgerDocument(
         label=row.label,
         type=row.label,
@@ -110,7 +131,13 @@ def _beside(row: Flux) -> list[SchemaElement]:
         next(one for one in found if one.name == "Sous_Total_Fichier").children.append(
             SchemaElement(row.counter, "whole")
         )
-    return [one for one in found if one.children or one.type]
+    return found
+
+
+def _all(element: SchemaElement) -> Iterator[SchemaElement]:
+    for child in element.children:
+        yield child
+        yield from _all(child)
 
 
 def _leaves(names: Iterable[str]) -> list[SchemaElement]:

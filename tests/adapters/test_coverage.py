@@ -75,9 +75,10 @@ def test_what_a_person_knows_of_a_c15_is_what_is_measured() -> None:
     document = _document(_french(), "C15")
     found = _outcomes(entries(_french(), document, read_reasons(_ledger(_french()).reasons)))
     assert found["PRM/Id_PRM"].fields[0].endswith(".access_point")
-    assert "ContractTerms.subscribed_power" in found[
-        "PRM/Situation_Contractuelle/Structure_Tarifaire/Puissance_Souscrite"
-    ].fields
+    assert (
+        "ContractTerms.subscribed_power"
+        in found["PRM/Situation_Contractuelle/Structure_Tarifaire/Puissance_Souscrite"].fields
+    )
     assert "AccessPointData.connection_status" in found["PRM/Alimentation/Etat_Alimentation"].fields
     assert "EndOfSupply.contract_end" in found["PRM/Situation_Contractuelle/Date_Resiliation"].fields
     assert found["PRM/Point_Sensible"].outcome == "particular"
@@ -88,15 +89,17 @@ def test_a_new_leaf_of_a_schema_is_a_fault() -> None:
     document = _document(_french(), "R50")
     piece = next(child for child in document.root.children if child.name == "PRM")
     piece.children.append(SchemaElement("Nouveaute", "text"))
-    assert faults(_french(), Ledger([document], _ledger(_french()).reasons))[0].startswith("R50: PRM/Nouveaute is neither")
+    assert faults(_french(), Ledger([document], _ledger(_french()).reasons))[0].startswith(
+        "R50: PRM/Nouveaute is neither"
+    )
 
 
 def test_a_stale_row_and_a_short_reason_are_faults(tmp_path: Path) -> None:
     reasons = tmp_path / "left_out.csv"
-    kept = "Names the flux, which the root element tells already."
+    kept = "Our own contract which is the same in every file."
     reasons.write_text(
         "document,path,reason\n"
-        f"R50,En_Tete_Flux/Identifiant_Flux,{kept}\n"
+        f"R50,En_Tete_Flux/Identifiant_*,{kept}\nR50,Numero_Abonnement,{kept}\n"
         "R50,PRM/Id_PRM,It is carried and so this row is stale.\n"
         "R15,Type_Client,none\n"
     )
@@ -151,7 +154,9 @@ def test_every_leaf_of_an_official_schema_is_in_the_ledger(label: str, file: str
     ledger = _ledger(_french())
     document = _document(_french(), label)
     known = _outcomes(entries(_french(), document, reasons := read_reasons(ledger.reasons)))
-    official = next(one.root for one in documents_of(shared / "markets/fr" / file) if one.root.name == document.root.name)
+    official = next(
+        one.root for one in documents_of(shared / "markets/fr" / file) if one.root.name == document.root.name
+    )
     lost = [
         path
         for path in ("/".join(leaf) for leaf, _ in official.leaves())
@@ -162,10 +167,26 @@ def test_every_leaf_of_an_official_schema_is_in_the_ledger(label: str, file: str
     assert lost == []
 
 
+@pytest.mark.parametrize("part", ["Acheminement", "Prestations", "Option", "Frais_Divers"])
+def test_a_line_of_an_f12_is_carried_whatever_it_bills(part: str) -> None:
+    """Services, options and sundries are billed beside the use of the grid: Enedis' schema has all four."""
+    found = measured(_french(), _document(_french(), "F12-detail"))
+    assert "GridCharge.lines.amount" in found["Sous_Lot", "Element_Valorise", part, "Montant_HT"]
+
+
 def test_the_command_counts_and_shows() -> None:
     shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "fr", "--json", "--leaves"])
     assert shown.exit_code == 0, shown.output
     told = {one["document"]: one for one in json.loads(shown.stdout)}
-    c15 = told["C15"]
-    assert c15["leaves"] if isinstance(c15["leaves"], list) else c15["leaves"]
-    assert c15["missing"] == 0
+    curve = told["R50"]
+    assert curve["leaves"] == len(curve["each"]) == 15
+    assert curve["carried"] + curve["particular"] + curve["left-out"] == 15
+    by_path = {one["path"]: one for one in curve["each"]}
+    assert by_path["PRM/Id_PRM"]["fields"] == ["MeasureSeries.access_point", "MeasureSeries.reference"]
+    counted = CliRunner().invoke(cli.app, ["adapter", "coverage", "fr"])
+    assert f"FR\tR50\t15\t{curve['carried']}\t{curve['particular']}\t{curve['left-out']}\t0" in counted.stdout
+
+
+def test_a_market_that_is_not_installed_is_told() -> None:
+    shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "qq"])
+    assert shown.exit_code != 0

@@ -15,6 +15,7 @@ from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
 from adapters.common.adapter import MarketAdapter
+from adapters.common.coverage import Ledger
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import (

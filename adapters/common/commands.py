@@ -102,5 +102,5 @@ def coverage(
 
 def _counted(found: list[tuple[str, str, Entry]], market: str, label: str) -> dict[str, int]:
     """Of one document: its leaves, and how many have each outcome."""
-    outcomes = [one.outcome for code, of, one in found if (code, of) == (market, label)]
+    outcomes: list[str] = [one.outcome for code, of, one in found if (code, of) == (market, label)]
     return {"leaves": len(outcomes)} | {name: outcomes.count(name) for name in OUTCOMES}

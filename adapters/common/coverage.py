@@ -2,7 +2,7 @@
 with a reason.
 
 What is carried is measured, not declared: a document with every leaf of its schema is written and digested; then one
-leaf after the other gets another valid value, and the fields of the Kernel messages that change are those that carry it.
+leaf after the other gets another valid value, and the fields of the Kernel messages that change are what carries it.
 What changes nothing has to stand in the market's table of reasons, a CSV file of the columns document, path and reason.
 """
 
@@ -288,11 +288,10 @@ def write_xml(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes
       values: of its leaves.
     """
     space = f"{{{document.namespace}}}" if document.namespace else ""
-    root = etree.Element(
-        f"{space}{document.root.name}", nsmap={None: document.namespace} if document.namespace else None
-    )
-    if document.namespace and not document.qualified:
-        root = etree.Element(f"{space}{document.root.name}", nsmap={"m": document.namespace})
+    spaces: dict[str | None, str] = {}
+    if document.namespace:
+        spaces[None if document.qualified else "m"] = document.namespace
+    root = etree.Element(f"{space}{document.root.name}", nsmap=spaces)
     _write(root, document.root, (), values, space if document.qualified else "")
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True)
 

@@ -129,7 +129,7 @@ def _master_data(
             addition=words(address, "Complement", place, notes),
             postal_code=address.get("Code_Postal"),
             municipality_code=address.get("@Commune"),
-            city=words(address, "Commune", place, notes),
+            city=words(address, "Commune", place, notes) or words(address, "Libelle_Du_Bureau_CEDEX", place, notes),
         )
         if address
         else None,

@@ -16,6 +16,9 @@ REASONS = Path(__file__).parent / "left_out.csv"
 LISTS: dict[str, str] = {"C12": "Contrat", "R171": "serieMesuresDateesListe"}
 """Label -> element that the pieces stand in, where they are no children of the root."""
 
+WORDS = {"Identifiant_Flux": "Libelle_Flux", "idFlux": "libelle"}
+"""Leaf of a header that names the flux -> that which says it in words."""
+
 BESIDE: dict[str, dict[str, str]] = {
     "C15": {"Contrat": "Identifiant"},
     "R15": {"En_Tete_Flux": "Nature_Contrat Identifiant_Contrat"},
@@ -61,7 +64,7 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
         {"Nature_Evenement": "CMAT"},
         {"Tension_De_Livraison": "", "Structure_Tarifaire/Libelle_Plage_Heures_Creuses": ""},
     ),
-    "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": ""}),
+    "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": "", "Adresse_Postale/Commune": ""}),
     "F12-detail": ({}, {"Element_Valorise/*/Date_Debut": ""}),
     "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": ""}),
 }
@@ -101,6 +104,8 @@ def _header(row: Flux) -> SchemaElement:
     names = row.header
     leaves = [names.flux, names.version, names.sender, names.receiver, names.created, names.instance]
     children = _leaves(name for name in leaves if name is not None)
+    if names.flux in WORDS:
+        children += _leaves([WORDS[names.flux]])
     if not row.beside:
         children += _leaves(name for name in row.entering if name not in leaves)
     return SchemaElement(names.element, children=children)

@@ -288,9 +288,7 @@ def write_xml(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes
       values: of its leaves.
     """
     space = f"{{{document.namespace}}}" if document.namespace else ""
-    spaces: dict[str | None, str] = {}
-    if document.namespace:
-        spaces[None if document.qualified else "m"] = document.namespace
+    spaces = {"m": document.namespace} if document.namespace else {}
     root = etree.Element(f"{space}{document.root.name}", nsmap=spaces)
     _write(root, document.root, (), values, space if document.qualified else "")
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True)

@@ -15,6 +15,7 @@ from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import Table, read_table, table
 from adapters.be_atrias.requests import build, built_kinds
 from adapters.common.adapter import MarketAdapter
+from adapters.common.coverage import Ledger
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import (
@@ -65,6 +66,12 @@ class BeAtrias(MarketAdapter):
         self.service: Mapping[str, str] = mapping.service
         self.answer_within: Mapping[str, timedelta] = dict.fromkeys(self.builds, ANSWER_WITHIN)
         self._roots = {document.root: document for document in mapping.documents.values()}
+
+    def ledger(self) -> Ledger:
+        """What becomes of each leaf of the documents. See `adapters.common.coverage`."""
+        from adapters.be_atrias.ledger import ledger  # it reads the schemas, which nothing else does
+
+        return ledger(self.mapping)
 
     def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
         """The CONTRL that answers an interchange of EDIFACT; documents want none. See `energycomm.market.contract`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from pathlib import Path
 from typing import IO, Any
 
 from lxml import etree
@@ -14,11 +15,13 @@ from adapters.be_atrias.mapping import Document, Table
 from adapters.be_atrias.reading import Reading, Values, fingerprint
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, business_order
+from adapters.common.particulars import Particulars
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import MemberHead, Transaction
 
 MARKET = "BE"
+PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 DIGESTERS: dict[str, Callable[[Values, dict[str, Any]], list[KernelMessage]]] = {
     "StartOfAccess": structure.start_of_access,
     "StopOfAccess": structure.stop_of_access,
@@ -123,6 +126,7 @@ class Walk:
             except FAULTS as fault:
                 found = f"{type(fault).__name__}: {fault}"
                 reading.refusals.append(refusal("DIGEST_FAILED", self.document.piece.tag, found))
+        messages, notes = PARTICULARS.added(messages, self.document.label, element)
         reference = reading.values.get("reference") or "-"
         point = reading.values.get("access_point")
         return Transaction(
@@ -135,7 +139,7 @@ class Walk:
             identity=fingerprint(element, self.seed),
             messages=messages,
             refusals=tuple(reading.refusals),
-            notes=tuple(reading.notes),
+            notes=(*reading.notes, *notes),
         )
 
     def _messages(self, values: Values) -> list[KernelMessage]:

@@ -178,6 +178,12 @@ SHARED: tuple[AdapterCode, ...] = (
         "Check whether a new version of the message brings something needed.",
     ),
     AdapterCode(
+        "NOTE_PARTICULARS",
+        "note",
+        "A message holds more values without a field of their own than are kept with it: those after the path are not.",
+        "Nothing is lost: the bytes are kept. Have the table of particulars name fewer elements.",
+    ),
+    AdapterCode(
         "NOTE_TIME_NAIVE",
         "note",
         "A date-time has no offset where there should be one; the market's legal time was assumed.",

@@ -1,11 +1,20 @@
-"""`energycomm adapter`: adapters of markets, begun from a schema."""
+"""`energycomm adapter`: adapters of markets, begun from a schema, and what becomes of each leaf that a market sends."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
+
+if TYPE_CHECKING:
+    from adapters.common.coverage import Entry
+
+OUTCOMES = ("carried", "particular", "left-out", "missing")
 
 app = typer.Typer(no_args_is_help=True, help="Adapters of markets.")
 
@@ -41,3 +50,57 @@ def new(
     for fixture, (found, refused) in draft.digested.items():
         typer.echo(f"{fixture}: {found} CH messages, {refused} refused")
     typer.echo(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
+
+
+@app.command()
+def coverage(
+    market: Annotated[str | None, typer.Argument(help="Code of the market; every installed one by default.")] = None,
+    leaves: Annotated[bool, typer.Option("--leaves", help="Show every leaf.")] = False,
+    json: Json = False,
+) -> None:
+    """Count the leaves that a market sends: carried by a Kernel field, kept as particulars, left out with a reason.
+
+    Each leaf is measured: another value of it gives other Kernel messages, or it does not.
+
+    Example: energycomm adapter coverage fr --leaves
+    """
+    # Imported here: the help needs none of it.
+    from adapters.common.coverage import LedgerFault, entries, ledgered, read_reasons
+
+    installed = installed_adapters()
+    chosen = [installed[market.upper()]] if market else [one for one in installed.values() if ledgered(one)]
+    found: list[tuple[str, str, Entry]] = []
+    for adapter in chosen:
+        ledger = ledgered(adapter)
+        if ledger is None:
+            raise UserError(
+                f"The adapter of {adapter.market} keeps no ledger.", "docs/adapters.md says how one is kept."
+            )
+        try:
+            reasons = read_reasons(ledger.reasons)
+            for document in ledger.documents:
+                found += [(adapter.market, document.label, one) for one in entries(adapter, document, reasons)]
+        except LedgerFault as fault:
+            raise UserError(str(fault), "Correct the adapter's ledger; docs/adapters.md says how.") from None
+    documents = list(dict.fromkeys((code, label) for code, label, _ in found))
+    if json:
+        print_json(
+            [
+                {"market": code, "document": label, **_counted(found, code, label)}
+                | ({"each": [one._asdict() for *of, one in found if of == [code, label]]} if leaves else {})
+                for code, label in documents
+            ]
+        )
+        return
+    if leaves:
+        rows = [(label, one.path, one.outcome, ", ".join(one.fields) or one.reason) for _, label, one in found]
+        print_rows(("document", "leaf", "outcome", "field or reason"), rows, f"{len(rows)} leaves")
+        return
+    counts = [(code, label, *_counted(found, code, label).values()) for code, label in documents]
+    print_rows(("market", "document", "leaves", *OUTCOMES), counts, f"{len(found)} leaves")
+
+
+def _counted(found: list[tuple[str, str, Entry]], market: str, label: str) -> dict[str, int]:
+    """Of one document: its leaves, and how many have each outcome."""
+    outcomes: list[str] = [one.outcome for code, of, one in found if (code, of) == (market, label)]
+    return {"leaves": len(outcomes)} | {name: outcomes.count(name) for name in OUTCOMES}

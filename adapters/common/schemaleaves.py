@@ -41,6 +41,7 @@ class SchemaElement(Struct):
       codes: of a leaf with a list: code -> what the schema says of it.
       codes_name: name of that list.
       children: in the order of the schema.
+      simple: the type of a leaf in the schema, where that is of XML.
     """
 
     name: str
@@ -50,6 +51,11 @@ class SchemaElement(Struct):
     codes: dict[str, str] = field(default_factory=dict)
     codes_name: str = ""
     children: list[SchemaElement] = field(default_factory=list)
+    simple: Any = None
+
+    def allows(self, value: str) -> bool:
+        """Whether the type of a leaf has a value; one without a type has any."""
+        return self.simple is None or bool(self.simple.is_valid(value))
 
     def leaves(self, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], SchemaElement]]:
         """Every leaf below with its path, in the order of the schema."""
@@ -117,6 +123,9 @@ def _element(declared: Any, *, needed: bool, many: bool, depth: int) -> SchemaEl
     if kind.has_complex_content() and depth < MAX_DEPTH:
         found.children = [*_attributes(kind), *_particles(kind.content, True, False, depth + 1)]
         return found
+    if kind.is_complex() and kind.is_empty():
+        found.children = list(_attributes(kind))
+        return found
     simple = kind.content if kind.is_complex() and kind.has_simple_content() else kind
     _fill(found, simple)
     if kind.is_complex():
@@ -145,6 +154,7 @@ def _particles(group: Any, needed: bool, many: bool, depth: int) -> Iterator[Sch
 
 
 def _fill(found: SchemaElement, simple: Any) -> None:
+    found.simple = simple
     primitive = getattr(simple, "primitive_type", None)
     base = str(getattr(primitive, "local_name", "") or "")
     name = str(getattr(simple, "local_name", "") or found.name)

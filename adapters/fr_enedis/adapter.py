@@ -12,7 +12,9 @@ from msgspec import structs
 
 from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
+from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
+from adapters.common.particulars import Particulars
 from adapters.common.reading import Fields, read
 from adapters.fr_enedis import names, ondemand, r64, r67
 from adapters.fr_enedis.codes import refusal
@@ -35,6 +37,7 @@ from energycomm.market.contract import (
     Transaction,
 )
 
+PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
 """On-demand fluxes in JSON that are read, by code."""
 
@@ -117,6 +120,12 @@ class FrEnedis(MarketAdapter):
         """The place of an envelope's file name in its numbered series. See `adapters.fr_enedis.names`."""
         return names.series(name)
 
+    def ledger(self) -> Ledger:
+        """What becomes of each leaf of the fluxes. See `adapters.common.coverage`."""
+        from adapters.fr_enedis.ledger import ledger  # it reads the schemas, which nothing else does
+
+        return ledger()
+
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """The SOAP request of one outgoing message. See `adapters.fr_enedis.sge.building`."""
         return building.build(message, reference)
@@ -181,7 +190,9 @@ class _Member:
 
     def _outcomes(self, element: etree._Element, head: Context) -> Iterator[Outcome]:
         if self.row.digester is not None:
-            yield self.row.digester.outcome(element, head, self.row.schema)
+            outcome = self.row.digester.outcome(element, head, self.row.schema)
+            messages, notes = PARTICULARS.added(outcome.messages, self.row.label, element)
+            yield outcome._replace(messages=messages, notes=(*outcome.notes, *notes))
         elif self.row.outcomes is not None:
             yield from self.row.outcomes(element, head, self.row.schema)
 

@@ -26,7 +26,7 @@ from adapters.common.outcome import Digested, Notes
 from adapters.common.reading import Fields, leaf, need, need_node, node, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, words
+from adapters.fr_enedis.outcome import digester, flag, words
 from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS, decimal
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
@@ -101,29 +101,35 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
                 contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
             )
         )
-    messages += _master_data(event, contract, head, context, notes)
+    messages += _master_data(fields, event, contract, head, context, notes)
     return Digested(reference, point, tuple(messages))
 
 
 def _master_data(
-    event: Fields, contract: Fields, head: dict[str, Any], context: Context, notes: Notes
+    fields: Fields, event: Fields, contract: Fields, head: dict[str, Any], context: Context, notes: Notes
 ) -> Iterator[KernelMessage]:
     supply = node(node(event, "Alimentation"), "Alimentation_Principale")
     address = node(event, "Adresse_Postale")
     status: ContractStatus = "in-service"
-    domain = supply.get("Domaine_De_Tension")
+    domain, power = supply.get("Domaine_De_Tension"), supply.get("P_Raccordement_Soutirage")
+    place = f"{_EVENT}/Adresse_Postale"
     yield AccessPointData(
         **head,
         segment=SEGMENTS.get(domain or ""),
         contract_status=status,
         voltage=supply.get("Tension_De_Livraison") or domain,
+        connection_power=None if power is None else decimal(power),
+        self_producer=flag(fields, "Autoproducteur"),
         profile=contract.get("Profil"),
         supplier=context.receiver,
         balance_responsible=context.facts.get("Responsable_Equilibre/Code_EIC"),
         address=Address(
+            street=words(address, "Nom_Voie", place, notes),
+            number=address.get("Numero_Voie"),
+            addition=words(address, "Complement", place, notes),
             postal_code=address.get("Code_Postal"),
             municipality_code=address.get("@Commune"),
-            city=words(address, "Commune", f"{_EVENT}/Adresse_Postale", notes),
+            city=words(address, "Commune", place, notes) or words(address, "Libelle_Du_Bureau_CEDEX", place, notes),
         )
         if address
         else None,

@@ -26,6 +26,8 @@ from energycomm.kernel.parts import ChargeLine
 
 VERSIONS = ("1.10.3",)
 ENTERING = ("Num_Facture", "Date_Facture", "Devise")
+PARTS = ("Acheminement", "Prestations", "Option", "Frais_Divers")
+"""Elements that a line's amount stands in: the use of the grid, services, options, sundries."""
 _PATH = "Sous_Lot"
 _LINE = f"{_PATH}/Element_Valorise/Acheminement"
 
@@ -55,7 +57,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     lines = tuple(
         _line(item, transport, tariff, notes)
         for item in nodes(fields, "Element_Valorise")
-        for transport in nodes(item, "Acheminement")
+        for part in PARTS
+        for transport in nodes(item, part)
     )
     billed = billed_on(context)
     effective = _effective(lines, civil_day(fields, "Date_Sous_Lot", _PATH), billed)
@@ -94,7 +97,7 @@ def _line(item: Fields, transport: Fields, tariff: str | None, notes: Notes) -> 
         code=item["Id_EV"],
         label=words(item, "Libelle_EV", f"{_PATH}/Element_Valorise", notes),
         nature=item.get("Code_Recapitulatif"),
-        start=civil_day(transport, "Date_Debut", _LINE),
+        start=civil_day(transport, "Date_Debut", _LINE) or civil_day(transport, "Date_Effet", _LINE),
         end=civil_day(transport, "Date_Fin", _LINE),
         quantity=None if quantity is None else decimal(quantity),
         unit=transport.get("Unite_Quantite"),

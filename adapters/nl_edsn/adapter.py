@@ -10,6 +10,7 @@ from lxml import etree
 
 from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
+from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
 from adapters.common.reading import local, namespace_of, read
 from adapters.common.schemas import bare
@@ -116,6 +117,12 @@ class NlEdsn(MarketAdapter):
                 row, element = piece
                 return with_explained(row.schema.explain(element), outcome.refusals)
         return []
+
+    def ledger(self) -> Ledger:
+        """What becomes of each leaf of the P4 portal's answers. See `adapters.common.coverage`."""
+        from adapters.nl_edsn.ledger import ledger  # it reads the schemas, which nothing else does
+
+        return ledger()
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """EDSN's own bytes of a request. See `adapters.nl_edsn.requests.build`."""

@@ -1,0 +1,205 @@
+"""The ledger of a market: no leaf of what it sends is lost without a reason."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from adapters.common.coverage import (
+    Entry,
+    Ledger,
+    LedgerDocument,
+    entries,
+    faults,
+    ledgered,
+    matches,
+    measured,
+    read_reasons,
+)
+from adapters.common.schemaleaves import SchemaElement, documents_of
+from energycomm import cli
+from energycomm.market.contract import Adapter
+from energycomm.market.installed import installed_adapters
+
+
+def _ledger(adapter: Adapter) -> Ledger:
+    found = ledgered(adapter)
+    assert found is not None
+    return found
+
+
+PARTICULARS = "particulars.csv"
+KEPT = [adapter for adapter in installed_adapters().values() if ledgered(adapter) is not None]
+each_market = pytest.mark.parametrize("adapter", KEPT, ids=lambda adapter: adapter.market)
+
+
+def _french() -> Adapter:
+    return installed_adapters()["FR"]
+
+
+def _document(adapter: Adapter, label: str) -> LedgerDocument:
+    return next(one for one in _ledger(adapter).documents if one.label == label)
+
+
+def _outcomes(found: list[Entry]) -> dict[str, Entry]:
+    return {one.path: one for one in found}
+
+
+@each_market
+def test_every_leaf_is_carried_kept_or_left_out_with_a_reason(adapter: Adapter) -> None:
+    assert faults(adapter, _ledger(adapter)) == []
+
+
+@pytest.mark.parametrize(
+    "adapter",
+    [one for one in KEPT if _ledger(one).reasons.with_name(PARTICULARS).exists()],
+    ids=lambda adapter: adapter.market,
+)
+def test_every_particular_of_a_table_is_one_that_a_message_bears(adapter: Adapter) -> None:
+    ledger = _ledger(adapter)
+    with ledger.reasons.with_name(PARTICULARS).open(newline="", encoding="utf-8") as lines:
+        rows = {(row["document"], row["path"]) for row in csv.DictReader(lines)}
+    assert rows
+    for document in ledger.documents:
+        borne = {
+            "/".join(leaf)
+            for leaf, fields in measured(adapter, document).items()
+            if any("particulars" in field for field in fields)
+        }
+        for label, path in rows:
+            if label == document.label:
+                assert any(f"/{path}" in f"/{leaf}" for leaf in borne), (label, path)
+    assert {label for label, _ in rows} <= {document.label for document in ledger.documents}
+
+
+def test_what_a_person_knows_of_a_c15_is_what_is_measured() -> None:
+    """By hand, from the guide of the flux."""
+    document = _document(_french(), "C15")
+    found = _outcomes(entries(_french(), document, read_reasons(_ledger(_french()).reasons)))
+    assert found["PRM/Id_PRM"].fields[0].endswith(".access_point")
+    assert (
+        "ContractTerms.subscribed_power"
+        in found["PRM/Situation_Contractuelle/Structure_Tarifaire/Puissance_Souscrite"].fields
+    )
+    assert "AccessPointData.connection_status" in found["PRM/Alimentation/Etat_Alimentation"].fields
+    assert "EndOfSupply.contract_end" in found["PRM/Situation_Contractuelle/Date_Resiliation"].fields
+    assert found["PRM/Point_Sensible"].outcome == "particular"
+    assert found["PRM/Evenement_Declencheur/Releves/Donnees_Releve/Libelle_Calendrier"].outcome == "left-out"
+
+
+def test_a_new_leaf_of_a_schema_is_a_fault() -> None:
+    document = _document(_french(), "R50")
+    piece = next(child for child in document.root.children if child.name == "PRM")
+    piece.children.append(SchemaElement("Nouveaute", "text"))
+    assert faults(_french(), Ledger([document], _ledger(_french()).reasons))[0].startswith(
+        "R50: PRM/Nouveaute is neither"
+    )
+
+
+def test_a_stale_row_and_a_short_reason_are_faults(tmp_path: Path) -> None:
+    reasons = tmp_path / "left_out.csv"
+    kept = "Our own contract which is the same in every file."
+    reasons.write_text(
+        "document,path,reason\n"
+        f"R50,En_Tete_Flux/*,{kept}\n"
+        "R50,PRM/Id_PRM,It is carried and so this row is stale.\n"
+        "R15,Type_Client,none\n"
+    )
+    found = faults(_french(), Ledger([_document(_french(), "R50")], reasons))
+    assert found == [
+        "R15: Type_Client: 'none' is no sentence",
+        "R50: PRM/Id_PRM leaves nothing out",
+        "R15: Type_Client leaves nothing out",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "meant"),
+    [
+        ("Id_PRM", "PRM/Id_PRM", True),
+        ("PRM/Id_PRM", "PRM/Id_PRM", True),
+        ("PRM", "PRM/Id_PRM", False),
+        ("PRM", "Id_PRM", False),
+        ("Libelle_*", "PRM/Compteur/Libelle_Calendrier", True),
+        ("@list", "A/B/@list", True),
+    ],
+)
+def test_a_pattern_means_a_whole_path_or_its_end(pattern: str, path: str, meant: bool) -> None:
+    assert matches(pattern, path) is meant
+
+
+OFFICIAL = {
+    "C15": ("xsd/GRD.XSD.0301.Flux_C15_v4.1.1.xsd", "xsd_2026/GRD.XSD.0301.Flux_C15_v5.2.0.xsd"),
+    "R15": ("xsd/ENEDIS.SGE.XSD.0293.Flux_R15_v2.3.2.xsd",),
+    "R151": ("xsd/Enedis.SGE.XSD.0315.Flux_R151_v1.2.0.xsd",),
+    "F15-detail": (
+        "xsd/GRD.XSD.0299.Flux_F15_Donnees_Detail_v3.3.2.xsd",
+        "xsd_2026/GRD.XSD.0299.Flux_F15_Donnees_Detail_v4.0.4.xsd",
+    ),
+    "F15-general": (
+        "xsd/GRD.XSD.0302.Flux_F15_Donnees_Generales_v3.3.2.xsd",
+        "xsd_2026/GRD.XSD.0302.Flux_F15_Donnees_Generales_v4.0.4.xsd",
+    ),
+    "C12": ("xsd_2026/ENEDIS.SGE.XSD.0130.C12_v1.12.1.xsd",),
+    "F12-detail": ("xsd_2026/Enedis.SGE.XSD.0126.F12_Donnees_Detail_1.10.4.xsd",),
+    "R50": ("xsd_2026/Enedis.SGE.GUI.0316.Flux_R50_v1.1.0.xsd",),
+    "R4x": ("xsd_2026/Enedis.SGE.XSD.0409.R4x_v1.1.1.xsd",),
+    "R171": ("xsd_2026/ENEDIS.SGE.XSD.0315.Flux_R171_v1.2.0.xsd",),
+}
+"""Label -> the schemas that Enedis publishes of it."""
+
+P4 = ("P4CollectedDataBatchResultResponse", "P4CollectedDataBatchResponse")
+
+
+@pytest.mark.parametrize(
+    ("label", "file"), [(label, file) for label, files in OFFICIAL.items() for file in files], ids=lambda value: value
+)
+def test_every_leaf_of_an_official_schema_is_in_the_ledger(label: str, file: str, shared: Path) -> None:
+    """Enedis' own schema, whose header is declared too, against what our schemas and reasons know."""
+    assert _lost(_french(), label, shared / "markets/fr" / file) == []
+
+
+@pytest.mark.parametrize("label", P4)
+def test_every_leaf_of_an_official_schema_of_the_p4_portal_is_in_the_ledger(label: str, shared: Path) -> None:
+    (file,) = (shared / "markets/nl/xsd_p4").rglob(f"{label}_2p0.xsd")
+    assert _lost(installed_adapters()["NL"], label, file) == []
+
+
+def _lost(adapter: Adapter, label: str, file: Path) -> list[str]:
+    """The leaves of a schema that the ledger does not know."""
+    document = _document(adapter, label)
+    known = _outcomes(entries(adapter, document, read_reasons(_ledger(adapter).reasons)))
+    official = next(one.root for one in documents_of(file) if one.root.name == document.root.name)
+    paths = ["/".join(leaf) for leaf, _ in official.leaves()]
+    assert len(paths) > 10
+    open_ones = [one[: -len("*")] for one in known if one.endswith("/*")]
+    return [path for path in paths if path not in known and not path.startswith(tuple(open_ones))]
+
+
+@pytest.mark.parametrize("part", ["Acheminement", "Prestations", "Option", "Frais_Divers"])
+def test_a_line_of_an_f12_is_carried_whatever_it_bills(part: str) -> None:
+    """Services, options and sundries are billed beside the use of the grid: Enedis' schema has all four."""
+    found = measured(_french(), _document(_french(), "F12-detail"))
+    assert "GridCharge.lines.amount" in found["Sous_Lot", "Element_Valorise", part, "Montant_HT"]
+
+
+def test_the_command_counts_and_shows() -> None:
+    shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "fr", "--json", "--leaves"])
+    assert shown.exit_code == 0, shown.output
+    told = {one["document"]: one for one in json.loads(shown.stdout)}
+    curve = told["R50"]
+    assert curve["leaves"] == len(curve["each"]) == 16
+    assert curve["carried"] + curve["particular"] + curve["left-out"] == 16
+    by_path = {one["path"]: one for one in curve["each"]}
+    assert by_path["PRM/Id_PRM"]["fields"] == ["MeasureSeries.access_point", "MeasureSeries.reference"]
+    counted = CliRunner().invoke(cli.app, ["adapter", "coverage", "fr"])
+    assert f"FR\tR50\t16\t{curve['carried']}\t{curve['particular']}\t{curve['left-out']}\t0" in counted.stdout
+
+
+def test_a_market_that_is_not_installed_is_told() -> None:
+    shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "qq"])
+    assert shown.exit_code != 0

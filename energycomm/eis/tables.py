@@ -31,6 +31,8 @@ from sqlalchemy import (
 )
 
 from energycomm.eis import domain, triggers
+from energycomm.kernel.declaration import Kept
+from energycomm.kernel.family import KINDS
 
 metadata = MetaData(
     naming_convention={
@@ -685,23 +687,36 @@ supply_period = _effect(
     _to("kernel_message", "end_message_id", nullable=True),
 )
 
-contract = _effect("contract")
-point_data = _effect("point_data")
-customer = _effect("customer", Column("name", String(400)))
-meter = _effect("meter")
-reading = _effect("reading", _status())
-volume = _effect("volume", _status())
-series = _effect("series")
-grid_charge = _effect("grid_charge")
-request = _effect("request")
-received_request = _effect("received_request")
-point_parties = _effect("point_parties")
-point_relations = _effect("point_relations")
-grid_invoice = _alone("grid_invoice", "invoice")
-calorific_value = _alone("calorific_value", "station", "month")
-aggregated_series = _alone("aggregated_series", "market", "grid_area", "at")
-settlement = _alone("settlement", "market", "charge_owner", "charge_code", "at")
-price_list = _alone("price_list", "market", "charge_owner", "charge_code", "at")
+
+_COMPUTED: dict[str, list[Column[Any]]] = {
+    "customer": [Column("name", String(400))],
+    "reading": [_status()],
+    "volume": [_status()],
+}
+"""Table -> columns that no field declares."""
+
+
+def _domain_table(kept: Kept) -> Table:
+    if kept.searched:
+        return _alone(kept.table, *kept.searched)
+    return _effect(kept.table, *_COMPUTED.get(kept.table, ()))
+
+
+_KEPT = {cls.kept.table: cls.kept for cls in KINDS.values() if cls.kept is not None}
+
+DOMAIN: dict[str, Table] = {
+    supply_period.name: supply_period,
+    **{name: _domain_table(kept) for name, kept in _KEPT.items()},
+}
+"""Every domain table by name: the periods of supply, which are computed, and one of each kind that is kept."""
+
+contract = DOMAIN["contract"]
+customer = DOMAIN["customer"]
+reading = DOMAIN["reading"]
+volume = DOMAIN["volume"]
+series = DOMAIN["series"]
+request = DOMAIN["request"]
+calorific_value = DOMAIN["calorific_value"]
 
 # --- what models say beside the rules --------------------------------------------------------------------------------
 
@@ -722,24 +737,10 @@ prediction = Table(
     comment="A second opinion that decides nothing; another process writes it.",
 )
 
-EFFECTS: tuple[Table, ...] = (
-    supply_period,
-    contract,
-    point_data,
-    customer,
-    meter,
-    reading,
-    volume,
-    series,
-    grid_charge,
-    request,
-    received_request,
-    point_parties,
-    point_relations,
-)
+EFFECTS: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if "access_point_id" in table.columns)
 """The domain tables that are withdrawn and written again when a late message makes later ones be judged again."""
 
-ALONE: tuple[Table, ...] = (grid_invoice, calorific_value, aggregated_series, settlement, price_list)
+ALONE: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if table not in EFFECTS)
 """The domain tables of what belongs to no access point."""
 
 SEQUENCES: tuple[Sequence, ...] = tuple(

@@ -44,11 +44,15 @@ class Kept(NamedTuple):
 
     Attributes:
       table: the domain table.
+      subject: word of the address under which the API shows them; None: it shows them in another way.
+      searched: columns that an index serves, of a kind that belongs to no access point.
       head: column -> field of the head that it keeps.
       whole: a column `content` keeps all fields of the kind, as JSON.
     """
 
     table: str
+    subject: str | None = None
+    searched: tuple[str, ...] = ()
     head: dict[str, str] = {}  # noqa: RUF012 - never changed
     whole: bool = False
 

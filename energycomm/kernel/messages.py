@@ -205,7 +205,7 @@ class EndOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
 class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The terms of the grid contract from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("contract", {"reference": "contract_reference"})
+    kept: ClassVar[Kept | None] = Kept("contract", "contracts", head={"reference": "contract_reference"})
 
     contract_status: Annotated[
         ContractStatus | None, field("Status of the contract.", "État du contrat.", kept="status")
@@ -275,7 +275,7 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
 class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Technical and administrative data of the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("point_data", whole=True)
+    kept: ClassVar[Kept | None] = Kept("point_data", "point-data", whole=True)
 
     segment: Annotated[
         Identifier | None,
@@ -383,7 +383,7 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The customer behind the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("customer", whole=True)
+    kept: ClassVar[Kept | None] = Kept("customer", "customers", whole=True)
 
     category: Annotated[
         CustomerCategory | None,
@@ -427,7 +427,7 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One meter of the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("meter")
+    kept: ClassVar[Kept | None] = Kept("meter", "meters")
 
     action: Annotated[MeterAction, field("What happened to the meter.", "Opération sur le compteur.", kept="action")]
     meter: Annotated[Code | None, field("Serial number.", "Numéro de série.", kept="serial", known_as="meter")] = None
@@ -468,7 +468,7 @@ class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The registers of one access point at one instant (`effective`)."""
 
-    kept: ClassVar[Kept | None] = Kept("reading", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("reading", "readings", head={"source": "market_type"})
 
     reading_reference: Annotated[
         Text | None,
@@ -540,7 +540,7 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Energies of a period. The effective instant is the end of the period."""
 
-    kept: ClassVar[Kept | None] = Kept("volume", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("volume", "volumes", head={"source": "market_type"})
 
     start: Annotated[Instant | None, field("Start of the period.", "Début de la période.", kept="start_at")] = None
     nature: Annotated[
@@ -567,7 +567,7 @@ class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Values at regular intervals. The effective instant is the start of the first interval."""
 
-    kept: ClassVar[Kept | None] = Kept("series", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("series", "series", head={"source": "market_type"})
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
     resolution: Annotated[
@@ -620,7 +620,10 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Sums over many access points of a grid area."""
 
     kept: ClassVar[Kept | None] = Kept(
-        "aggregated_series", {"market": "market", "source": "market_type", "reason": "reason"}
+        "aggregated_series",
+        "aggregated-series",
+        searched=("market", "grid_area", "at"),
+        head={"market": "market", "source": "market_type", "reason": "reason"},
     )
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
@@ -671,7 +674,7 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
 class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The head and totals of a grid invoice."""
 
-    kept: ClassVar[Kept | None] = Kept("grid_invoice", {"market": "market"})
+    kept: ClassVar[Kept | None] = Kept("grid_invoice", searched=("invoice",), head={"market": "market"})
 
     invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
     invoice_type: Annotated[
@@ -708,7 +711,7 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
 class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One line group of a grid invoice: what one access point is charged by one event or period."""
 
-    kept: ClassVar[Kept | None] = Kept("grid_charge")
+    kept: ClassVar[Kept | None] = Kept("grid_charge", "charges")
 
     invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
     invoice_date: Annotated[CivilDay | None, field("Date of the invoice.", "Date de la facture.")] = None
@@ -859,7 +862,7 @@ class ErrorReport(KernelMessage, frozen=True, kw_only=True, tag=True):
 class CalorificValue(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Calorific value of gas at a receiving station in one month."""
 
-    kept: ClassVar[Kept | None] = Kept("calorific_value", {"market": "market"})
+    kept: ClassVar[Kept | None] = Kept("calorific_value", searched=("station", "month"), head={"market": "market"})
 
     station: Annotated[
         Code,
@@ -889,7 +892,10 @@ class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
     first interval."""
 
     kept: ClassVar[Kept | None] = Kept(
-        "settlement", {"market": "market", "source": "market_type", "reason": "reason", "reference": "reference"}
+        "settlement",
+        "settlements",
+        searched=("market", "charge_owner", "charge_code", "at"),
+        head={"market": "market", "source": "market_type", "reason": "reason", "reference": "reference"},
     )
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
@@ -947,7 +953,12 @@ class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
 class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The prices of a charge, interval by interval. The effective instant is the start of the first interval."""
 
-    kept: ClassVar[Kept | None] = Kept("price_list", {"market": "market", "source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept(
+        "price_list",
+        "price-lists",
+        searched=("market", "charge_owner", "charge_code", "at"),
+        head={"market": "market", "source": "market_type"},
+    )
 
     end: Annotated[Instant | None, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")] = (
         None
@@ -988,7 +999,9 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
 class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
     """What another party asks of us, and we owe an answer to."""
 
-    kept: ClassVar[Kept | None] = Kept("received_request", {"reference": "reference", "source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept(
+        "received_request", "received-requests", head={"reference": "reference", "source": "market_type"}
+    )
 
     object_code: Annotated[
         Code | None, field("The market's code of what is asked.", "Code de l'objet demandé.", kept="object_code")
@@ -1015,7 +1028,7 @@ class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
 class PointParties(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Who is responsible for what at an access point from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("point_parties", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("point_parties", "parties", head={"source": "market_type"})
 
     parties: Annotated[
         tuple[Party, ...], field("The parties.", "Acteurs du point.", kept="parties", item="party", longest=100)
@@ -1025,7 +1038,7 @@ class PointParties(KernelMessage, frozen=True, kw_only=True, tag=True):
 class PointRelations(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Which other access points belong to one from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("point_relations", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("point_relations", "relations", head={"source": "market_type"})
 
     relations: Annotated[
         tuple[Relation, ...],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, structs
 from sqlalchemy import BigInteger, ColumnElement, Table, literal, select, tuple_
@@ -13,50 +13,29 @@ from energycomm.eis.database import reading
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import effect_of
 from energycomm.eis.store import NEVER, Store
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import with_stated
 from energycomm.kernel.instants import instant, micros
 from energycomm.pipeline.state import AccessPointState, Period, load_state
 from energycomm.webservice.pages import Page, page_of
 
-Subject = Literal[
-    "supply-periods",
-    "contracts",
-    "point-data",
-    "customers",
-    "meters",
-    "readings",
-    "volumes",
-    "series",
-    "charges",
-    "received-requests",
-    "parties",
-    "relations",
-]
+_SHOWN = [cls.kept for cls in KINDS.values() if cls.kept is not None and cls.kept.subject is not None]
 
 SUBJECTS: dict[str, Table] = {
     "supply-periods": tables.supply_period,
-    "contracts": tables.contract,
-    "point-data": tables.point_data,
-    "customers": tables.customer,
-    "meters": tables.meter,
-    "readings": tables.reading,
-    "volumes": tables.volume,
-    "series": tables.series,
-    "charges": tables.grid_charge,
-    "received-requests": tables.received_request,
-    "parties": tables.point_parties,
-    "relations": tables.point_relations,
+    **{str(kept.subject): tables.DOMAIN[kept.table] for kept in _SHOWN if not kept.searched},
 }
 """Subject of the address of an access point -> its table."""
 
-MarketSubject = Literal["aggregated-series", "settlements", "price-lists"]
-
-MARKET_SUBJECTS: dict[str, Table] = {
-    "aggregated-series": tables.aggregated_series,
-    "settlements": tables.settlement,
-    "price-lists": tables.price_list,
-}
+MARKET_SUBJECTS: dict[str, Table] = {str(kept.subject): tables.DOMAIN[kept.table] for kept in _SHOWN if kept.searched}
 """Subject of the address of a market -> its table: what belongs to no access point."""
+
+if TYPE_CHECKING:
+    Subject: TypeAlias = str
+    MarketSubject: TypeAlias = str
+else:
+    Subject = Literal[tuple(SUBJECTS)]
+    MarketSubject = Literal[tuple(MARKET_SUBJECTS)]
 
 
 class SupplyPeriod(Struct, frozen=True, kw_only=True):

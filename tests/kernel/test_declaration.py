@@ -33,7 +33,7 @@ class Leaf(Part, frozen=True, kw_only=True):
 class Tree(KernelMessage, frozen=True, kw_only=True, tag=True):
     """A tree at the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("tree", {"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("tree", head={"source": "market_type"})
 
     sort: Annotated[Code, field("Sort of tree, in Latin.", "Essence, en latin.", kept="sort", known_as="tree")]
     height: Annotated[Amount | None, field("Height.", "Hauteur.", unit="m", kept="height", known_as="tree_height")] = (

@@ -43,7 +43,8 @@ class Kept(NamedTuple):
     """Where accepted messages of a kind are kept.
 
     Attributes:
-      table: the domain table.
+      table: the domain table; with blanks, its English name.
+      french: its French name.
       subject: word of the address under which the API shows them; None: it shows them in another way.
       searched: columns that an index serves, of a kind that belongs to no access point.
       head: column -> field of the head that it keeps.
@@ -51,6 +52,7 @@ class Kept(NamedTuple):
     """
 
     table: str
+    french: str
     subject: str | None = None
     searched: tuple[str, ...] = ()
     head: dict[str, str] = {}  # noqa: RUF012 - never changed

@@ -205,7 +205,7 @@ class EndOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
 class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The terms of the grid contract from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("contract", "contracts", head={"reference": "contract_reference"})
+    kept: ClassVar[Kept | None] = Kept("contract", "contrat", "contracts", head={"reference": "contract_reference"})
 
     contract_status: Annotated[
         ContractStatus | None, field("Status of the contract.", "État du contrat.", kept="status")
@@ -275,7 +275,7 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
 class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Technical and administrative data of the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("point_data", "point-data", whole=True)
+    kept: ClassVar[Kept | None] = Kept("point_data", "données du point", "point-data", whole=True)
 
     segment: Annotated[
         Identifier | None,
@@ -383,7 +383,7 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The customer behind the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("customer", "customers", whole=True)
+    kept: ClassVar[Kept | None] = Kept("customer", "client", "customers", whole=True)
 
     category: Annotated[
         CustomerCategory | None,
@@ -427,7 +427,7 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One meter of the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("meter", "meters")
+    kept: ClassVar[Kept | None] = Kept("meter", "compteur", "meters")
 
     action: Annotated[MeterAction, field("What happened to the meter.", "Opération sur le compteur.", kept="action")]
     meter: Annotated[Code | None, field("Serial number.", "Numéro de série.", kept="serial", known_as="meter")] = None
@@ -468,7 +468,7 @@ class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The registers of one access point at one instant (`effective`)."""
 
-    kept: ClassVar[Kept | None] = Kept("reading", "readings", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("reading", "relevé", "readings", head={"source": "market_type"})
 
     reading_reference: Annotated[
         Text | None,
@@ -540,7 +540,7 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Energies of a period. The effective instant is the end of the period."""
 
-    kept: ClassVar[Kept | None] = Kept("volume", "volumes", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("volume", "volume", "volumes", head={"source": "market_type"})
 
     start: Annotated[Instant | None, field("Start of the period.", "Début de la période.", kept="start_at")] = None
     nature: Annotated[
@@ -567,7 +567,7 @@ class MeteredVolume(KernelMessage, frozen=True, kw_only=True, tag=True):
 class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Values at regular intervals. The effective instant is the start of the first interval."""
 
-    kept: ClassVar[Kept | None] = Kept("series", "series", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("series", "courbe", "series", head={"source": "market_type"})
 
     end: Annotated[Instant, field("End of the last interval.", "Fin du dernier intervalle.", kept="end_at")]
     resolution: Annotated[
@@ -621,6 +621,7 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     kept: ClassVar[Kept | None] = Kept(
         "aggregated_series",
+        "courbe agrégée",
         "aggregated-series",
         searched=("market", "grid_area", "at"),
         head={"market": "market", "source": "market_type", "reason": "reason"},
@@ -674,7 +675,9 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
 class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     """The head and totals of a grid invoice."""
 
-    kept: ClassVar[Kept | None] = Kept("grid_invoice", searched=("invoice",), head={"market": "market"})
+    kept: ClassVar[Kept | None] = Kept(
+        "grid_invoice", "facture de réseau", searched=("invoice",), head={"market": "market"}
+    )
 
     invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
     invoice_type: Annotated[
@@ -711,7 +714,7 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
 class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One line group of a grid invoice: what one access point is charged by one event or period."""
 
-    kept: ClassVar[Kept | None] = Kept("grid_charge", "charges")
+    kept: ClassVar[Kept | None] = Kept("grid_charge", "ligne de facture de réseau", "charges")
 
     invoice: Annotated[Code, field("Number of the invoice.", "Numéro de la facture.", kept="invoice")]
     invoice_date: Annotated[CivilDay | None, field("Date of the invoice.", "Date de la facture.")] = None
@@ -748,7 +751,7 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
 class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
     """One milestone of a request's life, as the market reports it."""
 
-    kept: ClassVar[Kept | None] = Kept("request")
+    kept: ClassVar[Kept | None] = Kept("request", "demande")
 
     request: Annotated[
         Code,
@@ -862,7 +865,9 @@ class ErrorReport(KernelMessage, frozen=True, kw_only=True, tag=True):
 class CalorificValue(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Calorific value of gas at a receiving station in one month."""
 
-    kept: ClassVar[Kept | None] = Kept("calorific_value", searched=("station", "month"), head={"market": "market"})
+    kept: ClassVar[Kept | None] = Kept(
+        "calorific_value", "pouvoir calorifique", searched=("station", "month"), head={"market": "market"}
+    )
 
     station: Annotated[
         Code,
@@ -893,6 +898,7 @@ class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     kept: ClassVar[Kept | None] = Kept(
         "settlement",
+        "règlement",
         "settlements",
         searched=("market", "charge_owner", "charge_code", "at"),
         head={"market": "market", "source": "market_type", "reason": "reason", "reference": "reference"},
@@ -955,6 +961,7 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
 
     kept: ClassVar[Kept | None] = Kept(
         "price_list",
+        "liste de prix",
         "price-lists",
         searched=("market", "charge_owner", "charge_code", "at"),
         head={"market": "market", "source": "market_type"},
@@ -1000,7 +1007,10 @@ class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
     """What another party asks of us, and we owe an answer to."""
 
     kept: ClassVar[Kept | None] = Kept(
-        "received_request", "received-requests", head={"reference": "reference", "source": "market_type"}
+        "received_request",
+        "demande reçue",
+        "received-requests",
+        head={"reference": "reference", "source": "market_type"},
     )
 
     object_code: Annotated[
@@ -1028,7 +1038,7 @@ class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
 class PointParties(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Who is responsible for what at an access point from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("point_parties", "parties", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("point_parties", "acteurs du point", "parties", head={"source": "market_type"})
 
     parties: Annotated[
         tuple[Party, ...], field("The parties.", "Acteurs du point.", kept="parties", item="party", longest=100)
@@ -1038,7 +1048,7 @@ class PointParties(KernelMessage, frozen=True, kw_only=True, tag=True):
 class PointRelations(KernelMessage, frozen=True, kw_only=True, tag=True):
     """Which other access points belong to one from the effective instant on."""
 
-    kept: ClassVar[Kept | None] = Kept("point_relations", "relations", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("point_relations", "liens du point", "relations", head={"source": "market_type"})
 
     relations: Annotated[
         tuple[Relation, ...],

@@ -33,7 +33,7 @@ class Leaf(Part, frozen=True, kw_only=True):
 class Tree(KernelMessage, frozen=True, kw_only=True, tag=True):
     """A tree at the access point."""
 
-    kept: ClassVar[Kept | None] = Kept("tree", head={"source": "market_type"})
+    kept: ClassVar[Kept | None] = Kept("tree", "arbre", head={"source": "market_type"})
 
     sort: Annotated[Code, field("Sort of tree, in Latin.", "Essence, en latin.", kept="sort", known_as="tree")]
     height: Annotated[Amount | None, field("Height.", "Hauteur.", unit="m", kept="height", known_as="tree_height")] = (
@@ -118,7 +118,7 @@ def test_two_kinds_cannot_keep_values_of_different_types_in_one_column(
     class Bush(KernelMessage, frozen=True, kw_only=True, tag=True):
         """A bush."""
 
-        kept: ClassVar[Kept | None] = Kept("tree")
+        kept: ClassVar[Kept | None] = Kept("tree", "un arbre")
         sort: Annotated[WholeNumber, field("Sort.", "Sorte.", kept="sort")]
 
     monkeypatch.setitem(KINDS, "Bush", Bush)

@@ -7,6 +7,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -98,15 +99,26 @@ class Particulars:
           element: of the CH message.
         """
         table = self.documents.get(document)
-        values = list(_values(element, table, "")) if table is not None and messages else []
-        if not values:
-            return messages, ()
-        first, *others = messages
-        made = (structs.replace(first, particulars=particulars_of(dict(values[:MOST]))), *others)
-        if len(values) <= MOST:
-            return made, ()
-        left = values[MOST][0]
-        return made, (refusal("NOTE_PARTICULARS", path=left, value=str(len(values)), expected=f"at most {MOST}"),)
+        return with_particulars(messages, dict(_values(element, table, "")) if table is not None and messages else {})
+
+
+def with_particulars(
+    messages: tuple[KernelMessage, ...], values: Mapping[str, Any]
+) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
+    """The messages of a CH message with particulars on the first of them, and a note where these are too many.
+
+    Args:
+      messages: in their business order.
+      values: name -> value, in the order in which they are kept.
+    """
+    if not messages or not values:
+        return messages, ()
+    first, *others = messages
+    made = (structs.replace(first, particulars=particulars_of(dict(islice(values.items(), MOST)))), *others)
+    if len(values) <= MOST:
+        return made, ()
+    left = next(islice(values, MOST, None))
+    return made, (refusal("NOTE_PARTICULARS", path=left, value=str(len(values)), expected=f"at most {MOST}"),)
 
 
 def _values(element: etree._Element, table: _Step, above: str) -> Iterator[tuple[str, Any]]:

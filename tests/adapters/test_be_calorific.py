@@ -9,6 +9,7 @@ import pytest
 
 from adapters.be_atrias import adapter
 from adapters.be_atrias.calorific import LABEL
+from adapters.common.coverage import measured
 from energycomm.kernel.messages import CalorificValue
 from tests.adapters.belgian import digested
 from tests.adapters.subjects import sniff
@@ -77,6 +78,20 @@ def test_a_file_without_columns_or_with_endless_lines_is_refused() -> None:
     endless = digested(USUAL.encode() + b"x" * 10_000, LABEL)
     assert endless.refusal is not None
     assert endless.refusal.code == "CSV_LIMIT"
+
+
+def test_every_published_column_is_in_the_ledger(shared: Path) -> None:
+    """Names are compared as the files have them; two of them misspell one."""
+    document = next(one for one in adapter.ledger().documents if one.type == LABEL)
+    known = {leaf[-1] for leaf, fields in measured(adapter, document).items() if fields}
+    lines = [
+        line.strip().replace("SGCVMonth", "GCVMonth")
+        for path in (shared / "markets" / "be" / "atrias_gcv").glob("*.csv")
+        for line in path.read_text("utf-8-sig").splitlines()
+        if "GCV" in line
+    ]
+    assert len(lines) == 3
+    assert {column for line in lines for column in line.split(",")} == known
 
 
 def test_the_published_variants_are_read(shared: Path) -> None:

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import table
 from adapters.common.codes import Unreadable
-from adapters.common.edifact.syntax import Interchange, Message, Trailer, read, segments
+from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, read, segments
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import (
     CustomerData,
     EndOfSupply,
     ErrorReport,
     MeasureSeries,
+    MeteredVolume,
     MeterReading,
     RequestAnswer,
     RequestStatus,
@@ -228,6 +229,109 @@ def test_the_nearest_public_relatives_are_read_as_interchanges(shared: Path) -> 
         assert message.segments[0].tag == "BGM"
         assert trailer.fault == ""
     assert found == {"mscons": "MSCONS", "utilmd": "UTILMD"}
+
+
+LEFT = {
+    "UNB": {(0, 0), (0, 1), (1, 1), (2, 1), (4, 0), (6, 0), (8, 0), (9, 0)},
+    "UNH": {(0, 0), (1, 1), (1, 2), (1, 3)},
+    "BGM": {(0, 2), (1, 0)},
+    "DTM": {(0, 2)},
+    "MKS": {(1, 2)},
+    "NAD": {(1, 2)},
+    "IDE": {(0, 0)},
+    "LOC": {(1, 2)},
+    "STS": {(2, 2)},
+    "CCI": {(2, 2)},
+    "CAV": {(0, 2)},
+    "SEQ": {(1, 0)},
+    "UNS": {(0, 0)},
+    "LIN": {(0, 0), (2, 3)},
+    "MEA": {(0, 0)},
+}
+"""By hand, from the directory of the United Nations: counters, technical references, who keeps a list, how a date is
+written, what a measurement is for. Element and component are counted from 0."""
+
+
+def another(text: str) -> str:
+    """A text of the same form with another last character."""
+    last = {"9": "8", "Z": "Y", "z": "y"}.get(text[-1]) or chr(ord(text[-1]) + 1)
+    return text[:-1] + last
+
+
+def written(run: list[Segment]) -> bytes:
+    """The segments as an interchange; what they hold needs no release."""
+    whole = ("+".join((one.tag, *(":".join(parts) for parts in one.elements))) for one in run)
+    return ("'".join(whole) + "'").encode("latin-1")
+
+
+def told(run: list[Segment]) -> list[object]:
+    """What the adapter makes of an interchange: its head, Kernel messages and refusals."""
+    found = digested(written(run), "EDIFACT")
+    return [found.head, found.refusal, *((one.messages, one.refusals) for one in found.transactions)]
+
+
+@pytest.mark.parametrize("name", ["mscons_E2DK02", "utilmd_E5DK02_432", "utilmd_E5DK02_E07"])
+def test_no_data_element_of_a_public_message_is_lost(shared: Path, name: str) -> None:
+    """Another value of any element gives other Kernel messages, or is refused, but for what is left out by hand."""
+    (path,) = (shared / "markets" / "ebix" / "edifact_legacy").glob(f"{name}*.edi")
+    # A request for an end of supply is answered as the end itself: the segments are the same.
+    run = list(segments(stream(path.read_bytes().strip().replace(b"BGM+432", b"BGM+406"))))
+    before = told(run)
+    assert before[2:]
+    lost = []
+    for at, segment in enumerate(run):
+        for element, parts in enumerate(segment.elements):
+            for component, text in enumerate(parts):
+                # NAD+XX names nobody.
+                if not text or (segment.tag == "NAD" and segment.get(0) == "XX"):
+                    continue
+                changed = [list(one) for one in segment.elements]
+                changed[element][component] = another(text)
+                other = [*run[:at], Segment(segment.tag, tuple(map(tuple, changed))), *run[at + 1 :]]
+                if told(other) == before and (element, component) not in LEFT.get(segment.tag, set()):
+                    lost.append((segment, element, component))
+    assert lost == []
+
+
+def test_a_message_that_replaces_or_cancels_says_so() -> None:
+    body = "BGM+E05+7+{}'DTM+137:202510150930:203'IDE+24+T1'DTM+92:202511010000:203'LOC+172+541449000000001017::9'"
+    functions = {
+        code: [
+            message.function for message in digested(interchange(body.format(code)).encode()).transactions[0].messages
+        ]
+        for code in ("9", "5", "1")
+    }
+    assert functions == {"9": ["original"], "5": ["replace"], "1": ["cancel"]}
+
+
+def test_what_a_message_says_beyond_the_table_is_kept_under_its_own_names() -> None:
+    body = (
+        "BGM+406+7+9'DTM+137:202510150930:203'NAD+MS+5419999000055::9'IDE+24+T1'DTM+93:202511010000:203'"
+        "RFF+ZZZ:9876'LOC+172+541449000000001017::9'FTX+AAO+++Key at the neighbour:No 4'"
+    )
+    (message,) = digested(interchange(body).encode()).transactions[0].messages
+    assert {one.name: one.text for one in message.particulars} == {
+        "NAD+MS/3039": "5419999000055",
+        "RFF+ZZZ": "9876",
+        "FTX+AAO": "Key at the neighbour No 4",
+    }
+
+
+def test_quantities_of_two_periods_are_two_messages() -> None:
+    text = content("mscons_readings.edi").decode().replace("UNT+14+3'", "UNT+17+3'")
+    line = "LIN+2++1.8.2'MEA+AAZ++KWH'QTY+136:30'DTM+324:202509302200202510312300:Z13'"
+    found = digested(text.replace("QTY+136:120,5'", f"QTY+136:120,5'{line}").encode()).transactions[2]
+    volumes = [one for one in found.messages if isinstance(one, MeteredVolume)]
+    assert [(f"{one.start:%d.%m.}", f"{one.effective:%d.%m.}", one.volumes[0].quantity) for one in volumes] == [
+        ("01.10.", "01.11.", Decimal(30)),
+        ("01.11.", "01.12.", Decimal("120.5")),
+    ]
+
+
+def test_a_series_of_two_units_is_refused() -> None:
+    text = content("mscons_readings.edi").decode().replace("QTY+136:1,25'", "QTY+136:1,25:MWH'")
+    found = digested(text.encode()).transactions[1]
+    assert [(one.code, one.value) for one in found.refusals] == [("SYN_VALUE", "MWh")]
 
 
 def test_the_qualifiers_stand_in_the_mapping_table() -> None:

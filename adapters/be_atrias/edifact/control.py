@@ -85,11 +85,12 @@ def _segment(tag: str, *elements: str | tuple[str, ...]) -> str:
     written = []
     for element in elements:
         parts = (element,) if isinstance(element, str) else element
-        written.append(":".join(_released(part) for part in parts).rstrip(":"))
+        written.append(":".join(released(part) for part in parts).rstrip(":"))
     while written and not written[-1]:
         written.pop()
     return "+".join((tag, *written)) + "'"
 
 
-def _released(text: str) -> str:
+def released(text: str) -> str:
+    """A component with its separators released."""
     return "".join(f"?{figure}" if figure in _SPECIAL else figure for figure in text)

@@ -7,7 +7,7 @@ agree is refused alone; an interchange whose UNZ does not agree ends in a refusa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from io import BytesIO
@@ -24,6 +24,7 @@ from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read, segments
 from adapters.common.outcome import FAULTS, business_order
+from adapters.common.particulars import with_particulars
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
@@ -64,6 +65,10 @@ def recognised(text: str) -> bool:
     return False
 
 
+Digested = tuple[str | None, list[KernelMessage], dict[str, Any]]
+"""Access point, Kernel messages, and what is kept as particulars."""
+
+
 class Piece(NamedTuple):
     """One CH message before it is digested.
 
@@ -71,11 +76,13 @@ class Piece(NamedTuple):
       reference: of the transaction.
       run: its segments, with those of the message that concern all of its transactions.
       digest: makes Kernel messages of it, by the head; raises `Unreadable`.
+      before: segments of the message that are kept with each of its transactions, and are not part of their identity.
     """
 
     reference: str
     run: list[Segment]
-    digest: Callable[[dict[str, Any]], tuple[str | None, list[KernelMessage]]]
+    digest: Callable[[dict[str, Any]], Digested]
+    before: Sequence[Segment] = ()
 
 
 def parts(table: Table, content: IO[bytes]) -> Iterator[MemberHead | Transaction | Refusal]:
@@ -136,18 +143,21 @@ def _transaction(
     version = ":".join(part for part in (message.version, message.release, message.association) if part) or None
     sender = interchange.sender
     state = blake2b(repr((MARKET, kind, sender)).encode("utf-8", "surrogatepass"), digest_size=16)
-    messages: list[KernelMessage] = []
+    messages: tuple[KernelMessage, ...] = ()
     point: str | None = None
     refusals: tuple[Refusal, ...] = ()
+    notes: tuple[Refusal, ...] = ()
     if isinstance(piece, Refusal):
         reference, run, refusals = f"{interchange.reference}:{message.reference}", message.segments, (piece,)
     else:
         reference, run = piece.reference, piece.run
         try:
             head = _head_of(table, message, interchange, kind)
-            point, messages = piece.digest(head)
+            point, made, kept = piece.digest(head)
+            kept = {**_kept_of(table, message, interchange, piece.before), **kept}
+            messages, notes = with_particulars(tuple(sorted(made, key=business_order)), kept)
         except Unreadable as unreadable:
-            refusals, messages = (unreadable.refusal,), []
+            refusals = (unreadable.refusal,)
         except FAULTS as fault:
             refusals = (refusal("DIGEST_FAILED", kind, f"{type(fault).__name__}: {fault}"),)
     reference = " ".join(reference.split())[:_REFERENCE] or "-"
@@ -162,8 +172,9 @@ def _transaction(
         access_point=point,
         sender=sender,
         identity=state.digest(),
-        messages=tuple(sorted(messages, key=business_order)),
+        messages=messages,
         refusals=refusals,
+        notes=notes,
     )
 
 
@@ -184,6 +195,21 @@ def _head_of(table: Table, message: Message, interchange: Interchange, kind: str
     }
 
 
+def _kept_of(table: Table, message: Message, interchange: Interchange, before: Sequence[Segment]) -> dict[str, Any]:
+    """What the head of a message says beyond its Kernel fields; its parties where they are not those of UNB."""
+    same = {"sender": interchange.sender, "receiver": interchange.receiver}
+    kept = Facts(table).take(before).kept(lambda name, value: name == "created" or value == same.get(name))
+    bgm, functions = _document(message), table.codes["function"].words
+    beside = {
+        "UNB/0035": "1" if interchange.test else "",
+        "UNH/0068": message.access,
+        "BGM/1001": bgm.get(0) if message.type == "MSCONS" else "",
+        "BGM/1225": bgm.get(2) if bgm.get(2) not in functions else "",
+        "BGM/4343": bgm.get(3),
+    }
+    return {name: short(text, 400, name) for name, text in beside.items() if text} | kept
+
+
 def _prepared(interchange: Interchange) -> datetime:
     text = interchange.prepared
     try:
@@ -192,18 +218,44 @@ def _prepared(interchange: Interchange) -> datetime:
         raise Unreadable(refusal("SYN_VALUE", "UNB", text, "date and time of preparation")) from None
 
 
-def _document(message: Message) -> tuple[str, str]:
-    """Document code and number of BGM."""
-    bgm = next((segment for segment in message.segments if segment.tag == "BGM"), None)
-    return (bgm.get(0), bgm.get(1)) if bgm else ("", "")
+def _document(message: Message) -> Segment:
+    """BGM: document code, number, function."""
+    return next((segment for segment in message.segments if segment.tag == "BGM"), Segment("BGM", ()))
+
+
+def _function(table: Table, message: Message) -> str:
+    """Whether a message is new, replaces or cancels another."""
+    return table.codes["function"].words.get(_document(message).get(2), "original")
+
+
+def _begun(message: Message, *, coded: bool = True) -> list[Segment]:
+    """What BGM brings into the identity of a transaction: its code, and its function if that is not the usual."""
+    bgm = _document(message)
+    elements = ((bgm.get(0),),) if coded else ()
+    function = bgm.get(2)
+    return [Segment("BGM", (*elements, (function,)))] if function not in ("", "9") else (
+        [Segment("BGM", elements)] if coded else []
+    )  # fmt: skip
 
 
 def _what(table: Table, message: Message) -> str:
-    code, _ = _document(message)
+    code = _document(message).get(0)
     what = table.edifact["documents"].get(code)
     if what is None:
         raise Unreadable(refusal("EDI_UNREAD", "BGM", code, ", ".join(table.edifact["documents"])))
     return str(what)
+
+
+_ALWAYS = frozenset(("access_point", "original", "contract"))
+_ANSWER = frozenset(("status", "code", "text"))
+_PARTIES = frozenset(("supplier", "balance_responsible"))
+
+
+def _taken(what: str, name: str, values: Values) -> bool:
+    """Whether the Kernel messages of a document have a field for a name, which is a date, a name or one of `values`."""
+    if what in ("start", "data") and name not in _ALWAYS:
+        return name in _PARTIES or name == "meter" or (name in values and name not in _ANSWER)
+    return name in _ALWAYS or name in {"change": _PARTIES, "answer": _ANSWER, "error": _ANSWER}.get(what, ())
 
 
 def _utilmd(table: Table, message: Message) -> Iterator[Piece]:
@@ -212,25 +264,33 @@ def _utilmd(table: Table, message: Message) -> Iterator[Piece]:
     for run in runs:
         reference = run[0].get(1) or "-"
 
-        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Any:
+        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Digested:
             what = _what(table, message)
             facts = Facts(table, zone).take(run)
             values, head = _utilmd_values(facts, reference, what), dict(head)
+            values["function"] = _function(table, message)
             head["market_reason"] = values.pop("market_reason", None)
             head["reason"] = values.pop("reason", None)
             if what not in _UTILMD:
                 raise Unreadable(refusal("EDI_UNREAD", "BGM", what, ", ".join(_UTILMD)))
-            return values.get("access_point"), _UTILMD[what](values, head)
+            dated = next((name for name in _dates(what) if name in facts.dates), None)
+            kept = facts.kept(lambda name, _: name == dated or _taken(what, name, facts.values))
+            return values.get("access_point"), _UTILMD[what](values, head), kept
 
-        yield Piece(reference, [Segment("BGM", ((_document(message)[0],),)), *run], digest)
+        yield Piece(reference, [*_begun(message), *run], digest, before)
+
+
+def _dates(what: str) -> tuple[str, ...]:
+    """The dates that may be the effective one, the likeliest first."""
+    own = "end" if what == "stop" else "start"
+    return ("validity", own) if what in ("data", "change") else (own, "validity")
 
 
 def _utilmd_values(facts: Facts, reference: str, what: str) -> Values:
-    dates, names = facts.dates, facts.names
+    names = facts.names
     values = {**facts.values, **{name: names[name] for name in _NAMES if name in names}}
     values["reference"] = short(reference, _REFERENCE, "IDE")
-    own = "end" if what == "stop" else "start"
-    effective = dates.get("validity" if what in ("data", "change") else own) or dates.get(own) or dates.get("validity")
+    effective = next((facts.dates[name] for name in _dates(what) if name in facts.dates), None)
     if effective is not None:
         values["effective"] = effective
     elif what not in ("answer",):
@@ -258,60 +318,72 @@ def _mscons(table: Table, message: Message) -> Iterator[Piece]:
     before, runs = groups(message.segments, lambda segment: segment.tag == "LOC" and segment.get(0) in places)
     created = table.edifact["dates"]["created"]
     shared = [segment for segment in before if segment.tag == "DTM" and segment.get(0) != created]
-    _, document = _document(message)
+    others = [segment for segment in before if segment.tag != "DTM"]
+    document = _document(message).get(1)
     for own in runs:
         run = [*shared, *own]
         reference = f"{document}:{own[0].get(1)}"
 
-        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Any:
-            return measures(table, run, head, short(reference, 64, "BGM"))
+        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Digested:
+            return measures(table, run, head, short(reference, 64, "BGM"), _function(table, message))
 
-        yield Piece(reference, run, digest)
+        yield Piece(reference, [*_begun(message, coded=False), *run], digest, others)
 
 
 def _aperak(table: Table, message: Message) -> Iterator[Piece]:
-    code, document = _document(message)
+    document = _document(message).get(1)
     before, runs = groups(message.segments, lambda segment: segment.tag == "ERC")
+    created = table.edifact["dates"]["created"]
+    dated = [segment for segment in before if segment.tag == "DTM" and segment.get(0) != created]
     head_run = [segment for segment in before if segment.tag != "DTM"]
     for number, run in enumerate(runs or [[]], 1):
         whole = [segment for segment in (*head_run, *run) if segment.tag != "BGM"]
         reference = f"{document}:{number}"
 
-        def digest(head: dict[str, Any], whole: list[Segment] = whole, reference: str = reference) -> Any:
+        def digest(head: dict[str, Any], whole: list[Segment] = whole, reference: str = reference) -> Digested:
             what = _what(table, message)
             facts = Facts(table).take(whole)
             values = {**facts.values, "reference": reference, "original": facts.names.get("original")}
+            values["function"] = _function(table, message)
             point = values["access_point"] = facts.names.get("access_point")
+            values["contract_reference"] = facts.names.get("contract")
+            kept = facts.kept(lambda name, _: _taken("error", name, {}))
             if what == "acknowledgement" and values["original"]:
-                return point, structure.response(values | {"status": "pending"}, head)
+                kept = facts.kept(lambda name, _: name != "text" and _taken("error", name, {}))
+                return point, structure.response(values | {"status": "pending"}, head), kept
             if "code" not in values:
                 raise Unreadable(refusal("SYN_MISSING", "ERC", expected="the code of the error"))
-            return point, structure.error_report(values, head)
+            return point, structure.error_report(values, head), kept
 
-        yield Piece(reference, [Segment("BGM", ((code,),)), *whole], digest)
+        yield Piece(reference, [*_begun(message), *whole], digest, dated)
 
 
 def _contrl(table: Table, message: Message) -> Iterator[Piece]:
-    for segment in message.segments:
-        if segment.tag not in ("UCI", "UCM"):
-            continue
+    _, runs = groups(message.segments, lambda segment: segment.tag in ("UCI", "UCM"))
+    for run in runs:
+        segment = run[0]
         at = 3 if segment.tag == "UCI" else 2
         original, action, code = segment.get(0), segment.get(at), segment.get(at + 1)
         reference = f"{segment.tag}:{original}"
 
         def digest(
             head: dict[str, Any],
+            run: list[Segment] = run,
+            at: int = at,
             original: str = original,
             action: str = action,
             code: str = code,
             reference: str = reference,
-        ) -> Any:
+        ) -> Digested:
             verdict = table.edifact["actions"].get(action)
             if verdict is None:
                 raise Unreadable(refusal("SYN_CODE", reference, action, ", ".join(table.edifact["actions"])))
             values: Values = {"reference": reference, "original": short(original, 64, "UCI")}
+            kept = Facts(table).take(run[1:]).kept(lambda name, _: False)
+            if wrong := ":".join(":".join(part) for part in run[0].elements[at + 2 :]):
+                kept[f"{run[0].tag}/0135"] = wrong[:400]
             if verdict == "accepted":
-                return None, structure.response(values | {"status": "pending"}, head)
-            return None, structure.error_report(values | {"code": short(code or "18", 64, "UCI")}, head)
+                return None, structure.response(values | {"status": "pending"}, head), kept
+            return None, structure.error_report(values | {"code": short(code or "18", 64, "UCI")}, head), kept
 
-        yield Piece(reference, [segment], digest)
+        yield Piece(reference, run, digest)

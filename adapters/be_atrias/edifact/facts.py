@@ -1,8 +1,12 @@
-"""Reads the segments of one transaction by the qualifiers of the mapping table, into the names that digesters know."""
+"""Reads the segments of one transaction by the qualifiers of the mapping table, into the names that digesters know.
+
+What the table does not name, and what the digester of the message does not take, is kept as particulars.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -15,13 +19,25 @@ from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Segment
 
 _NUMBER_LENGTH = 20
+_STRUCTURE = frozenset(("BGM", "IDE", "LIN", "SEQ", "UNS"))
+"""Segments that split a message; what they say is read where it is split."""
+_NAD = {1: "3039", 2: "3124", 3: "3036", 4: "3042", 5: "3164", 6: "3229", 7: "3251", 8: "3207"}
+"""Place in NAD -> number of the data element there."""
+_ADDRESS = {4: "street", 5: "city", 7: "postal_code", 8: "country"}
+_PERSONS: Mapping[str, Mapping[int, str]] = {
+    "customer": {3: "surname"} | {at: f"customer_{part}" for at, part in _ADDRESS.items()},
+    "installation": {at: f"point_{part}" for at, part in _ADDRESS.items()},
+}
+_LISTED = {"direction": "direction", "connection": "connection_status"}
+"""Code list of a characteristic -> the field that takes its word."""
+_NO_NAME = re.compile(r"[=\s]")
 
 
 class Facts:
     """What a run of segments says.
 
     Attributes:
-      dates: name of the mapping table -> instant; a period gives `start` and `end`.
+      dates: name of the mapping table -> instant; a period gives `start` and `period_end`.
       names: party, place, reference by the table's name.
       values: everything else, by the digesters' names.
     """
@@ -34,6 +50,7 @@ class Facts:
         self.names: dict[str, str] = {}
         self.values: Values = {}
         self.characteristic = ""
+        self._told: list[tuple[str | None, str, Any]] = []
 
     def take(self, run: Iterable[Segment]) -> Facts:
         """Read segments; gives itself.
@@ -42,10 +59,34 @@ class Facts:
           Unreadable: a date or number that is none (SYN_VALUE), a code that decides and is unknown (SYN_CODE).
         """
         for segment in run:
-            reader = _READERS.get(segment.tag)
-            if reader is not None:
-                reader(self, segment)
+            _READERS.get(segment.tag, Facts._leave)(self, segment)
         return self
+
+    def kept(self, takes: Callable[[str, Any], bool]) -> dict[str, Any]:
+        """What is kept as particulars: segment, or segment and data element -> value.
+
+        Args:
+          takes: whether a field carries the value of a name of the table or the digesters.
+        """
+        found: dict[str, Any] = {}
+        for name, where, value in self._told:
+            if name is None or not takes(name, value):
+                number = sum(known.partition("[")[0] == where for known in found) + 1
+                found[where if number == 1 else f"{where}[{number}]"] = value
+        return found
+
+    def _tell(self, name: str | None, where: str, value: Any) -> None:
+        if isinstance(value, str):
+            value = " ".join("".join(figure if figure.isprintable() else " " for figure in value).split())[:400]
+        if value:
+            self._told.append((name, _NO_NAME.sub("_", where)[:100], value))
+
+    def _leave(self, segment: Segment) -> None:
+        if segment.tag not in _STRUCTURE:
+            first, *others = segment.elements or ((),)
+            text = "+".join(":".join(part) for part in (first[1:], *others)).strip("+:")
+            above = f"CCI+{self.characteristic}/" if self.characteristic and segment.tag == "MEA" else ""
+            self._tell(None, above + segment.tag + (f"+{segment.get(0)}" if segment.get(0) else ""), text)
 
     def date(self, segment: Segment) -> None:
         """DTM: qualifier, value, format."""
@@ -56,12 +97,13 @@ class Facts:
         name = next((known for known, code in self.edi["dates"].items() if code == qualifier), None)
         pattern = self.edi["formats"].get(form)
         if name is None or pattern is None:
-            return
-        if pattern == "period":
+            self._leave(segment)
+        elif pattern == "period":
             half = len(text) // 2
             self.dates["start"], self.dates["period_end"] = self._at(text[:half]), self._at(text[half:])
         else:
             self.dates[name] = self._at(text, pattern)
+            self._tell(name, f"DTM+{qualifier}", self.dates[name])
 
     def _at(self, text: str, pattern: str = "%Y%m%d%H%M") -> datetime:
         try:
@@ -75,73 +117,79 @@ class Facts:
         return belgian(read)
 
     def name(self, segment: Segment) -> None:
-        """NAD, LOC and RFF: qualifier and identifier."""
-        group = {"NAD": "parties", "LOC": "places", "RFF": "references"}[segment.tag]
-        spread = segment.tag == "RFF"
-        qualifier = segment.get(0)
-        found = segment.get(0, 1) if spread else segment.get(1)
-        for known, codes in self.edi[group].items():
-            if qualifier in codes:
-                if found:
-                    self.names[known] = _short(found, 40 if group != "references" else 64, segment.tag)
-                self._person(known, segment)
+        """LOC and RFF: qualifier and identifier."""
+        group, longest, found = (
+            ("references", 64, segment.get(0, 1)) if segment.tag == "RFF" else ("places", 40, segment.get(1))
+        )
+        known = self._known(group, segment.get(0))
+        if known is None:
+            self._leave(segment)
+        elif found:
+            self.names[known] = short(found, longest, segment.tag)
+            self._tell(known, f"{segment.tag}+{segment.get(0)}", found)
 
-    def _person(self, known: str, segment: Segment) -> None:
-        if known == "customer":
-            name = " ".join(part for part in (segment.elements[3] if len(segment.elements) > 3 else ()) if part)
-            if name:
-                self.values["surname"] = _short(name, 400, "NAD")
-        elif known == "installation":
-            for field, element in (("street", 4), ("city", 5), ("postal_code", 7), ("country", 8)):
-                text = " ".join(
-                    part for part in (segment.elements[element] if element < len(segment.elements) else ()) if part
-                )
-                if text:
-                    self.values[f"point_{field}"] = _short(text, 400, "NAD")
+    def party(self, segment: Segment) -> None:
+        """NAD: qualifier, identifier, names, address."""
+        known = self._known("parties", segment.get(0))
+        fields = _PERSONS.get(known or "", {} if known is None else {1: known})
+        for at, parts in enumerate(segment.elements):
+            text = parts[0] if at == 1 else " ".join(part for part in parts if part)
+            if not at or not text:
+                continue
+            name = fields.get(at)
+            if name is not None and at == 1:
+                self.names[name] = short(text, 40, "NAD")
+            elif name is not None:
+                self.values[name] = short(text, 400, "NAD")
+            self._tell(name, f"NAD+{segment.get(0)}/{_NAD.get(at, at)}", text)
+
+    def _known(self, group: str, qualifier: str) -> str | None:
+        return next((known for known, codes in self.edi[group].items() if qualifier in codes), None)
 
     def status(self, segment: Segment) -> None:
         """STS: a reason, or the response to a request."""
         category, code = segment.get(0), segment.get(2) or segment.get(1)
         if category == self.edi["status"]["reason"]:
-            self.values["market_reason"] = _short(code, 64, "STS") if code else None
+            self.values["market_reason"] = short(code, 64, "STS") if code else None
             self.values["reason"] = self.table.codes["reason"].words.get(code)
         elif category == self.edi["status"]["response"]:
             if code not in self.edi["responses"]:
                 raise Unreadable(refusal("SYN_CODE", "STS", code, ", ".join(self.edi["responses"])))
             self.values["status"] = self.edi["responses"][code]
+            self._tell("status", f"STS+{category}", code)
             if segment.get(3):
-                code = _short(segment.get(3), 64, "STS")
+                code = short(segment.get(3), 64, "STS")
                 self.values.setdefault("code", code)
                 self.values.setdefault("codes", []).append(code)
+                self._tell("code", f"STS+{category}/9013", code)
+        else:
+            self._leave(segment)
 
     def characteristic_of(self, segment: Segment) -> None:
         """CCI names a characteristic, CAV gives its value."""
         if segment.tag == "CCI":
             self.characteristic = segment.get(2) or segment.get(0)
             return
-        name = self.edi["characteristics"].get(self.characteristic)
-        code = segment.get(0)
-        if name is None or not code:
+        known, code = self.edi["characteristics"].get(self.characteristic), segment.get(0)
+        listed = self.table.codes[known].words if known in _LISTED else None
+        if not code:
             return
-        listed = self.table.codes.get({"direction": "direction", "connection": "connection"}.get(name, ""))
-        if listed is None:
-            self.values[name] = _short(code, 64, "CAV")
-        elif code in listed.words:
-            self.values["connection_status" if name == "connection" else name] = listed.words[code]
+        name = None if known is None or (listed is not None and code not in listed) else _LISTED.get(known, known)
+        if name is not None:
+            self.values[name] = short(code, 64, "CAV") if listed is None else listed[code]
+        self._tell(name, f"CCI+{self.characteristic}", code)
 
     def text(self, segment: Segment) -> None:
         """FTX: words."""
         words = " ".join(part for part in (segment.elements[3] if len(segment.elements) > 3 else ()) if part)
         if words:
-            self.values["text"] = _short(words, 400, "FTX")
+            self._tell(None if "text" in self.values else "text", f"FTX+{segment.get(0)}", words)
+            self.values.setdefault("text", short(words, 400, "FTX"))
 
     def error(self, segment: Segment) -> None:
         """ERC: the code of an application error."""
         if segment.get(0):
-            self.values["code"] = _short(segment.get(0), 64, "ERC")
-
-    def meter(self, segment: Segment) -> None:
-        """RFF+MG is read with the references; SEQ has nothing of its own."""
+            self.values["code"] = short(segment.get(0), 64, "ERC")
 
 
 def number(text: str) -> Decimal:
@@ -159,20 +207,16 @@ def number(text: str) -> Decimal:
     return Decimal(plain)
 
 
-def _short(text: str, longest: int, where: str) -> str:
-    text = " ".join("".join(figure if figure.isprintable() else " " for figure in text).split())
-    if not 1 <= len(text) <= longest:
-        raise Unreadable(refusal("SYN_VALUE", where, text, f"1 to {longest} characters"))
-    return text
-
-
 def short(text: str, longest: int, where: str) -> str:
     """A text without control characters and double blanks.
 
     Raises:
       Unreadable: nothing is left, or too much (SYN_VALUE).
     """
-    return _short(text, longest, where)
+    text = " ".join("".join(figure if figure.isprintable() else " " for figure in text).split())
+    if not 1 <= len(text) <= longest:
+        raise Unreadable(refusal("SYN_VALUE", where, text, f"1 to {longest} characters"))
+    return text
 
 
 def _offset(text: str) -> timezone:
@@ -186,7 +230,7 @@ def _offset(text: str) -> timezone:
 
 _READERS = {
     "DTM": Facts.date,
-    "NAD": Facts.name,
+    "NAD": Facts.party,
     "LOC": Facts.name,
     "RFF": Facts.name,
     "STS": Facts.status,

@@ -16,8 +16,8 @@ from energycomm.kernel.messages import KernelMessage
 
 
 def measures(
-    table: Table, run: list[Segment], head: dict[str, Any], reference: str
-) -> tuple[str | None, list[KernelMessage]]:
+    table: Table, run: list[Segment], head: dict[str, Any], reference: str, function: str
+) -> tuple[str | None, list[KernelMessage], dict[str, Any]]:
     """The Kernel messages of one point.
 
     Args:
@@ -25,9 +25,10 @@ def measures(
       run: the segments of the point, with the dates of the message before them.
       head: what every Kernel message begins with.
       reference: of the transaction.
+      function: whether the message is new, replaces or cancels another.
 
     Returns:
-      The access point and the messages.
+      The access point, the messages, and what is kept as particulars.
 
     Raises:
       Unreadable: a date, number or code that cannot be read, or nothing measured at all.
@@ -35,35 +36,48 @@ def measures(
     before, lines = groups(run, lambda segment: segment.tag == "LIN")
     facts = Facts(table).take(before)
     point = facts.names.get("access_point")
-    values: Values = {"reference": reference, "access_point": point, "registers": [], "volumes": []}
+    values: Values = {
+        "reference": reference,
+        "function": function,
+        "access_point": point,
+        "original": facts.names.get("original"),
+        "contract_reference": facts.names.get("contract"),
+    }
     head = {**head, "reason": "periodic"}
-    natures: set[str] = set()
+    kept: dict[str, Any] = {}
+    periods: dict[Any, Values] = {}
     messages: list[KernelMessage] = []
     for own in lines:
         line = _Line(table, facts, own)
+        kept |= {f"LIN+{line.register}/{name}": value for name, value in line.kept.items()}
         if len(line.values) > 1:
             messages += _series(line, values, head)
             continue
         for kind, nature, item, dates in line.values:
-            natures.add(nature)
-            values["registers" if kind == "index" else "volumes"].append(item)
             known = {**facts.dates, **dates}
-            values["effective"] = known.get("reading") or known.get("period_end") or known.get("period")
-            values["previous_date"] = known.get("start") or known.get("period_start")
-    if values["registers"] or values["volumes"]:
-        if values["effective"] is None:
-            raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the time of the reading"))
-        values["nature"] = "estimated" if "estimated" in natures else "read"
-        if "meter" in facts.names:
-            values["meter"] = facts.names["meter"]
-        messages += meter_readings(values, head)
+            effective = known.get("reading") or known.get("period_end") or known.get("period")
+            if effective is None:
+                raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the time of the reading"))
+            told = {"effective": effective, "previous_date": known.get("start") or known.get("period_start")}
+            read = periods.setdefault(tuple(told.values()), {**values, **told, "registers": [], "volumes": []})
+            read["registers" if kind == "index" else "volumes"].append(item)
+            read["nature"] = "estimated" if "estimated" in (nature, read.get("nature")) else "read"
+    taken = _TAKEN
+    for read in periods.values():
+        if read["registers"] and "meter" in facts.names:
+            taken, read["meter"] = _TAKEN | {"meter"}, facts.names["meter"]
+        messages += meter_readings(read, head)
     if not messages:
         raise Unreadable(refusal("SYN_MISSING", "LIN", expected="a quantity"))
-    return point, messages
+    return point, messages, {**facts.kept(lambda name, _: name in taken), **kept}
+
+
+_TAKEN = frozenset(("access_point", "original", "contract", "reading", "start", "period", "period_start", "period_end"))
+"""Names that the messages have a field for."""
 
 
 class _Line:
-    """One LIN: its register, its unit and its quantities with their dates."""
+    """One LIN: its register, its unit, its quantities with their dates, and what is kept beside."""
 
     def __init__(self, table: Table, facts: Facts, run: list[Segment]) -> None:
         identifier = short(run[0].get(2) or run[0].get(0), 64, "LIN")
@@ -73,11 +87,16 @@ class _Line:
         self.register = identifier
         self.unit = ""
         self.values: list[tuple[str, str, Values, dict[str, Any]]] = []
+        self.kept: dict[str, Any] = {}
+        beside = []
         for at, segment in enumerate(run):
-            if segment.tag == "MEA":
+            if segment.tag == "MEA" and not segment.get(2, 1):
                 self.unit = segment.get(2) or self.unit
             elif segment.tag == "QTY":
                 self._quantity(table, facts, segment, run[at + 1 :])
+            elif segment.tag != "DTM":
+                beside.append(segment)
+        self.kept |= Facts(table).take(beside).kept(lambda name, _: False)
 
     def _quantity(self, table: Table, facts: Facts, segment: Segment, rest: list[Segment]) -> None:
         qualifier, text = segment.get(0), segment.get(0, 1)
@@ -96,7 +115,9 @@ class _Line:
             if following.tag != "DTM":
                 break
             dates.append(following)
-        self.values.append((kind, nature, item, Facts(table, facts.zone).take(dates).dates))
+        told = Facts(table, facts.zone).take(dates)
+        self.values.append((kind, nature, item, told.dates))
+        self.kept |= told.kept(lambda name, _: name in _TAKEN)
 
 
 def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMessage]:
@@ -104,6 +125,9 @@ def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMes
     periods = [dates for _, _, _, dates in line.values]
     if not all("start" in dates and "period_end" in dates for dates in periods):
         raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the period of every quantity"))
+    units = [item["unit"] for _, _, item, _ in line.values]
+    if len(set(units)) > 1:
+        raise Unreadable(refusal("SYN_VALUE", "QTY", next(one for one in units if one != units[0]), units[0]))
     start, end = periods[0]["start"], periods[-1]["period_end"]
     step = int((periods[0]["period_end"] - start).total_seconds() // 60)
     if step < 1:
@@ -117,12 +141,11 @@ def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMes
         for at, (_, nature, item, _) in enumerate(line.values, 1)
     ]
     made: Values = {
-        "reference": values["reference"],
-        "access_point": values["access_point"],
+        **{name: values[name] for name in ("reference", "function", "access_point", "original", "contract_reference")},
         "effective": start,
         "end": end,
         "resolution": step,
-        "unit": line.values[0][2]["unit"],
+        "unit": units[0],
         "product": "active-energy",
         "direction": line.direction,
         "register": line.register,

@@ -108,6 +108,7 @@ class Message(Struct):
     Attributes:
       reference: of UNH.
       type, version, release, agency, association: of UNH, composite S009.
+      access: common access reference of UNH.
       segments: between UNH and UNT.
       fault: code of list 0085 where counters or references do not agree, else empty.
       found: what was found wrong, in words.
@@ -119,6 +120,7 @@ class Message(Struct):
     release: str = ""
     agency: str = ""
     association: str = ""
+    access: str = ""
     segments: list[Segment] = field(default_factory=list)
     fault: str = ""
     found: str = ""
@@ -249,7 +251,7 @@ def read(content: IO[bytes]) -> Iterator[Interchange | Message | Trailer]:
                 yield _unclosed(message)
             count += 1
             kind, version, release, agency, association = (segment.get(1, at) for at in range(5))
-            message = Message(segment.get(0), kind, version, release, agency, association)
+            message = Message(segment.get(0), kind, version, release, agency, association, segment.get(2))
         elif message is None:
             raise Unreadable(refusal("EDI_SYNTAX", f"after message {count}", segment.tag, "UNH or UNZ"))
         elif segment.tag == "UNT":

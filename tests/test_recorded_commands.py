@@ -90,8 +90,8 @@ NOTHING_PERSONAL = {
     # Names and states of files and settings.
     "envelope list", "channel list", "channel check", "config show", "audit verify", "correct script list",
     "correct script show", "assistant status", "assistant sources", "assistant dataset show",
-    # Drafts of markets, and what becomes of the leaves of their schemas.
-    "adapter new", "adapter coverage",
+    # Drafts of markets, whether they hold the contract, and what becomes of the leaves of their schemas.
+    "adapter new", "adapter check", "adapter coverage",
     # Rules, calorific values, invented people.
     "rules list", "rules show", "rules check", "rules document", "rules diff", "gas values", "gas convert", "simulate",
     # Models, on data sets that a recorded command built, and on public ones.

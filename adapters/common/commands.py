@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
-from energycomm.errors import UserError
+from energycomm.errors import ExitCode, UserError
 from energycomm.market.installed import installed_adapters
 
 if TYPE_CHECKING:
@@ -50,6 +50,44 @@ def new(
     for fixture, (found, refused) in draft.digested.items():
         typer.echo(f"{fixture}: {found} CH messages, {refused} refused")
     typer.echo(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
+
+
+@app.command()
+def check(
+    market: Annotated[str, typer.Argument(help="Code of the market.")],
+    fixtures: Annotated[
+        Path | None, typer.Option(help="Folder of its fixtures; the one beside its package by default.")
+    ] = None,
+    requests: Annotated[
+        Path | None, typer.Option(help="Folder of its example requests; `requests` beside the fixtures by default.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show the checks that passed too.")] = False,
+    json: Json = False,
+) -> None:
+    """Hold an installed market to the contract: the conformance suite, on its fixtures and on complete requests.
+
+    What has no fixture is told as not shown. The exit code is 1 where a check failed.
+
+    Example: energycomm adapter check dk --fixtures fixtures
+    """
+    # Imported here: the help needs none of it.
+    from adapters.common.conformance.findings import findings
+    from adapters.common.conformance.subject import subject_of
+    from adapters.common.conformance.suite import CHECKS
+
+    found = list(findings(subject_of(market, fixtures, requests), CHECKS))
+    counts = {outcome: sum(one.outcome == outcome for one in found) for outcome in ("passed", "failed", "not shown")}
+    if json:
+        print_json([one._asdict() for one in found])
+    else:
+        for one in found:
+            if every or one.outcome != "passed":
+                typer.echo(f"{one.outcome}: {' '.join((one.check, one.of)).strip()}{one.found and ': ' + one.found}")
+                if one.outcome == "failed":
+                    typer.echo(f"    {one.advice}")
+        typer.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    if counts["failed"]:
+        raise typer.Exit(ExitCode.REJECTED)
 
 
 @app.command()

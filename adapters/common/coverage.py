@@ -79,10 +79,22 @@ class Ledger(NamedTuple):
     Attributes:
       documents: that the market sends.
       reasons: the file of what is left out, and why.
+      rows: the rows of that file, where it is no table of reasons of its own.
+      unknown: labels of types of which no schema is known.
     """
 
     documents: Sequence[LedgerDocument]
     reasons: Path
+    rows: Sequence[Reason] | None = None
+    unknown: Sequence[str] = ()
+
+    def reasoned(self) -> Sequence[Reason]:
+        """The reasons.
+
+        Raises:
+          LedgerFault: the file is missing or has other columns.
+        """
+        return read_reasons(self.reasons) if self.rows is None else self.rows
 
 
 @runtime_checkable
@@ -317,7 +329,7 @@ def faults(adapter: Adapter, ledger: Ledger) -> list[str]:
       adapter: that digests the documents.
       ledger: its own.
     """
-    reasons = read_reasons(ledger.reasons)
+    reasons = ledger.reasoned()
     used: set[Reason] = set()
     found = [
         f"{row.document}: {row.path}: {row.reason!r} is no sentence"

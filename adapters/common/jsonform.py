@@ -22,6 +22,8 @@ MAX_PIECE = 16 << 20
 """Bytes that may be read from one value to the next."""
 MAX_DEPTH = 200
 """Objects and arrays inside one another."""
+LONGEST_NUMBER = 1000
+"""Digits in a row that every document may have; one of 4300 and more would bring the reader down."""
 _CHUNK = 1 << 16
 _HEX = rb"[0-9a-fA-F]{2}"
 _ESCAPE = re.compile(
@@ -160,6 +162,9 @@ class _Source:
             self.left -= len(data)
             if self.left < 0:
                 raise Unreadable(refusal("JSON_LIMIT", value=f"more than {MAX_PIECE} bytes", expected="smaller values"))
+            blocks = range(0, len(data) - LONGEST_NUMBER + 1, LONGEST_NUMBER)
+            if any(data[at : at + LONGEST_NUMBER].isdigit() for at in blocks):
+                raise Unreadable(refusal("JSON_LIMIT", value="a number without end", expected="shorter numbers"))
             self.ended = not data
             if not self._begun and data:
                 self._begun = True

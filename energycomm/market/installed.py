@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -37,22 +37,48 @@ def installed_adapters(mappings: Mappings = ()) -> Markets:
       mappings: tables that take the place of adapters' own.
 
     Raises:
-      UserError: an adapter lacks a part of the contract, a market is not installed or has no table, or a table has a
-        mistake.
+      UserError: an adapter cannot be loaded or lacks a part of the contract, two are of one market, a market is not
+        installed or has no table, or a table has a mistake.
     """
     adapters = Markets()
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        adapter: Adapter = point.load()
+    places: dict[str, str] = {}
+    for point in _points():
+        adapter = _loaded(point)
         missing = [name for name in Adapter.__annotations__ if not hasattr(adapter, name)]
         if missing:
             raise UserError(
                 f"The adapter {point.value} lacks {', '.join(missing)}.",
                 "Install a version of it that is made for this version of EnergyComm.",
             )
-        adapters[adapter.market] = adapter
+        if adapter.market in adapters:
+            raise UserError(
+                f"Two adapters are of the market {adapter.market}: {places[adapter.market]} and {point.value}.",
+                "Remove one of the two packages, or its entry point.",
+            )
+        adapters[adapter.market], places[adapter.market] = adapter, point.value
     for market, path in mappings:
         adapters[market] = _mapped(adapters, market, path)
     return adapters
+
+
+def package_of(market: str) -> str:
+    """The package that holds the adapter of an installed market: adapters.fr_enedis."""
+    return next(point.module for point in _points() if _loaded(point).market == market)
+
+
+def _points() -> list[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def _loaded(point: EntryPoint) -> Adapter:
+    try:
+        adapter: Adapter = point.load()
+    except (ImportError, AttributeError, ValueError) as fault:
+        raise UserError(
+            f"The adapter {point.value} cannot be loaded: {fault}",
+            "Correct the package of its entry point, or remove it.",
+        ) from None
+    return adapter
 
 
 def _mapped(adapters: Mapping[str, Adapter], market: str, path: Path) -> Adapter:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from adapters.be_atrias import adapter
 from adapters.be_atrias.mapping import Document, table
 from adapters.be_atrias.reading import Reading, Values
+from adapters.common.conformance.subject import Read, read
 from energycomm.kernel import safexml
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Register
 from energycomm.kernel.verdicts import Refusal
-from tests.adapters.subjects import FIXTURES, Read, read
+from tests.adapters.subjects import FIXTURES
 
 FOLDER = FIXTURES / "be"
 MARKET, SUPPLIER, BALANCE, OTHER = "5419999000017", "5419999000024", "5419999000048", "5419999000055"

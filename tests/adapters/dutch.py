@@ -6,12 +6,13 @@ import re
 from datetime import date, datetime
 from typing import Any, TypeVar
 
+from adapters.common.conformance.subject import Read, read
 from adapters.nl_edsn import adapter
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.parts import Address, Register
 from energycomm.market.contract import Transaction
-from tests.adapters.subjects import FIXTURES, Read, read
+from tests.adapters.subjects import FIXTURES
 
 US, EDSN, GRID, OTHER, BRP = "8719999100104", "8712423010208", "8719999100401", "8719999100203", "8719999100302"
 POINT, GAS_POINT, THIRD, FOURTH = (

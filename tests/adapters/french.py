@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from adapters.common.conformance.subject import Read, read
 from adapters.fr_enedis import adapter
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Transaction
-from tests.adapters.subjects import FIXTURES, Read, read
+from tests.adapters.subjects import FIXTURES
 
 Kind = TypeVar("Kind", bound=KernelMessage)
 

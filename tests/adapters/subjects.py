@@ -6,22 +6,17 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from lxml import etree
-
 from adapters.be_atrias import adapter as be_adapter
-from adapters.be_atrias.codes import CODES as BE_CODES
+from adapters.common.conformance.subject import Subject as Tried
+from adapters.common.conformance.subject import members_of, requests_of
 from adapters.fr_enedis import adapter as fr_adapter
-from adapters.fr_enedis.codes import CODES as FR_CODES
 from adapters.nl_edsn import adapter as nl_adapter
-from adapters.nl_edsn.codes import CODES as NL_CODES
-from energycomm.kernel import safexml
-from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Adapter, MemberHead, Sniff, Transaction
-from energycomm.transport.forms import HEAD, XML_HEAD, form_of, json_root, namespaces_of, text_root
+from energycomm.market.contract import Adapter
 
 TEXTS = (".edi", ".csv", ".json")
 """Endings of fixtures that are no XML."""
@@ -33,7 +28,6 @@ FICTIVE = FIXTURES / "fictive"
 if str(FICTIVE) not in sys.path:
     sys.path.append(str(FICTIVE))
 _ruritania = import_module("ruritania")
-_ruritanian_codes = import_module("ruritania.codes")
 
 
 class Subject(NamedTuple):
@@ -41,6 +35,7 @@ class Subject(NamedTuple):
 
     Attributes:
       adapter: the adapter.
+      package: its package.
       folder: its fixtures; every XML file in it is a member that it digests, and every file of `TEXTS`.
       codes: every code it documents.
       restamp: the same member, written by the market at another time.
@@ -48,10 +43,20 @@ class Subject(NamedTuple):
     """
 
     adapter: Adapter
+    package: str
     folder: Path
     codes: frozenset[str]
     restamp: Callable[[bytes], bytes]
     first_piece: Callable[[bytes], tuple[int, int] | None]
+
+    def tried(self, adapter: Adapter | None = None) -> Tried:
+        """The subject of the suite; of another adapter, with the same fixtures, where one is given."""
+        if adapter is None:
+            return _tried(self.package)
+        return Tried(adapter, self.package, members_of(self.folder), self._requests())
+
+    def _requests(self) -> list[dict[str, object]]:
+        return requests_of(self.folder.parent / "requests", self.adapter.market)
 
     def members(self) -> list[Path]:
         """Every XML fixture."""
@@ -60,21 +65,6 @@ class Subject(NamedTuple):
     def every_member(self) -> list[Path]:
         """Every fixture of whatever form: XML, and the texts that are none."""
         return sorted(path for path in self.folder.iterdir() if path.suffix in (".xml", *TEXTS))
-
-
-class Read(NamedTuple):
-    """What `digest` gave of one member."""
-
-    head: MemberHead | None
-    transactions: list[Transaction]
-    refusal: Refusal | None
-
-    def codes(self) -> set[str]:
-        """Every code of refusals and notes."""
-        found = [*(self.head.notes if self.head else ()), *([self.refusal] if self.refusal else ())]
-        for transaction in self.transactions:
-            found += [*transaction.refusals, *transaction.notes]
-        return {refused.code for refused in found}
 
 
 def _fr_restamp(content: bytes) -> bytes:
@@ -141,69 +131,31 @@ def _zz_first_piece(content: bytes) -> tuple[int, int] | None:
     return tag.start(), content.index(closing) + len(closing)
 
 
+def _subject(
+    adapter: Adapter,
+    package: str,
+    folder: Path,
+    restamp: Callable[[bytes], bytes],
+    first_piece: Callable[[bytes], tuple[int, int] | None],
+) -> Subject:
+    codes = frozenset(row.code for row in import_module(f"{package}.codes").CODES)
+    return Subject(adapter, package, folder, codes, restamp, first_piece)
+
+
 SUBJECTS: dict[str, Subject] = {
-    "be_atrias": Subject(
-        be_adapter, FIXTURES / "be", frozenset(row.code for row in BE_CODES), _be_restamp, _be_first_piece
-    ),
-    "fr_enedis": Subject(
-        fr_adapter, FIXTURES / "fr", frozenset(row.code for row in FR_CODES), _fr_restamp, _fr_first_piece
-    ),
-    "nl_edsn": Subject(
-        nl_adapter, FIXTURES / "nl", frozenset(row.code for row in NL_CODES), _nl_restamp, _nl_first_piece
-    ),
-    "ruritania": Subject(
-        _ruritania.adapter,
-        FICTIVE / "envelopes",
-        frozenset(row.code for row in _ruritanian_codes.CODES),
-        _zz_restamp,
-        _zz_first_piece,
-    ),
+    "be_atrias": _subject(be_adapter, "adapters.be_atrias", FIXTURES / "be", _be_restamp, _be_first_piece),
+    "fr_enedis": _subject(fr_adapter, "adapters.fr_enedis", FIXTURES / "fr", _fr_restamp, _fr_first_piece),
+    "nl_edsn": _subject(nl_adapter, "adapters.nl_edsn", FIXTURES / "nl", _nl_restamp, _nl_first_piece),
+    "ruritania": _subject(_ruritania.adapter, "ruritania", FICTIVE / "envelopes", _zz_restamp, _zz_first_piece),
 }
 """Every adapter, by the name of its folder."""
 
 
-def sniff(name: str, content: bytes) -> Sniff:
-    """What the gateway sees of a member before it is digested."""
-    form = form_of(content[:HEAD])
-    if form == "other":
-        return Sniff(name, form, text_root(content[:HEAD]))
-    if form == "json":
-        keys = json_root(content[:HEAD])
-        return Sniff(name, form, None if isinstance(keys, Refusal) else keys)
-    seen = safexml.prescan(io.BytesIO(content))
-    if isinstance(seen, Refusal):
-        return Sniff(name, "other")
-    return Sniff(name, "xml", seen.root, seen.namespace, namespaces_of(content[:XML_HEAD]))
-
-
-def read(adapter: Adapter, content: bytes, name: str = "member.xml", label: str | None = None) -> Read:
-    """Dispatch and digest one member."""
-    if label is None:
-        found = adapter.dispatch(sniff(name, content))
-        assert isinstance(found, str), found
-        label = found
-    head: MemberHead | None = None
-    transactions: list[Transaction] = []
-    refusal: Refusal | None = None
-    for part in adapter.digest(label, io.BytesIO(content), name):
-        assert refusal is None, "nothing comes after a refusal"
-        if isinstance(part, MemberHead):
-            assert head is None, "there is one head"
-            assert not transactions, "it comes before all else"
-            head = part
-        elif isinstance(part, Transaction):
-            assert head is not None, "the head comes first"
-            transactions.append(part)
-        else:
-            refusal = part
-    return Read(head, transactions, refusal)
-
-
-def reindented(content: bytes) -> bytes:
-    """The same document with other white space between its elements."""
-    root = etree.fromstring(content, etree.XMLParser(remove_blank_text=True, remove_comments=True))
-    etree.indent(root, space="\t\t")
-    return etree.tostring(root, encoding="UTF-8", xml_declaration=True)
+@cache
+def _tried(package: str) -> Tried:
+    subject = next(one for one in SUBJECTS.values() if one.package == package)
+    others = [one.adapter for one in SUBJECTS.values() if one.package != package]
+    return Tried(subject.adapter, package, members_of(subject.folder), subject._requests(), others)
 
 
 class Repeated(io.RawIOBase):

@@ -9,10 +9,10 @@ import pytest
 
 from adapters.be_atrias import adapter
 from adapters.be_atrias.calorific import LABEL
+from adapters.common.conformance.subject import sniff
 from adapters.common.coverage import measured
 from energycomm.kernel.messages import CalorificValue
 from tests.adapters.belgian import digested
-from tests.adapters.subjects import sniff
 
 STATION = "541450000000000016"
 USUAL = f'GCVMonth,ARSName,ARSEanGSRN,GCVValue\r\n2026-03,NORD,{STATION},"11,4187600000"\r\n'

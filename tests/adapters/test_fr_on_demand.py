@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from adapters.common import jsonform
 from adapters.common.codes import Unreadable
+from adapters.common.conformance.subject import read
 from adapters.fr_enedis import adapter
 from energycomm.kernel.messages import MeteredVolume, MeterReading
 from tests.adapters.french import codes, content, digest, only
-from tests.adapters.subjects import read
 
 
 class Dripping(io.RawIOBase):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from adapters.common.conformance.subject import Read, read
 from adapters.fr_enedis import adapter
 from energycomm.kernel.check import explain
 from energycomm.kernel.codec import encode
@@ -14,7 +15,7 @@ from energycomm.kernel.messages import GridCharge, MeteredVolume, MeterReading, 
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Sniff
 from tests.adapters.french import kinds, only
-from tests.adapters.subjects import FIXTURES, Read, read
+from tests.adapters.subjects import FIXTURES
 
 SCHEMAS = {
     "C15": "GRD.XSD.0301.Flux_C15_v4.1.1.xsd",

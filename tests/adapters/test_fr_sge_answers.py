@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from adapters.common.conformance.subject import read
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.sge.answers import LABEL
 from adapters.fr_enedis.sge.writing import SOAP
@@ -16,7 +17,7 @@ from energycomm.kernel.messages import ErrorReport, RequestAnswer, RequestStatus
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Sniff
 from tests.adapters.french import content, digest, kinds, only
-from tests.adapters.subjects import FIXTURES, read
+from tests.adapters.subjects import FIXTURES
 from tests.adapters.test_fr_sge_requests import market_schemas
 
 NAMED = "answer-LUM-M0000404_20260223T080005Z.xml"

@@ -6,12 +6,12 @@ from io import BytesIO
 
 import pytest
 
+from adapters.common.conformance.subject import read, sniff
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis import codes as documented
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Sniff
 from tests.adapters.french import codes, content, digest
-from tests.adapters.subjects import read, sniff
 
 ENTRIES = "c15_entries.xml"
 

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.common import jsonform
+from adapters.common.codes import Unreadable
 from adapters.common.edifact import syntax
 from adapters.common.table import Document, TableFault, read_table
 from adapters.common.tableadapter import TableAdapter
@@ -598,3 +600,17 @@ def _module_adapter() -> TableAdapter:
 
 
 _ADAPTER = _module_adapter()
+
+
+@pytest.mark.parametrize("digits", [2000, 5000, 1_000_000])
+def test_a_number_without_end_is_refused_before_it_is_read(digits: int) -> None:
+    """One of more than 4300 digits brought the reader down, and the process with it."""
+    content = b'{"a": [' + b'{"b": 1},' * 1000 + b'{"b": ' + b"9" * digits + b"}]}"
+    with pytest.raises(Unreadable) as told:
+        list(jsonform.split(io.BytesIO(content), {("a",)}))
+    assert told.value.refusal.code == "JSON_LIMIT"
+
+
+def test_a_long_number_is_read() -> None:
+    content = b'{"a": [{"b": ' + b"9" * 900 + b"}]}"
+    assert list(jsonform.split(io.BytesIO(content), {("a",)})) == [(("a",), {"b": int("9" * 900)})]

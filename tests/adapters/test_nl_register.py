@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from adapters.common.conformance.subject import read
 from adapters.nl_edsn import adapter
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -23,7 +24,6 @@ from energycomm.kernel.messages import (
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Sniff
 from tests.adapters.dutch import BRP, FOURTH, GRID, OTHER, POINT, THIRD, US, digested, fixture, only, transactions
-from tests.adapters.subjects import read
 
 SOAP, NEDU = "http://schemas.xmlsoap.org/soap/envelope/", "urn:nedu:edsn:data"
 NAMED = "answer_5f1d2c3a-1111-4000-8000-000000000020_20260310T040000Z.xml"

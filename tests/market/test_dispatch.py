@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from adapters.be_atrias import adapter as belgian
+from adapters.common.conformance.subject import sniff
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Adapter, Sniff
 from energycomm.market.dispatch import dispatch
@@ -16,7 +17,7 @@ from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import total
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
-from tests.adapters.subjects import SUBJECTS, sniff
+from tests.adapters.subjects import SUBJECTS
 from tests.pipeline.desk import Desk
 
 MEMBER = Sniff("a.xml", "xml", "Letter")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adapters.common.conformance.subject import read
 from adapters.fr_enedis import adapter
 from energycomm.eis.archive import archive
 from energycomm.eis.store import StoreTransaction
@@ -22,7 +23,6 @@ from energycomm.transport.channel import Outgoing, Sent
 from energycomm.transport.keys import read_keys
 from energycomm.transport.limits import Limits
 from tests.adapters.french import content
-from tests.adapters.subjects import read
 from tests.pipeline.desk import Desk
 
 NOW = datetime(2026, 1, 3, 8, 0, tzinfo=UTC)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.common.conformance.subject import read
 from energycomm.kernel.codec import decode_json
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import OutgoingMessage
@@ -19,7 +20,7 @@ from energycomm.simulation.port import load_simulator
 from tests.adapters.belgian import request as belgian
 from tests.adapters.dutch import REQUESTS
 from tests.adapters.dutch import request as dutch
-from tests.adapters.subjects import SUBJECTS, read
+from tests.adapters.subjects import SUBJECTS
 from tests.end_to_end.conftest import Place, place
 
 __all__ = ["place"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import IO
 
 from lxml import etree
@@ -12,6 +13,7 @@ from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
+from adapters.common.particulars import Particulars
 from adapters.common.reading import local, namespace_of, read
 from adapters.common.schemas import bare
 from adapters.nl_edsn import faults
@@ -32,6 +34,8 @@ from energycomm.market.contract import (
     Sniff,
     Transaction,
 )
+
+PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 
 
 class NlEdsn(MarketAdapter):
@@ -119,7 +123,7 @@ class NlEdsn(MarketAdapter):
         return []
 
     def ledger(self) -> Ledger:
-        """What becomes of each leaf of the P4 portal's answers. See `adapters.common.coverage`."""
+        """What becomes of each leaf of EDSN's messages. See `adapters.common.coverage`."""
         from adapters.nl_edsn.ledger import ledger  # it reads the schemas, which nothing else does
 
         return ledger()
@@ -201,7 +205,10 @@ class _Member:
                 continue  # one wanted element inside another: the outer one's schema check refuses it
             if head is None:
                 raise Unreadable(_headless())
-            yield head, row.digester.outcome(element, head, row.schema, namespace), (row, element), versions
+            outcome = row.digester.outcome(element, head, row.schema, namespace)
+            messages, notes = PARTICULARS.added(outcome.messages, row.label, element)
+            outcome = outcome._replace(messages=messages, notes=(*outcome.notes, *notes))
+            yield head, outcome, (row, element), versions
         if head is None:
             raise Unreadable(_headless())
 

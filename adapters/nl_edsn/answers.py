@@ -154,6 +154,8 @@ def _head(fields: Fields, context: Context, notes: Notes) -> dict[str, Any]:
         "reference": reference,
         "correlation": reference if reference != "-" else None,
         "access_point": ean,
+        "grid_operator": leaf(node(point, "GridOperator_Company"), "ID"),
+        "market_reason": leaf(node(point, "Portaal_Mutation"), "MutationReason"),
     }
 
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from lxml import etree
 
 from adapters.common.outcome import Outcome
-from adapters.common.reading import local
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, MARKET, Context, seed
 from adapters.nl_edsn.times import moment
@@ -76,8 +75,9 @@ def outcome(fault: etree._Element, context: Context) -> Outcome:
     code = _text(fault, "ErrorCode")
     text = _text(fault, "ErrorText")
     details = _text(fault, "ErrorDetails")
-    if code is None:
-        code, text = _text(fault, "faultcode"), text or _text(fault, "faultstring")
+    if code is None:  # SOAP's own: of 1.1, of 1.2
+        code, text = _text(fault, "faultcode", "Code/Value"), text or _text(fault, "faultstring", "Reason/Text")
+        details = details or _text(fault, "Subcode/Value")
     reference = context.correlation or "-"
     state = context.seed.copy()
     state.update(repr((context.correlation, code, text, details)).encode("utf-8", "surrogatepass"))
@@ -109,10 +109,10 @@ def _created(soap_header: etree._Element | None) -> datetime | None:
         return None
 
 
-def _text(element: etree._Element | None, tag: str) -> str | None:
-    """The text of the first element of a local name, wherever it stands inside."""
-    if element is not None:
-        for found in element.iter(etree.Element):
-            if local(str(found.tag)) == tag and found.text and found.text.strip():
-                return found.text.strip()
+def _text(element: etree._Element | None, *paths: str) -> str | None:
+    """The first text of one of some paths of local names, wherever they begin inside."""
+    for path in paths if element is not None else ():
+        found = element.findtext(".//{*}" + path.replace("/", "/{*}"))
+        if found and found.strip():
+            return found.strip()
     return None

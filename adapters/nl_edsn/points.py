@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.common.outcome import Digested, Digester, Notes
-from adapters.common.reading import Fields, leaf, need, node, nodes
+from adapters.common.reading import Fields, leaf, node, nodes
 from adapters.nl_edsn import mutations
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context, answered
@@ -27,10 +27,11 @@ from energycomm.kernel.messages import (
     CustomerData,
     KernelMessage,
     MeterData,
+    PointRelations,
     RequestAnswer,
 )
-from energycomm.kernel.parts import Address
-from energycomm.kernel.vocabulary import ConnectionStatus, ContractStatus, MeterAction
+from energycomm.kernel.parts import Address, Relation
+from energycomm.kernel.vocabulary import ConnectionStatus, ContractStatus, MeterAction, RelationNature
 
 PHYSICAL: dict[str, ConnectionStatus] = {
     "IBD": "connected",
@@ -47,11 +48,14 @@ DELIVERY: dict[str, ContractStatus] = {"ACT": "in-service", "INA": "terminated"}
 ACTIONS: dict[str, MeterAction] = {"MTRINST": "installed", "MTREND": "removed", "MTRUPD": "reconfigured"}
 """MutationReason -> what happened to the meter; anything else: it is there."""
 
+MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
+"""Member of a MeteringPointGroup -> what it is to the point."""
+
 _PHYSICAL = f"{POINT}/MPPhysicalCharacteristics"
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
-    """Data of the point, its contract, its customer and its meters.
+    """Data of the point, its contract, its customer, its meters and the points it is related to.
 
     Raises:
       Unreadable: the point is missing, or a code decides how it is read and is unknown.
@@ -62,7 +66,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     effective = found.on or start_of_day(date(created.year, created.month, created.day))
     head = {**found.head, "reference": reference, "effective": effective}
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head, found)]
-    messages += [*_customer(fields, head), *_meters(fields, head, found)]
+    messages += [*_customer(fields, head), *_meters(fields, head, found), *_relations(fields, head)]
     return Digested(reference, found.ean, messages)
 
 
@@ -167,13 +171,22 @@ def _meters(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[Mete
         yield MeterData(
             **head,
             action=ACTIONS.get(found.reason or "", "present"),
-            meter=need(meter, "ID", f"{POINT}/Portaal_EnergyMeter"),
+            meter=leaf(meter, "ID"),
             meter_type=leaf(meter, "Type"),
             rating=capacity,
             registers=int(number) if number is not None else len(registers) or None,
             digits=int(digits.pop() or 0) if len(digits) == 1 else None,
             operation=leaf(meter, "TechnicalCommunicationSM"),
         )
+
+
+def _relations(fields: Fields, head: dict[str, Any]) -> Iterator[PointRelations]:
+    """The primary allocation point of a secondary one, and the secondary ones of a primary."""
+    group = node(fields, "MeteringPointGroup")
+    members = [(tag, member["EANID"]) for tag in MEMBERS for member in nodes(group, tag)]
+    if members:
+        found = tuple(Relation(access_point=ean, nature=MEMBERS[tag], code=tag) for tag, ean in members)
+        yield PointRelations(**head, relations=found)
 
 
 def _known(fields: Fields, tag: str, table: dict[str, Any], notes: Notes) -> Any:

@@ -32,7 +32,6 @@ class Row(NamedTuple):
       schema: our schema of the piece.
       digester: reads a piece.
       about: in words.
-      public: EDSN's own schema is public, and our reading of it was checked against it.
     """
 
     label: str
@@ -42,7 +41,6 @@ class Row(NamedTuple):
     schema: Schema
     digester: Digester[Context]
     about: str
-    public: bool = False
 
     @property
     def root(self) -> str:
@@ -60,34 +58,30 @@ def cmf(name: str, number: int = 2) -> str:
     return f"urn:cmf:edsn:data:{name.lower()}:{number}:standard"
 
 
-def _list(label: str, digester: Digester[Context], about: str) -> Row:
-    return Row(label, (nedu(label),), ("1",), "Portaal_MeteringPoint", _PORTAAL, digester, about)
+def _row(label: str, piece: str, digester: Digester[Context], about: str, versions: tuple[str, ...] = ("1",)) -> Row:
+    """A row whose namespaces bear the numbers of the versions."""
+    namespaces = tuple(nedu(label, int(version[0])) for version in versions)
+    return Row(label, namespaces, versions, piece, _P4 if piece.startswith("P4") else _PORTAAL, digester, about)
 
 
-def _answer(label: str, about: str, digester: Digester[Context] = answers.ANSWER) -> Row:
-    return Row(label, (nedu(label),), ("1",), "Portaal_Content", _PORTAAL, digester, about)
+def _answer(label: str, about: str) -> Row:
+    return _row(label, "Portaal_Content", answers.ANSWER, about)
 
 
 ROWS: tuple[Row, ...] = (
-    Row(
+    _row(
         "P4CollectedDataBatchResultResponse",
-        (nedu("p4collecteddatabatchresultresponse", 2),),
-        ("2.0",),
         "P4MeteringPoint",
-        _P4,
         collected.DIGESTER,
         "smart-meter data by day, interval or month; one CH message per query",
-        public=True,
-    ),
-    Row(
-        "P4CollectedDataBatchResponse",
-        (nedu("p4collecteddatabatchresponse", 2),),
         ("2.0",),
+    ),
+    _row(
+        "P4CollectedDataBatchResponse",
         "P4Content",
-        _P4,
         answers.ANSWER,
         "whether the P4 portal took our queries; one CH message",
-        public=True,
+        ("2.0",),
     ),
     Row(
         "SearchMeteringPointsResponse",
@@ -97,29 +91,51 @@ ROWS: tuple[Row, ...] = (
         _PORTAAL,
         answers.SEARCH,
         "points that a search found; one CH message",
-        public=True,
     ),
-    Row(
+    _row(
         "ContractDataResponse",
-        (nedu("contractdataresponse"),),
-        ("1.2",),
         "Portaal_Content",
-        _PORTAAL,
         answers.CONTRACT,
         "end and notice of a contract (CER); one CH message",
-        public=True,
+        ("1.2",),
     ),
-    _answer("MasterDataResponse", "master data of a point that we asked for; one CH message", answers.MASTER_DATA),
-    _list("MasterDataUpdateResponse", points.UPDATE, "list of mutations of points; one CH message per point"),
-    _list("GainResultResponse", perimeter.GAIN, "list of points gained; one CH message per point"),
-    _list("LossResultResponse", perimeter.LOSS, "list of points lost; one CH message per point"),
-    _list(
-        "MeterReadingExchangeResponse", exchange.DIGESTER, "established readings and volumes; one CH message per point"
+    _row(
+        "MasterDataResponse",
+        "Portaal_Content",
+        answers.MASTER_DATA,
+        "master data of a point that we asked for; one CH message",
+        ("1", "2.1"),
     ),
-    _answer(
+    _row(
+        "MasterDataUpdateResponse",
+        "Portaal_MeteringPoint",
+        points.UPDATE,
+        "list of mutations of points; one CH message per point",
+        ("1", "2.1"),
+    ),
+    _row(
+        "GainResultResponse",
+        "Portaal_MeteringPoint",
+        perimeter.GAIN,
+        "list of points gained; one CH message per point",
+    ),
+    _row(
+        "LossResultResponse",
+        "Portaal_MeteringPoint",
+        perimeter.LOSS,
+        "list of points lost; one CH message per point",
+    ),
+    _row(
+        "MeterReadingExchangeResponse",
+        "Portaal_MeteringPoint",
+        exchange.DIGESTER,
+        "established readings and volumes; one CH message per point",
+    ),
+    _row(
         "MeterReadingExchangeAcknowledgement",
-        "answer to a reading that we told; one CH message",
+        "Portaal_Content",
         answers.ACKNOWLEDGEMENT,
+        "answer to a reading that we told; one CH message",
     ),
     _answer("MoveInResponse", "answer to a move in; one CH message"),
     _answer("MoveOutResponse", "answer to a move out; one CH message"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from lxml import etree
 from typer.testing import CliRunner
 
 from adapters.common.coverage import (
@@ -19,10 +22,11 @@ from adapters.common.coverage import (
     matches,
     measured,
     read_reasons,
+    write_xml,
 )
 from adapters.common.schemaleaves import SchemaElement, documents_of
 from energycomm import cli
-from energycomm.market.contract import Adapter
+from energycomm.market.contract import Adapter, Sniff, Transaction
 from energycomm.market.installed import installed_adapters
 
 
@@ -39,6 +43,10 @@ each_market = pytest.mark.parametrize("adapter", KEPT, ids=lambda adapter: adapt
 
 def _french() -> Adapter:
     return installed_adapters()["FR"]
+
+
+def _dutch() -> Adapter:
+    return installed_adapters()["NL"]
 
 
 def _document(adapter: Adapter, label: str) -> LedgerDocument:
@@ -152,7 +160,28 @@ OFFICIAL = {
 }
 """Label -> the schemas that Enedis publishes of it."""
 
-P4 = ("P4CollectedDataBatchResultResponse", "P4CollectedDataBatchResponse")
+OFFICIAL_DUTCH = (
+    "xsd_p4/P4CollectedDataBatchResultResponse_2p0.xsd",
+    "xsd_p4/P4CollectedDataBatchResponse_2p0.xsd",
+    "xsd_portaal/car/SearchMeteringPointsResponse_1p6.xsd",
+    "xsd_portaal/car/SearchMeteringPointsResponse_2p1.xsd",
+    "xsd_portaal/cer/ContractDataResponse_1p2.xsd",
+    "found_2026/xsd/MasterData_2p1/MasterDataResponse_2p1.xsd",
+    "found_2026/xsd/MasterDataUpdate_2p1/MasterDataUpdateResponse_2p1.xsd",
+    "found_2026/xsd/MoveIn_1p2/MoveInResponse_1p0.xsd",
+    "found_2026/xsd/MoveOut_1p0/MoveOutResponse_1p0.xsd",
+    "found_2026/xsd/ChangeOfSupplier_1p1/ChangeOfSupplierResponse_1p0.xsd",
+    "found_2026/xsd/EndOfSupply_1p0/EndOfSupplyResponse_1p0.xsd",
+)
+"""EDSN's schemas of what we read, each named by the label of its message and its version."""
+
+NOT_PUBLIC = {
+    "GainResultResponse",
+    "LossResultResponse",
+    "MeterReadingExchangeResponse",
+    "MeterReadingExchangeAcknowledgement",
+}
+"""Labels that no public schema describes."""
 
 
 @pytest.mark.parametrize(
@@ -163,10 +192,75 @@ def test_every_leaf_of_an_official_schema_is_in_the_ledger(label: str, file: str
     assert _lost(_french(), label, shared / "markets/fr" / file) == []
 
 
-@pytest.mark.parametrize("label", P4)
-def test_every_leaf_of_an_official_schema_of_the_p4_portal_is_in_the_ledger(label: str, shared: Path) -> None:
-    (file,) = (shared / "markets/nl/xsd_p4").rglob(f"{label}_2p0.xsd")
-    assert _lost(installed_adapters()["NL"], label, file) == []
+@pytest.mark.parametrize("file", OFFICIAL_DUTCH)
+def test_every_leaf_of_an_official_schema_of_edsn_is_in_the_ledger(file: str, shared: Path) -> None:
+    """And its namespace is one that is read."""
+    label = Path(file).name.partition("_")[0]
+    path = shared / "markets/nl" / file
+    (official,) = documents_of(path)
+    sniff = Sniff(path.name, "xml", official.root.name, official.namespace)
+    assert _dutch().dispatch(sniff) == label
+    assert _lost(_dutch(), label, path) == []
+
+
+def test_every_dutch_message_has_an_official_schema_or_is_known_to_have_none() -> None:
+    labels = {Path(file).name.partition("_")[0] for file in OFFICIAL_DUTCH}
+    assert labels | NOT_PUBLIC == set(_dutch().types) - {"SOAP"}
+    assert not labels & NOT_PUBLIC
+
+
+@pytest.mark.parametrize("label", ["SOAP-1.1", "SOAP-1.2"])
+def test_every_leaf_of_the_official_fault_is_carried(label: str, shared: Path) -> None:
+    (official,) = documents_of(shared / "markets/nl/xsd_p4/SOAPFault_1p0.xsd")
+    found = entries(_dutch(), _document(_dutch(), label), [])
+    carried = {one.path.rpartition("/")[2] for one in found if "SOAPFault/" in one.path and one.outcome == "carried"}
+    assert carried == {"/".join(leaf) for leaf, _ in official.root.leaves()}
+
+
+@pytest.mark.parametrize(
+    "name", ["MeterReadingExchangeResponse.xml", "MasterDataUpdateResponse_two_points_two_mutations.xml"]
+)
+def test_every_leaf_of_a_sample_of_edsn_is_in_the_ledger(name: str, shared: Path) -> None:
+    """Of messages whose schema is not public the structure of a real one is."""
+    sample = etree.parse(shared / "markets/nl/found_2026/samples" / name).getroot()[-1][0]
+    label = etree.QName(sample).localname.removesuffix("Envelope")
+    declared = {"/".join(leaf) for leaf, _ in _document(_dutch(), label).root.leaves()}
+    tree = sample.getroottree()
+    borne = {
+        re.sub(r"\[[0-9]+\]|\{[^}]*\}", "", tree.getelementpath(one)).partition(f"{label}Envelope/")[2]
+        for one in sample.iter(etree.Element)
+        if not len(one)
+    }
+    assert len(borne) > 15
+    assert borne <= declared
+
+
+def test_a_document_of_every_leaf_that_edsn_sends_is_known_to_our_schemas() -> None:
+    """No leaf of the ledger is one that the reading schema would leave out and note."""
+    for document in _ledger(_dutch()).documents:
+        values = {
+            leaf: next((given[0] for path, given in document.values.items() if matches(path, "/".join(leaf))), "1")
+            for leaf, _ in document.root.leaves()
+        }
+        content = (document.write or write_xml)(document, values)
+        found = [one for one in _dutch().digest(document.type, BytesIO(content), "m") if isinstance(one, Transaction)]
+        assert found
+        assert [note.path for one in found for note in one.notes if note.code == "NOTE_ELEMENT_UNKNOWN"] == []
+
+
+def test_what_a_person_knows_of_dutch_messages_is_what_is_measured() -> None:
+    """By hand, from EDSN's definitions."""
+    reasons = read_reasons(_ledger(_dutch()).reasons)
+    point = "Portaal_Content/Portaal_MeteringPoint"
+    found = _outcomes(entries(_dutch(), _document(_dutch(), "MasterDataUpdateResponse"), reasons))
+    assert "AccessPointData.profile" in found[f"{point}/MPPhysicalCharacteristics/ProfileCategory"].fields
+    assert "PointRelations.relations.access_point" in found[f"{point}/MeteringPointGroup/SAP/EANID"].fields
+    assert found[f"{point}/MPPhysicalCharacteristics/MaxConsumption"].outcome == "particular"
+    found = _outcomes(entries(_dutch(), _document(_dutch(), "MoveInResponse"), reasons))
+    rejection = "Portaal_Content/Portaal_Rejection"
+    assert "RequestAnswer.reasons.code" in found[f"{rejection}/Rejection/RejectionCode"].fields
+    assert "RequestAnswer.grid_operator" in found[f"{rejection}/Portaal_MeteringPoint/GridOperator_Company/ID"].fields
+    assert found[f"{point}/MPCommercialCharacteristics/BalanceSupplier_Company/ID"].outcome == "left-out"
 
 
 def _lost(adapter: Adapter, label: str, file: Path) -> list[str]:

@@ -156,3 +156,11 @@ def test_a_volume_lies_between_two_readings_that_are_told_too() -> None:
     first, last = every(transaction, MeterReading)
     for before, after, energy in zip(first.registers, last.registers, volume.volumes, strict=True):
         assert after.value - before.value == energy.quantity
+
+
+def test_a_corrected_volume_that_is_empty_is_none() -> None:
+    """The market sends the element for electricity too."""
+    plain = fixture("volumes.xml")
+    told = plain.replace(b"<Volume>89</Volume>", b"<CalorificCorrectedVolume/><Volume>89</Volume>")
+    assert told != plain
+    assert [one.messages for one in transactions(told)] == [one.messages for one in transactions(plain)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from energycomm.kernel.messages import (
     EndOfSupply,
     ErrorReport,
     MeterData,
+    PointRelations,
     RequestAnswer,
     RequestStatus,
     StartOfSupply,
@@ -66,6 +68,42 @@ def test_a_mutation_becomes_point_contract_customer_and_meter() -> None:
 
 def test_a_placed_meter_was_installed() -> None:
     assert only(transactions("mutations.xml")[2], MeterData).action == "installed"
+
+
+def test_allocation_points_of_a_group_are_related_points() -> None:
+    group = (
+        f"<MeteringPointGroup><SAP><EANID>{THIRD}</EANID></SAP><SAP><EANID>{FOURTH}</EANID></SAP></MeteringPointGroup>"
+    )
+    content = fixture("mutations.xml").replace(b"<GridArea>", group.encode() + b"<GridArea>", 1)
+    relations = only(transactions(content)[0], PointRelations)
+    assert [(one.access_point, one.nature, one.code) for one in relations.relations] == [
+        (THIRD, "child", "SAP"),
+        (FOURTH, "child", "SAP"),
+    ]
+
+
+def test_what_no_field_has_a_place_for_is_kept_under_the_markets_name() -> None:
+    transaction = transactions("mutations.xml")[0]
+    kept = {one.name: one.value for one in transaction.messages[0].particulars}
+    assert kept["MPCommercialCharacteristics/Residential"] == "J"
+    assert kept["Portaal_EnergyMeter/Register/ID"] == "1.8.1"
+    assert kept["Portaal_EnergyMeter/Register[4]/ID"] == "2.8.2"
+
+
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("MasterDataUpdateResponse_two_points_two_mutations.xml", 2),
+        ("MeterReadingExchangeResponse.xml", 1),
+        ("MoveInResponse_accept.xml", 1),
+        ("MoveInResponse_reject_two_reasons.xml", 1),
+        ("ChangeOfSupplierResponse_accept.xml", 1),
+    ],
+)
+def test_what_has_the_structure_of_edsns_own_messages_is_read(name: str, points: int, shared: Path) -> None:
+    found = transactions((shared / "markets/nl/found_2026/samples" / name).read_bytes())
+    assert len(found) == points
+    assert all(one.messages for one in found)
 
 
 def test_month_thirteen_is_carried_as_it_is_for_a_rule_to_judge() -> None:
@@ -164,6 +202,16 @@ def test_a_fault_of_soap_alone_bears_the_code_of_soap() -> None:
     start, end = content.index(b"<detail>"), content.index(b"</detail>") + len(b"</detail>")
     report = only(digested(content[:start] + content[end:]).transactions[0], ErrorReport)
     assert (report.code, report.text) == ("soap:Client", "SOAPFault")
+
+
+def test_a_fault_of_soap_1_2_bears_its_code_and_reason() -> None:
+    space = "http://www.w3.org/2003/05/soap-envelope"
+    said = "<Code><Value>Sender</Value><Subcode><Value>m:Timeout</Value></Subcode></Code>"
+    fault = f"<Fault>{said}<Reason><Text>Slow</Text></Reason></Fault>"
+    content = f'<Envelope xmlns="{space}"><Body>{fault}</Body></Envelope>'.encode()
+    found = read(adapter, content, NAMED, label="SOAP")
+    report = only(found.transactions[0], ErrorReport)
+    assert (report.code, report.text) == ("Sender", "Slow m:Timeout")
 
 
 def test_a_numeric_fault_code_has_three_figures() -> None:

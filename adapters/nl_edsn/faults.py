@@ -111,8 +111,8 @@ def _created(soap_header: etree._Element | None) -> datetime | None:
 
 def _text(element: etree._Element | None, *paths: str) -> str | None:
     """The first text of one of some paths of local names, wherever they begin inside."""
-    for path in paths if element is not None else ():
-        found = element.findtext(".//{*}" + path.replace("/", "/{*}"))
+    for path in paths:
+        found = None if element is None else element.findtext(".//{*}" + path.replace("/", "/{*}"))
         if found and found.strip():
             return found.strip()
     return None

@@ -99,10 +99,19 @@ class AccessPointState(Struct, array_like=True):
         if self.readings:
             for reading in self.readings:
                 if reading.status == "current" and reading.registers:
-                    self.before.update(reading.registers)
+                    for key, register in reading.registers.items():
+                        self._remember(key, register)
                     self.last_reading = self.at
             self.readings = []
         self.at = at
+
+    def _remember(self, key: str, register: RegisterState) -> None:
+        """Make an index the last one of its register. A reading that does not say how many digits the register has
+        leaves the number that was stated last, as long as the meter is the same."""
+        known = self.before.get(key)
+        if register.digits is None and known is not None and known.generation == register.generation:
+            register.digits = known.digits
+        self.before[key] = register
 
 
 _decoder = msgspec.msgpack.Decoder(AccessPointState)

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.kernel.messages import MeterReading
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.history import Known, histories, history_before
 from energycomm.pipeline.replay import correct, replay
 from tests.pipeline.desk import Desk
@@ -120,3 +121,20 @@ def test_one_walk_tells_what_each_message_alone_tells(database_url: str) -> None
     last = max(together.values(), key=lambda one: one.message.effective)
     assert last.accepted == 6
     assert [type(one).__name__ for one in last.earlier] == ["MeterData", "MeterReading", "MeterReading"]
+
+
+def test_a_reading_without_digits_does_not_make_the_register_forget_them(database_url: str) -> None:
+    """Established readings state the digits, smart-meter readings between them do not: a change still shows."""
+
+    def with_digits(at: int, wh: int, digits: int | None) -> Transaction:
+        made = reading(PRM, day(at), wh)
+        (message,) = made.messages
+        assert isinstance(message, MeterReading)
+        registers = (structs.replace(message.registers[0], digits=digits),)
+        return structs.replace(made, messages=(structs.replace(message, registers=registers),))
+
+    desk = Desk(database_url)
+    desk.deliver([start(PRM, day(0)), with_digits(31, 1_100_000, 6), with_digits(60, 1_150_000, None)])
+    desk.deliver([with_digits(90, 1_200_000, 6), with_digits(120, 1_250_000, None), with_digits(150, 1_300_000, 5)])
+    found = desk.rows("SELECT message_id FROM finding WHERE error_code = 'CO-R11'")
+    assert [known(desk, number).message.effective for (number,) in found] == [day(150)]

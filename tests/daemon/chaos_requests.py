@@ -24,7 +24,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.delivery import deliver
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.outbound import Outbound
-from energycomm.transport.memory import MemoryOut
+from tests.transport.memory import MemoryOut
 from tests.adapters import belgian, dutch
 from tests.adapters.test_fr_sge_requests import message as french
 from tests.daemon.chaos_markets import MARKETS, Register

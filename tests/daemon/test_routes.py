@@ -16,7 +16,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Unseen
-from energycomm.transport.memory import MemoryOut
+from tests.transport.memory import MemoryOut
 from tests.adapters.dutch import FOURTH, GRID, THIRD
 from tests.adapters.dutch import request as dutch
 from tests.daemon.conftest import Office

@@ -12,7 +12,7 @@ from energycomm.transport.breaker import ABOUT_ONE_ITEM, AT_ONCE, IGNORED
 from energycomm.transport.channel import TRANSIENT, Incoming, Sending, Sent, TechnicalError
 from energycomm.transport.codes import CODES
 from energycomm.transport.folders import FolderIn, FolderOut
-from energycomm.transport.memory import MemoryIn, MemoryOut
+from tests.transport.memory import MemoryIn, MemoryOut
 from tests.transport.arrivals import Message, content_of, drop, taken
 
 Put = Callable[[str, bytes], object]

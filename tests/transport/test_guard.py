@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from energycomm.transport.breaker import CircuitBreaker
 from energycomm.transport.channel import Arrival, Sent, TechnicalError
 from energycomm.transport.guard import Guard, GuardedIn, GuardedOut, Pace
-from energycomm.transport.memory import MemoryIn, MemoryOut
+from tests.transport.memory import MemoryIn, MemoryOut
 from energycomm.transport.retry import RetryPolicy, SystemClock
 from tests.transport.arrivals import Message
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from energycomm.client import Client, Refused
-from energycomm.client.morning import morning
+from docs.examples.morning import morning
 from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord

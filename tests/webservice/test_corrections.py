@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from energycomm.client import Client, Refused
 from docs.examples.morning import morning
+from energycomm.client import Client, Refused
 from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord

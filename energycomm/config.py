@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
@@ -25,7 +25,7 @@ from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.keys import STORAGE
 from energycomm.transport.limits import Limits
-from energycomm.transport.settings import AnyChannel, EndpointSettings, one_place, variables
+from energycomm.transport.settings import AnyChannel, EndpointSettings, Settings, WebAddress, one_place, variables
 from energycomm.web_settings import OidcSettings, WebSettings
 
 FILE_NAME = "energycomm.toml"
@@ -35,10 +35,8 @@ FILE_VARIABLE = "ENERGYCOMM_CONFIG"
 Origin = Literal["default", "file", "environment"]
 
 
-class KeySetting(BaseModel):
+class KeySetting(Settings):
     """One key of the key ring: where it is found, never the key itself (see docs/configuration.md)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: str = Field(min_length=1, description="Name that reports use for the key.")
     scheme: Literal["aes-128-fixed-iv", "aes-256-iv-in-file", "aes-256-gcm"] = Field(
@@ -53,26 +51,8 @@ class KeySetting(BaseModel):
     until: date | None = Field(default=None, description="Last day of the key's use.")
 
 
-class LimitSettings(BaseModel):
-    """How much an envelope may unpack to."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    member: int = Field(default=2 << 30, gt=0, description="Largest member, unpacked, in bytes.")
-    envelope: int = Field(default=4 << 30, gt=0, description="Largest sum of all members of an envelope, in bytes.")
-    ratio: int = Field(default=200, gt=0, description="Largest number of unpacked bytes per packed byte.")
-    ratio_floor: int = Field(
-        default=10_000_000, ge=0, description="The ratio is checked only above this many unpacked bytes."
-    )
-    members: int = Field(default=10_000, gt=0, description="Largest number of members of an envelope.")
-    depth: int = Field(default=3, gt=0, description="Largest depth of nested zips.")
-    name: int = Field(default=512, gt=0, description="Longest name of a member, in characters.")
-
-
-class DaemonSettings(BaseModel):
+class DaemonSettings(Settings):
     """How `energycomm daemon` runs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     workers: int = Field(default=2, ge=1, le=64, description="Worker processes; always one on SQLite.")
     poll_seconds: float = Field(
@@ -124,12 +104,10 @@ class DaemonSettings(BaseModel):
         return self
 
 
-class NotifySettings(BaseModel):
+class NotifySettings(Settings):
     """Where the back office is told what happened. Nothing is told while neither a URL nor a folder is set."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    url: str | None = Field(default=None, description="Address of the webhook, http or https.")
+    url: WebAddress | None = Field(default=None, description="Address of the webhook, http or https.")
     folder: Path | None = Field(
         default=None, description="Instead of a URL: folder in which each notification is written as a file."
     )
@@ -144,13 +122,6 @@ class NotifySettings(BaseModel):
     )
     longest_pause: float = Field(default=3600, gt=0, description="Longest pause between two attempts, in seconds.")
 
-    @field_validator("url")
-    @classmethod
-    def _web(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("expected http://... or https://...")
-        return value
-
     @model_validator(mode="after")
     def _one_way(self) -> NotifySettings:
         if self.url is not None and self.folder is not None:
@@ -160,10 +131,8 @@ class NotifySettings(BaseModel):
         return self
 
 
-class RetentionSettings(BaseModel):
+class RetentionSettings(Settings):
     """After how long data is removed. Nothing is, unless a number of days is set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     raw_days: int | None = Field(
         default=None, ge=1, description="Days after which the bytes of processed envelopes are removed."
@@ -173,10 +142,8 @@ class RetentionSettings(BaseModel):
     )
 
 
-class CorrectionSettings(BaseModel):
+class CorrectionSettings(Settings):
     """How refused messages are corrected."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     scripts: Path | None = Field(
         default=None, description="Folder of your own correction scripts, in addition to those shipped with EnergyComm."
@@ -216,7 +183,7 @@ class Config(BaseSettings):
         description="Tables of names and codes, by market, that replace those of an adapter; "
         "ENERGYCOMM_MAPPINGS__BE in the environment.",
     )
-    limits: LimitSettings = Field(default=LimitSettings(), description="How much an envelope may unpack to.")
+    limits: Limits = Field(default=Limits(), description="How much an envelope may unpack to.")
     daemon: DaemonSettings = Field(default=DaemonSettings(), description="How the daemon runs.")
     notify: NotifySettings = Field(default=NotifySettings(), description="How the back office is notified.")
     retention: RetentionSettings = Field(default=RetentionSettings(), description="After how long data is removed.")
@@ -272,22 +239,12 @@ class Config(BaseSettings):
                 raise ValueError(f"{party!r} is neither an EIC (16 characters) nor a GLN (13 digits)")
         return value
 
-    @field_validator("channels")
+    @field_validator("channels", "trackers")
     @classmethod
-    def _one_name_each(cls, value: tuple[AnyChannel, ...]) -> tuple[AnyChannel, ...]:
-        names = [channel.name for channel in value]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"{name!r} is the name of two channels")
-        return value
-
-    @field_validator("trackers")
-    @classmethod
-    def _one_tracker_each(cls, value: tuple[TrackerSetting, ...]) -> tuple[TrackerSetting, ...]:
-        names = [tracker.name for tracker in value]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"{name!r} is the name of two trackers")
+    def _one_name_each(cls, value: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
+        for name, number in Counter(one.name for one in value).items():
+            if number > 1:
+                raise ValueError(f"{name!r} is the name of two {info.field_name}")
         return value
 
     @model_validator(mode="after")
@@ -359,11 +316,6 @@ class Config(BaseSettings):
             if "iv" in entry:
                 entry["iv"] = conceal(entry["iv"].get_secret_value())
         return tuple(entries)
-
-    @property
-    def envelope_limits(self) -> Limits:
-        """The limits as transport takes them."""
-        return msgspec.convert(self.limits.model_dump(), Limits)
 
     def origin(self, field: str) -> Origin:
         """Where the value of a setting comes from."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from energycomm.transport.settings import Settings, WebAddress
 
 TrackerKind = Literal["jira", "gitlab", "webhook"]
 
 
-class TrackerSetting(BaseModel):
+class TrackerSetting(Settings):
     """One tracker; the token is found in a file or the environment, never in the configuration."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(min_length=1, max_length=60, description="Name for commands: jira.")
     kind: TrackerKind = Field(description="jira, gitlab or webhook.")
-    url: str = Field(description="Address of Jira or GitLab, or of the webhook.")
+    url: WebAddress = Field(description="Address of Jira or GitLab, or of the webhook.")
     project: str | None = Field(
         default=None, description="Key of the Jira project, or number or path of the GitLab project."
     )
@@ -36,9 +36,7 @@ class TrackerSetting(BaseModel):
 
     @field_validator("url")
     @classmethod
-    def _web(cls, value: str) -> str:
-        if not value.startswith(("http://", "https://")):
-            raise ValueError("expected http://... or https://...")
+    def _bare(cls, value: str) -> str:
         return value.rstrip("/")
 
     @field_validator("labels")

@@ -7,9 +7,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from energycomm.transport.settings import ListenSettings
+from energycomm.transport.settings import ListenSettings, Settings, WebAddress
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -29,7 +29,7 @@ class WebSettings(ListenSettings):
         default=(),
         description="Addresses of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
     )
-    public_url: str | None = Field(
+    public_url: WebAddress | None = Field(
         default=None,
         description="Public address of EnergyComm, for links and the sign-in: https://energycomm.example.org.",
     )
@@ -67,9 +67,7 @@ class WebSettings(ListenSettings):
 
     @field_validator("public_url")
     @classmethod
-    def _web(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("expected http://... or https://...")
+    def _bare(cls, value: str | None) -> str | None:
         return value.rstrip("/") if value else value
 
     @model_validator(mode="after")
@@ -79,10 +77,8 @@ class WebSettings(ListenSettings):
         return self
 
 
-class OidcSettings(BaseModel):
+class OidcSettings(Settings):
     """How people sign in with OpenID Connect. Nobody does while `issuer` is not set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     issuer: str | None = Field(default=None, description="Address of the identity provider: https://login.example.org.")
     client_id: str | None = Field(default=None, description="Our client id at the provider.")

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from energycomm.cli import main
-from energycomm.config import LimitSettings, load
+from energycomm.config import load
 from energycomm.errors import ExitCode, UserError
 from energycomm.transport.keys import read_keys
 from energycomm.transport.limits import Limits
@@ -51,7 +50,7 @@ def test_the_environment_goes_before_the_file_and_the_file_before_the_default(
     config = load()
     assert config.batch_size == 200
     assert config.language == "fr"
-    assert config.envelope_limits == Limits(member=5, ratio=9)
+    assert config.limits == Limits(member=5, ratio=9)
     assert config.parties == ("17X100A100A0001A", "1234567890123")
     assert [config.origin(name) for name in ("batch_size", "language", "engine")] == ["environment", "file", "default"]
 
@@ -174,8 +173,3 @@ def test_show_as_json_names_each_value_and_its_origin(write: Writer, capsys: pyt
     assert shown["file"] == str(file)
     assert shown["settings"]["quarantine_days"] == {"value": 7, "from": "file"}
     assert shown["settings"]["engine"] == {"value": "parallel", "from": "default"}
-
-
-def test_the_limits_of_the_configuration_are_those_of_transport() -> None:
-    """A limit that transport knows can be set, with the same default."""
-    assert LimitSettings().model_dump() == msgspec.to_builtins(Limits())

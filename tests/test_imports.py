@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
     "energycomm.web_settings": {"energycomm.transport"},
-    "energycomm.tracker_settings": set(),
+    "energycomm.tracker_settings": {"energycomm.transport"},
     "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},

@@ -14,28 +14,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from energycomm.engine import terms
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.interpretation import Context, atom, contexts, value_of
 from energycomm.engine.rule import Rule, RuleSet
-from energycomm.engine.terms import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Count,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-    children,
-)
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
 
@@ -47,7 +29,7 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _PAST = ("history", "previous")
 _DATES = frozenset(("date", "datetime"))
 
-Wanted: TypeAlias = tuple[Condition, bool]
+Wanted: TypeAlias = tuple[terms.Condition, bool]
 """An atom and the value with which it speaks against a message."""
 
 
@@ -62,7 +44,7 @@ class Question:
       told: it is written out when it speaks: it is part of a violation, or asks the history.
     """
 
-    atom: Condition
+    atom: terms.Condition
     wanted: bool
     name: str
     each: str | None
@@ -82,8 +64,8 @@ class Inventory:
 
     rules: tuple[Rule, ...]
     questions: tuple[Question, ...]
-    reads: tuple[tuple[str | None, Read], ...]
-    deltas: tuple[tuple[str | None, Comparison], ...]
+    reads: tuple[tuple[str | None, terms.Read], ...]
+    deltas: tuple[tuple[str | None, terms.Comparison], ...]
 
 
 class Reader:
@@ -112,8 +94,8 @@ class Reader:
             if rule.severity == "error" and rule.in_force(day) and rule.error_code not in self.left_out
         )
         questions: dict[tuple[str | None, str], Question] = {}
-        reads: dict[tuple[str | None, str], Read] = {}
-        deltas: dict[tuple[str | None, str], Comparison] = {}
+        reads: dict[tuple[str | None, str], terms.Read] = {}
+        deltas: dict[tuple[str | None, str], terms.Comparison] = {}
         for rule in rules:
             for part, violating in zip(rule.conditions[kind], (False, True), strict=True):
                 for one, wanted in atoms(part):
@@ -126,7 +108,7 @@ class Reader:
                         questions[each, question.name] = question
                     for read in found:
                         reads.setdefault((each if read.path[0] in ("item", "previous") else None, read.name), read)
-                    if isinstance(one, Comparison) and _measurable(one):
+                    if isinstance(one, terms.Comparison) and _measurable(one):
                         deltas.setdefault((each, value_name(one.left)), one)
         return Inventory(
             rules,
@@ -167,7 +149,7 @@ class Reader:
         return found
 
 
-def ask(condition: Condition, context: Context) -> bool | None:
+def ask(condition: terms.Condition, context: Context) -> bool | None:
     """The truth of an atom; None when it is unknown, or broke."""
     try:
         return atom(condition, context)
@@ -175,78 +157,78 @@ def ask(condition: Condition, context: Context) -> bool | None:
         return None
 
 
-def atoms(condition: Condition, wanted: bool = True) -> Iterator[Wanted]:
+def atoms(condition: terms.Condition, wanted: bool = True) -> Iterator[Wanted]:
     """The atoms of a condition, each with the value that helps it to be true."""
     match condition:
-        case Not(operand=inner):
+        case terms.Not(operand=inner):
             yield from atoms(inner, not wanted)
-        case And(operands=parts) | Or(operands=parts):
+        case terms.And(operands=parts) | terms.Or(operands=parts):
             for part in parts:
                 yield from atoms(part, wanted)
         case _:
             yield condition, wanted
 
 
-def reads_of(term: Value | Condition) -> Iterator[Read]:
+def reads_of(term: terms.Value | terms.Condition) -> Iterator[terms.Read]:
     """The fields and facts that a term reads."""
-    if isinstance(term, Read):
+    if isinstance(term, terms.Read):
         yield term
-    for child in children(term):
+    for child in terms.children(term):
         yield from reads_of(child)
 
 
-def constants_of(term: Value | Condition) -> Iterator[Any]:
+def constants_of(term: terms.Value | terms.Condition) -> Iterator[Any]:
     """The values that a term names."""
-    if isinstance(term, Constant):
+    if isinstance(term, terms.Constant):
         yield term.value
-    elif isinstance(term, Membership):
+    elif isinstance(term, terms.Membership):
         yield from term.constants
-    for child in children(term):
+    for child in terms.children(term):
         yield from constants_of(child)
 
 
-def atom_name(condition: Condition, wanted: bool) -> str:
+def atom_name(condition: terms.Condition, wanted: bool) -> str:
     """An atom with its value, as one word."""
     sign = "" if wanted else "not:"
     match condition:
-        case Presence(operand=value):
+        case terms.Presence(operand=value):
             return f"{'given' if wanted else 'absent'}:{value_name(value)}"
-        case Comparison(operator=operator, left=left, right=right):
+        case terms.Comparison(operator=operator, left=left, right=right):
             shown = operator if wanted else _OPPOSITE[operator]
             return f"{value_name(left)}{shown}{value_name(right)}"
-        case Truth(operand=value):
+        case terms.Truth(operand=value):
             return f"{sign}{value_name(value)}"
-        case Membership(operand=value, constants=constants):
+        case terms.Membership(operand=value, constants=constants):
             more = f"+{len(constants) - SHOWN}" if len(constants) > SHOWN else ""
             shown = "|".join(_written(constant) for constant in constants[:SHOWN])
             return f"{sign}in({value_name(value)},{shown}{more})"
-        case InList(list=name, operand=value):
+        case terms.InList(list=name, operand=value):
             return f"{sign}in({value_name(value)},list.{name})"
-        case HasError(error_code=code):
+        case terms.HasError(error_code=code):
             return f"{sign}error.{code}"
     raise AssertionError(condition)
 
 
-def value_name(value: Value) -> str:
+def value_name(value: terms.Value) -> str:
     """A value as one word, as a rule writes it."""
     match value:
-        case Constant(value=constant):
+        case terms.Constant(value=constant):
             return _written(constant)
-        case Read(name=name):
+        case terms.Read(name=name):
             return name
-        case Count(operand=operand):
+        case terms.Count(operand=operand):
             return f"count({operand.name})"
-        case Arithmetic(operator=sign, left=left, right=right):
+        case terms.Arithmetic(operator=sign, left=left, right=right):
             return f"{value_name(left)}{sign}{value_name(right)}"
-        case Call(predicate=predicate, arguments=arguments):
+        case terms.Call(predicate=predicate, arguments=arguments):
             return f"{predicate.name}({','.join(value_name(one) for one in arguments)})"
 
 
-def delta_name(comparison: Comparison) -> str:
+def delta_name(comparison: terms.Comparison) -> str:
     """A difference as one word: the left side alone where the right one is a constant."""
-    if isinstance(comparison.right, Constant):
+    if isinstance(comparison.right, terms.Constant):
         return value_name(comparison.left)
-    if isinstance(comparison.left, Constant):
+    if isinstance(comparison.left, terms.Constant):
         return value_name(comparison.right)
     return f"{value_name(comparison.left)}~{value_name(comparison.right)}"
 
@@ -257,27 +239,27 @@ def _written(constant: Any) -> str:
     return str(constant).replace(" ", "_")
 
 
-def _measurable(comparison: Comparison) -> bool:
+def _measurable(comparison: terms.Comparison) -> bool:
     """Whether a comparison is of numbers or dates, and about more than a field and a value that the rule names."""
     sides = (comparison.left, comparison.right)
     if not all(side.type.is_number or side.type.bases <= _DATES for side in sides):
         return False
-    worked_out = any(not isinstance(side, Constant | Read) for side in sides)
-    return worked_out or not any(isinstance(side, Constant) for side in sides)
+    worked_out = any(not isinstance(side, terms.Constant | terms.Read) for side in sides)
+    return worked_out or not any(isinstance(side, terms.Constant) for side in sides)
 
 
-def _difference(comparison: Comparison, context: Context) -> float | None:
+def _difference(comparison: terms.Comparison, context: Context) -> float | None:
     """Left minus right; the value alone where it is compared with a constant."""
     try:
         left, right = (
-            None if isinstance(side, Constant) else value_of(side, context)
+            None if isinstance(side, terms.Constant) else value_of(side, context)
             for side in (comparison.left, comparison.right)
         )
     except Exception:  # a predicate broke: there is no difference to tell
         return None
-    if isinstance(comparison.left, Constant):
+    if isinstance(comparison.left, terms.Constant):
         return None if right is None else float(right)
-    if isinstance(comparison.right, Constant):
+    if isinstance(comparison.right, terms.Constant):
         return None if left is None else float(left)
     if left is None or right is None:
         return None

@@ -15,10 +15,13 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
+from sqlalchemy import select
 
-from energycomm.eis.bulk import Row, driver_of
+from energycomm.eis import tables
+from energycomm.eis.bulk import Row
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.eis.structures import filled
 from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import now_micros
 from energycomm.masking import mask
@@ -240,29 +243,42 @@ def acknowledge(store: Store, ids: Sequence[int]) -> list[int]:
         return [number for number in dict.fromkeys(ids) if tx.driver.run(sql, (number,))]
 
 
-class OutboxRow(NamedTuple):
-    """A notification as it stands."""
+class NotificationSummary(Struct, frozen=True, kw_only=True):
+    """One notification as it stands.
+
+    Attributes:
+      id: its number, which is acknowledged.
+      message_id: the Kernel message it is about.
+      event: what happened.
+      at: when.
+      state: pending, sending (given to somebody), sent (acknowledged), dead.
+      attempts: how often it was sent or acknowledged.
+      next_at: when it is given or sent again.
+      last_error: why it did not arrive.
+    """
 
     id: int
     message_id: int
     event: str
-    at: int
+    at: datetime
     state: str
     attempts: int
-    next_at: int | None
+    next_at: datetime | None
     last_error: str | None
 
 
-def list_outbox(store: Store, state: str | None = None, limit: int = 50, before: int | None = None) -> list[OutboxRow]:
+def list_outbox(
+    store: Store, state: str | None = None, limit: int = 50, before: int | None = None
+) -> list[NotificationSummary]:
     """Notifications, the newest first; those of one state only when it is named, of smaller ids than `before`."""
-    columns = "id, message_id, event, at, state, attempts, next_at, last_error"
-    asked = [("state = ?", state), ("id < ?", before)]
-    where = " AND ".join(["true", *(words for words, value in asked if value is not None)])
-    values = (*(value for _, value in asked if value is not None), limit)
-    # The columns are those above.
-    sql = f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - our columns
+    t = tables.outbox
+    query = select(t).order_by(t.c.id.desc()).limit(limit)
+    if state is not None:
+        query = query.where(t.c.state == state)
+    if before is not None:
+        query = query.where(t.c.id < before)
     with reading(store.engine) as connection:
-        return [OutboxRow._make(row) for row in driver_of(connection).rows(sql, values)]
+        return [filled(NotificationSummary, row) for row in connection.execute(query).mappings()]
 
 
 def retry(store: Store, ids: list[int] | None = None) -> int:

@@ -17,10 +17,12 @@ from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import MessageDetail, MessagePage, MessageSummary
 from energycomm.eis.requests import RequestDetail, RequestSummary
 from energycomm.eis.timeline import Timeline
+from energycomm.engine.rulebook import RuleBook
 from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.injection import Injection
+from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.pipeline.outbound import Submission
 from energycomm.webservice.domain import AccessPointView
 from energycomm.webservice.lineage import Kinship
@@ -29,7 +31,6 @@ from energycomm.webservice.routes.administration import Identity
 from energycomm.webservice.routes.campaigns import CampaignDetail
 from energycomm.webservice.routes.corrections import PreviewResult, ScriptDescription
 from energycomm.webservice.routes.notifications import Pulled
-from energycomm.webservice.routes.rules import RuleBook
 
 
 class Client(Connection):
@@ -41,33 +42,13 @@ class Client(Connection):
 
     # --- messages ---
 
-    def messages(
-        self,
-        *,
-        access_point: str | None = None,
-        code: str | None = None,
-        state: str | None = None,
-        kind: str | None = None,
-        type: str | None = None,
-        market: str | None = None,
-        particular: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        page: int = 200,
-    ) -> Iterator[MessageSummary]:
-        """Messages, the newest first, page by page as they are taken."""
-        query: dict[str, Any] = {
-            "access_point": access_point,
-            "code": code,
-            "state": state,
-            "kind": kind,
-            "type": type,
-            "market": market,
-            "particular": particular,
-            "since": since,
-            "until": until,
-            "limit": page,
-        }
+    def messages(self, *, page: int = 200, **wanted: Any) -> Iterator[MessageSummary]:
+        """Messages, the newest first, page by page as they are taken; `wanted` names what `MessageSearch` has.
+
+        Raises:
+          ValueError: there is no such filter, or it cannot have that value.
+        """
+        query = {**MessageSearch(**wanted).model_dump(mode="json", exclude_none=True), "limit": page}
         while True:
             found = self.ask(MessagePage, "GET", "/messages", query=query)
             yield from found.messages

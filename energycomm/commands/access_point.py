@@ -20,11 +20,6 @@ _DULL = frozenset(("message_id", "content", "registers", "volumes", "positions",
 """Columns that say nothing in one line of a timeline."""
 
 
-@app.callback()
-def access_point() -> None:
-    """Access points and their histories."""
-
-
 @app.command()
 @recorded("access-point show", subject=of_access_point)
 def show(

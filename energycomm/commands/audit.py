@@ -23,11 +23,6 @@ ACTIONS = ("read", "change", "refused", "sign-in")
 app = typer.Typer(no_args_is_help=True, help="Who read personal data or changed something.")
 
 
-@app.callback()
-def audit() -> None:
-    """Who read personal data or changed something."""
-
-
 @app.command("list")
 @recorded("audit list")
 def list_(

@@ -21,17 +21,12 @@ from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, Techn
 from energycomm.transport.settings import AnyChannel
 
 if TYPE_CHECKING:
-    from energycomm.transport.guard import GuardedIn, GuardedOut
+    from energycomm.transport.patience import GuardedIn, GuardedOut
 
 app = typer.Typer(no_args_is_help=True, help="Inbound and outbound channels.")
 
 Name = Annotated[str, typer.Argument(help="Name of the channel.", show_default=False)]
 EVERY = 60.0
-
-
-@app.callback()
-def channel() -> None:
-    """Inbound and outbound channels."""
 
 
 @app.command("list")

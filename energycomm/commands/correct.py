@@ -29,11 +29,6 @@ By = Annotated[str | None, typer.Option("--by", help="Who does it; the user of t
 Why = Annotated[str, typer.Option("--why", help="Words for the record.")]
 
 
-@app.callback()
-def correct() -> None:
-    """Refused messages: analysed, corrected, replayed."""
-
-
 app.command()(analyse)
 app.command("edit")(edit_)
 app.command("tickets")(tickets_)

@@ -23,11 +23,6 @@ from energycomm.pipeline.gateway import Gateway, open_catalogue, open_store
 app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
 
 
-@app.callback()
-def script() -> None:
-    """Correction scripts."""
-
-
 @app.command("list")
 def list_(json: Json = False) -> None:
     """List the correction scripts, shipped and one's own.

@@ -36,11 +36,6 @@ STATES = {
 }
 
 
-@app.callback()
-def eis() -> None:
-    """The Energy Information Store."""
-
-
 @app.command()
 def upgrade(json: Json = False) -> None:
     """Create the tables of this version, or bring those of an older one up to it; safe to repeat.

@@ -30,11 +30,6 @@ from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_
 app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
 
 
-@app.callback()
-def envelope() -> None:
-    """Envelopes: what arrived."""
-
-
 @app.command("list")
 def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state: done, failed, duplicate.")] = None,

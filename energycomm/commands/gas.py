@@ -21,11 +21,6 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _VOLUME = re.compile(r"[0-9]{1,12}([.,][0-9]{1,6})?")
 
 
-@app.callback()
-def gas() -> None:
-    """Calorific values, and volumes of gas as energy."""
-
-
 @app.command()
 def values(
     month: Annotated[str | None, typer.Option("--month", help="Only this month, YYYY-MM.")] = None,

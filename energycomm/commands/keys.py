@@ -27,11 +27,6 @@ HEAD = ("label", "for", "state", "data keys")
 _Row = tuple[str, str, str, list[str]]
 
 
-@app.callback()
-def keys() -> None:
-    """The key ring: keys of envelopes and of the store."""
-
-
 @app.command(name="list")
 def list_(json: Json = False) -> None:
     """List the keys of the key ring and those that the store needs; exit code 4 when one that it needs is missing.

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from msgspec import structs
 
+from energycomm.commands.options import options_of
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
 from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
 from energycomm.correction.explanation import explain as explain_message
-from energycomm.eis.messages import MessageDetail, MessageFilter, list_messages, show_message
-from energycomm.eis.particulars import read_wanted
+from energycomm.eis.messages import MessageDetail, list_messages, show_message
 from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.codesearch import error_codes_of
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
+from energycomm.pipeline.messagesearch import MessageSearch
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
 
 
-@app.callback()
-def message() -> None:
-    """Kernel messages and their verdicts."""
-
-
 @app.command("list")
 @recorded("message list")
+@options_of(MessageSearch)
 def list_(
-    access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
-    state: Annotated[str | None, typer.Option(help="Only in this state: rejected, quarantined, ...")] = None,
-    code: Annotated[str | None, typer.Option(help="Only with this code, ours or the market's own.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only of this kind: MeterReading.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="Only of this type of the market.")] = None,
-    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
-    envelope: Annotated[int | None, typer.Option(help="Only of this envelope.")] = None,
-    particular: Annotated[
-        str | None, typer.Option(metavar="NAME=VALUE", help="Only with this value under the market's own name.")
-    ] = None,
-    since: Annotated[str | None, typer.Option(help="Received on or after this day, YYYY-MM-DD.")] = None,
-    until: Annotated[str | None, typer.Option(help="Received before this day, YYYY-MM-DD.")] = None,
+    wanted: MessageSearch,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
     json: Json = False,
@@ -54,23 +37,10 @@ def list_(
     Example: energycomm message list --state rejected --code FR-R03
     """
     config = load()
-    wanted = MessageFilter(
-        access_point=access_point,
-        state=state,
-        kind=kind,
-        type=type_,
-        market=market.upper() if market else None,
-        envelope=envelope,
-        particular=_particular(particular),
-        since=_day(since),
-        until=_day(until),
-    )
     try:
         with open_store(config) as store:
-            if code is not None:
-                codes = error_codes_of(store.engine, open_catalogue(config.rules_folder), code)
-                wanted = structs.replace(wanted, codes=codes)
-            page = list_messages(store.engine, wanted, limit=limit, cursor=cursor)
+            asked = wanted.filter(store.engine, lambda: open_catalogue(config.rules_folder))
+            page = list_messages(store.engine, asked, limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
     if json:
@@ -253,19 +223,3 @@ def _number(text: str) -> int:
         return int(text)
     except ValueError:
         raise UserError(f"{text!r} is no number of a message.", "`energycomm message list` lists them.") from None
-
-
-def _particular(text: str | None) -> tuple[str, str] | None:
-    try:
-        return None if text is None else read_wanted(text)
-    except ValueError as error:
-        raise UserError(f"{error}.", "Write it as NAME=VALUE.") from None
-
-
-def _day(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
-        raise UserError(f"{text!r} is no day.", "Write it as 2026-03-31.") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -18,11 +17,6 @@ from energycomm.pipeline.gateway import open_store
 STATES = ("pending", "sending", "sent", "dead")
 
 app = typer.Typer(no_args_is_help=True, help="Notifications to the back office.")
-
-
-@app.callback()
-def outbox() -> None:
-    """Notifications to the back office."""
 
 
 @app.command("list")
@@ -41,12 +35,12 @@ def list_(
     with open_store(load()) as store:
         rows = list_outbox(store, state, limit)
     if json:
-        print_json([row._asdict() for row in rows])
+        print_json(rows)
         return
     head = ("id", "message", "event", "at", "state", "attempts", "next attempt", "last error")
     print_rows(
         head,
-        [(r.id, r.message_id, r.event, _when(r.at), r.state, r.attempts, _when(r.next_at), r.last_error) for r in rows],
+        [(r.id, r.message_id, r.event, r.at, r.state, r.attempts, r.next_at, r.last_error) for r in rows],
     )
 
 
@@ -65,7 +59,3 @@ def retry(
     with open_store(load()) as store:
         number = retry_rows(store, None if everything else ids)
     typer.echo(f"{number} notifications are due again")
-
-
-def _when(micros: int | None) -> datetime | None:
-    return None if micros is None else datetime.fromtimestamp(micros / 1e6, UTC)

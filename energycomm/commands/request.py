@@ -21,11 +21,6 @@ from energycomm.pipeline.submissions import Handed, read_handed
 app = typer.Typer(no_args_is_help=True, help="Requests to the market.")
 
 
-@app.callback()
-def request() -> None:
-    """Requests to the market."""
-
-
 @app.command()
 @recorded("request submit", changing=True)
 def submit(
@@ -48,7 +43,7 @@ def submit(
     answers: list[Submission] = []
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        outbound = Outbound(store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+        outbound = Outbound(store, gateway.engine, gateway.markets, gateway.rules_version_id)
         for number, one in enumerate(_handed(_read(file), file)):
             if one.message is None:
                 answers.append(Submission(label="refused", refusals=one.refusals))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,14 +19,13 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import Problem
-from energycomm.engine.rule import Rule
+from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_engine, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
-rules_app = app
 
 BROKEN = 2
 """Exit code when a rule file is broken."""
@@ -40,11 +39,6 @@ class Format(StrEnum):
     md = "md"
     html = "html"
     both = "both"
-
-
-@app.callback()
-def rules() -> None:
-    """The rules that the Kernel applies."""
 
 
 @app.command("list")
@@ -61,16 +55,9 @@ def list_rules(
     Example: energycomm rules list --market fr --kind MeterReading
     """
     catalogue = _catalogue(folder)
-    found = [
-        rule
-        for rule in catalogue.rules
-        if (market is None or rule.judges_market(market.upper()))
-        and (kind is None or kind in rule.applies_to)
-        and (rule_set is None or rule.rule_set == rule_set)
-        and (on is None or rule.in_force(_day(on)))
-    ]
+    found = catalogue.matching(market, kind, rule_set, _day(on) if on else None)
     if json:
-        print_json({"version": catalogue.version, "rules": [as_data(rule) for rule in found]})
+        print_json(rule_book(catalogue, found))
         return
     rows: list[tuple[str, ...]] = [
         (rule.error_code or asked(rule), rule.code, rule.rule_set, rule.severity if rule.judges else "", rule.title)
@@ -96,7 +83,7 @@ def show(
         advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
         raise UserError(f"No rule has the code {code}.", advice)
     if json:
-        print_json([as_data(rule) for rule in found])
+        print_json([described(rule) for rule in found])
         return
     console = Console(soft_wrap=True, highlight=False)
     for rule in found:
@@ -209,40 +196,6 @@ def diff(
         typer.echo("The rules and code lists are the same.", err=True)
     for change, what, how in found:
         typer.echo(f"{change} {what}: {how}")
-
-
-def as_data(rule: Rule) -> dict[str, Any]:
-    """A rule as data for scripts."""
-    return {
-        "code": rule.code,
-        "error_code": rule.error_code or None,
-        "rule_set": rule.rule_set,
-        "title": rule.title,
-        "sentence": rule.sentence,
-        "applies_to": rule.applies_to,
-        "markets": rule.markets,
-        "each": rule.each,
-        "when": rule.when,
-        "holds": rule.holds,
-        "violated_when": rule.violated_when,
-        "field": rule.field or None,
-        "comment": {language: template.text for language, template in rule.comment.items()},
-        "severity": rule.severity if rule.judges else None,
-        "error_class": rule.error_class if rule.judges else None,
-        "ebix": rule.ebix,
-        "market_code": rule.market_code,
-        "pack": rule.pack or None,
-        "repair": rule.repair,
-        "since": rule.since,
-        "until": rule.until,
-        "source": rule.source,
-        "do": rule.do,
-        "notify": rule.notify,
-        "wait": rule.wait,
-        "reads": rule.reads,
-        "file": rule.file,
-        "line": rule.line,
-    }
 
 
 def _catalogue(folder: Path | None) -> Catalogue:

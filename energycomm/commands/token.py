@@ -21,11 +21,6 @@ LONGEST = 120
 app = typer.Typer(no_args_is_help=True, help="API tokens of the web services.")
 
 
-@app.callback()
-def token() -> None:
-    """API tokens of the web services."""
-
-
 @app.command()
 def create(
     person: Annotated[str, typer.Argument(help="In whose name it acts: a person or a program.")],

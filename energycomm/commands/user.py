@@ -18,11 +18,6 @@ from energycomm.webservice.roles import Person, Role
 app = typer.Typer(no_args_is_help=True, help="People and programs that use the web services.")
 
 
-@app.callback()
-def user() -> None:
-    """People and programs that use the web services."""
-
-
 @app.command("list")
 @recorded("user list")
 def list_(json: Json = False) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from msgspec import Struct, structs
+from pydantic import ConfigDict
 from sqlalchemy import Connection, select
 
 from energycomm.console.raw import Piece, piece_of
@@ -15,35 +15,28 @@ from energycomm.console.view import Reader, Shared, Words, address, is_fragment,
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.correction.planning import spread
 from energycomm.eis import tables
-from energycomm.eis.browsing import MessageFilter, number_of
+from energycomm.eis.browsing import number_of
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageDetail, list_messages, show_message, summaries
 from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.kernel.instants import instant
+from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
-from energycomm.webservice.routes.messages import codes_of, wanted_particular
-from energycomm.webservice.services import Services
+from energycomm.webservice.routes.messages import filter_of
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 PAGE = 50
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class Browsing(MessageSearch):
     """The filters as the address has them; days are civil days in the legal time of the pages."""
 
+    model_config = ConfigDict(extra="ignore")
+
     id: str = ""
-    access_point: str = ""
-    code: str = ""
-    state: str = ""
-    market: str = ""
-    type: str = ""
-    kind: str = ""
-    since: str = ""
-    until: str = ""
-    envelope: str = ""
-    particular: str = ""
+    cursor: str | None = None
 
 
 @router.get("/messages")
@@ -51,89 +44,29 @@ def browse(
     request: Request,
     person: Reader,
     shared: Shared,
-    id: str = "",
-    access_point: Annotated[str, Query(max_length=40)] = "",
-    code: Annotated[str, Query(max_length=20)] = "",
-    state: Annotated[str, Query(max_length=12)] = "",
-    market: Annotated[str, Query(max_length=2)] = "",
-    type: Annotated[str, Query(max_length=40)] = "",
-    kind: Annotated[str, Query(max_length=40)] = "",
-    since: str = "",
-    until: str = "",
-    envelope: str = "",
-    particular: Annotated[str, Query(max_length=521)] = "",
-    cursor: str | None = None,
+    asked: Annotated[Browsing, Query()],
 ) -> Response:
     """The message browser; with a number the message itself, with what looks like an access point its messages."""
-    wanted = Wanted(
-        id=id.strip(),
-        access_point=access_point.strip(),
-        code=code.strip(),
-        state=state,
-        market=market,
-        type=type,
-        kind=kind,
-        since=since,
-        until=until,
-        envelope=envelope.strip(),
-        particular=particular.strip(),
-    )
-    if wanted.id:
-        return _found(request, shared, wanted.id)
+    if asked.id:
+        return _found(request, shared, asked.id)
     words = words_of(request)
-    asked = filter_of(wanted, words, shared)
+    wanted = filter_of(shared, asked, words.taste.zone)
     try:
-        found = list_messages(shared.store.engine, asked, limit=PAGE, cursor=cursor)
+        found = list_messages(shared.store.engine, wanted, limit=PAGE, cursor=asked.cursor)
     except ValueError as error:
-        raise Problem("API_INVALID", str(error), target="cursor", value=cursor, advice="Begin anew.") from None
-    kept = {name: value for name, value in structs.asdict(wanted).items() if value}
+        raise Problem("API_INVALID", str(error), target="cursor", value=asked.cursor, advice="Begin anew.") from None
+    typed = {name: request.query_params.get(name, "").strip() for name in MessageSearch.model_fields}
+    kept = {name: value for name, value in typed.items() if value}
     values: dict[str, Any] = {
         "messages": found.messages,
         "more": address("/messages", **kept, cursor=found.next) if found.next else None,
     }
-    if is_fragment(request) and cursor:
+    if is_fragment(request) and asked.cursor:
         return page(request, "message-rows.html", **values)
     with reading(shared.store.engine) as connection:
         values |= _choices(connection, words)
-        values["number"] = number_of(connection, asked)
-    return page(request, "messages.html", wanted=wanted, kept=kept, **values)
-
-
-def filter_of(wanted: Wanted, words: Words, shared: Services) -> MessageFilter:
-    """What the store is asked for.
-
-    Raises:
-      Problem: a day or a number cannot be read.
-    """
-    return MessageFilter(
-        access_point=wanted.access_point or None,
-        codes=codes_of(shared, wanted.code),
-        state=wanted.state or None,
-        market=wanted.market or None,
-        type=wanted.type or None,
-        kind=wanted.kind or None,
-        since=_day(wanted.since, "since", words),
-        until=_day(wanted.until, "until", words),
-        envelope=_number(wanted.envelope, "envelope"),
-        particular=wanted_particular(wanted.particular),
-    )
-
-
-def _day(text: str, field: str, words: Words) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return datetime.combine(date.fromisoformat(text), time(), words.taste.zone)
-    except ValueError:
-        raise Problem("API_INVALID", "This is no day.", target=field, value=text, advice="2026-03-31") from None
-
-
-def _number(text: str, field: str) -> int | None:
-    if not text:
-        return None
-    if not (text.isdigit() and len(text) < 19):
-        raise Problem("API_INVALID", "This is no number.", target=field, value=text)
-    return int(text)
+        values["number"] = number_of(connection, wanted)
+    return page(request, "messages.html", wanted=typed, kept=kept, **values)
 
 
 def _found(request: Request, shared: Any, text: str) -> Response:

@@ -64,7 +64,7 @@ def piece_of(config: Config, store: Store, ch_message_id: int, access_point: str
     try:
         with (
             open_raw(store.engine, bytes(sha256)) as raw,
-            open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,
+            open_envelope(raw, name, open_keys(config), config.limits) as opened,
         ):
             for member in opened:
                 if isinstance(member, Refusal):

@@ -9,6 +9,7 @@ from itertools import groupby
 import msgspec
 import structlog
 from msgspec import Struct
+from sqlalchemy import select
 
 from energycomm.correction.acting import (
     ACTIONS,
@@ -32,9 +33,10 @@ from energycomm.eis.bulk import NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, reading
 from energycomm.eis.fitting import Misfit
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.structures import filled
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
-from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 
@@ -384,34 +386,24 @@ def show(store: Store, campaign_id: int) -> CampaignRecord:
 
 def campaigns(store: Store, campaign_id: int | None = None, limit: int = 100) -> list[CampaignRecord]:
     """The latest campaigns, the newest first; or one."""
-    sql = (
-        'SELECT id, script, digest, parameters, state, "by", why, approved_by, created_at, finished_at, selected, '
-        "freed FROM campaign WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?"
-    )
-    values = (0 if campaign_id is None else campaign_id, (1 << 62) if campaign_id is None else campaign_id, limit)
+    t = tables.campaign
+    query = select(t).order_by(t.c.id.desc()).limit(limit)
+    if campaign_id is not None:
+        query = query.where(t.c.id == campaign_id)
     with reading(store.engine) as connection:
-        driver = driver_of(connection)
-        rows = driver.rows(sql, values)
+        rows = connection.execute(query).mappings().all()
         counts: dict[int, dict[str, int]] = {}
         tail = "GROUP BY campaign_id, state ORDER BY campaign_id, state"
         sql = "SELECT campaign_id, state, count(*) FROM campaign_item WHERE true"
-        for number, state, count in driver.matching(sql, [row[0] for row in rows], "campaign_id", tail):
+        ids = [row["id"] for row in rows]
+        for number, state, count in driver_of(connection).matching(sql, ids, "campaign_id", tail):
             counts.setdefault(number, {})[state] = count
     return [
-        CampaignRecord(
-            id=row[0],
-            script=row[1],
-            digest=row[2],
-            parameters=msgspec.json.decode(row[3]),
-            state=row[4],
-            by=row[5],
-            why=row[6],
-            approved_by=row[7],
-            created_at=instant(row[8]),
-            finished_at=None if row[9] is None else instant(row[9]),
-            selected=row[10],
-            freed=row[11],
-            items=counts.get(row[0], {}),
+        filled(
+            CampaignRecord,
+            row,
+            parameters=msgspec.json.decode(row["parameters"]),
+            items=counts.get(row["id"], {}),
         )
         for row in rows
     ]

@@ -9,14 +9,16 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from sqlalchemy import select
 
 from energycomm.correction.analysis import Judged
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.structures import filled
 from energycomm.errors import UserError
-from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.links import fault_of_link
 from energycomm.pipeline.rows import change_row
 
@@ -164,35 +166,21 @@ def _evidence(members: list[Judged]) -> str:
 
 def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = None) -> list[Ticket]:
     """Tickets, the newest first; those in a state, or one."""
-    sql = (
-        'SELECT id, title, error_class, codes, market, grid_operator, evidence, state, owner, due_at, "by", '
-        "created_at, closed_at, link FROM ticket ORDER BY id DESC"
-    )
+    t = tables.ticket
+    query = select(t, t.c.due_at.label("due")).order_by(t.c.id.desc())
+    if state is not None:
+        query = query.where(t.c.state == state)
+    if ticket_id is not None:
+        query = query.where(t.c.id == ticket_id)
     with reading(store.engine) as connection:
-        driver = driver_of(connection)
-        rows = [row for row in driver.rows(sql) if state in (None, row[7]) and ticket_id in (None, row[0])]
+        rows = connection.execute(query).mappings().all()
         messages: dict[int, list[int]] = defaultdict(list)
         sql = "SELECT ticket_id, message_id FROM ticket_message WHERE true"
-        for number, message_id in driver.matching(sql, [row[0] for row in rows], "ticket_id", "ORDER BY 1, 2"):
+        ids = [row["id"] for row in rows]
+        for number, message_id in driver_of(connection).matching(sql, ids, "ticket_id", "ORDER BY 1, 2"):
             messages[number].append(message_id)
     return [
-        Ticket(
-            id=row[0],
-            title=row[1],
-            error_class=row[2],
-            codes=row[3],
-            market=row[4],
-            grid_operator=row[5],
-            evidence=msgspec.json.decode(row[6]),
-            state=row[7],
-            owner=row[8],
-            due=None if row[9] is None else instant(row[9]),
-            by=row[10],
-            created_at=instant(row[11]),
-            closed_at=None if row[12] is None else instant(row[12]),
-            link=row[13],
-            messages=tuple(messages[row[0]]),
-        )
+        filled(Ticket, row, evidence=msgspec.json.decode(row["evidence"]), messages=tuple(messages[row["id"]]))
         for row in rows
     ]
 

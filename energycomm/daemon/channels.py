@@ -10,8 +10,8 @@ from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import Takes
 from energycomm.transport.channel import Seen
-from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.opening import Places, open_channel
+from energycomm.transport.patience import GuardedIn, GuardedOut
 from energycomm.transport.settings import ChannelSetting
 
 

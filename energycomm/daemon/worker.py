@@ -26,7 +26,7 @@ from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import repetition
-from energycomm.pipeline.gateway import Gateway, open_keys, open_store
+from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, begin, put_aside
@@ -139,22 +139,12 @@ class Worker:
 
     def _duties(self, desk: Desk, gateway: Gateway) -> list[Duty]:
         incoming, outgoing = open_channels(self.config, self.stop, SeenFiles(desk.store.engine))
-        keys = open_keys(self.config)
         duties: list[Duty] = [Housekeeping(desk, gateway.rules_version_id)]
-        for channel in incoming:
-            inbound = Inbound(
-                desk.store,
-                gateway.writer,
-                gateway.inbound.adapters,
-                keys,
-                self.config.envelope_limits,
-                channels=gateway.inbound.channels,
-            )
-            duties.append(Polling(desk, channel, inbound))
-        again = repetition(gateway.inbound.adapters)
+        duties += [Polling(desk, channel, gateway.inbound) for channel in incoming]
+        again = repetition(gateway.markets)
         duties += [Delivering(desk, route.channel, route.takes, route.share, again) for route in outgoing]
         places = open_places(self.config)
-        duties += asking_duties(desk, self.config, gateway.inbound.adapters, places, self.stop)
+        duties += asking_duties(desk, self.config, gateway.markets, places, self.stop)
         target = open_target(self.config)
         if target is not None:
             duties.append(Notifying(desk, target))

@@ -8,55 +8,24 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from energycomm.commands.config import shown
-from energycomm.config import (
-    PREFIX,
-    Config,
-    CorrectionSettings,
-    DaemonSettings,
-    KeySetting,
-    LimitSettings,
-    NotifySettings,
-    RetentionSettings,
-)
+from energycomm.config import PREFIX, Config, KeySetting
 from energycomm.tracker_settings import TrackerSetting
-from energycomm.transport.settings import KINDS, ChannelSetting, EndpointSettings
-from energycomm.web_settings import OidcSettings, WebSettings
+from energycomm.transport.settings import KINDS, ChannelSetting
 
-SECTIONS = (
-    "limits",
-    "keys",
-    "channels",
-    "push",
-    "daemon",
-    "notify",
-    "retention",
-    "correction",
-    "trackers",
-    "web",
-    "oidc",
-)
+_TABLES = {name: type(one.default) for name, one in Config.model_fields.items() if isinstance(one.default, BaseModel)}
 """Settings that have tables of their own."""
 
-_TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("push", EndpointSettings),
-    ("daemon", DaemonSettings),
-    ("notify", NotifySettings),
-    ("retention", RetentionSettings),
-    ("correction", CorrectionSettings),
-    ("web", WebSettings),
-    ("oidc", OidcSettings),
-)
+SECTIONS = {*_TABLES, "keys", "channels", "trackers"}
 
 
 def reference() -> str:
-    """The settings as Markdown: name, environment variable, default, meaning; then limits and keys."""
+    """The settings as Markdown: name, environment variable, default, meaning; then the tables."""
     defaults = Config.model_construct()
     lines = ["| setting | environment | default | meaning |", "|---|---|---|---|"]
     for name, field in Config.model_fields.items():
         default = "see below" if name in SECTIONS else _default(defaults, name)
         lines.append(f"| `{name}` | `{PREFIX}{name.upper()}` | {default} | {_meaning(field)} |")
-    lines += ["", "`[limits]` (environment: `ENERGYCOMM_LIMITS__MEMBER` and so on):", "", *_table(LimitSettings)]
-    for name, model in _TABLES:
+    for name, model in _TABLES.items():
         lines += ["", f"`[{name}]` (environment: `{PREFIX}{name.upper()}__...`):", "", *_table(model)]
     lines += ["", "`[[keys]]`, one entry a key:", "", *_table(KeySetting)]
     lines += ["", "`[[trackers]]`, one entry a tracker of tickets:", "", *_table(TrackerSetting)]

@@ -1,19 +1,18 @@
-"""Reading envelopes: lists, one with its members and what became of its messages, numbers of series."""
+"""Reading envelopes: lists, one with its members and what became of its messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, RowMapping, Select, func, select
+from sqlalchemy import Connection, Engine, Select, func, select
 
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import IncidentRecord
 from energycomm.eis.messages import incidents
-from energycomm.kernel.instants import instant
+from energycomm.eis.structures import filled
 
 
 class EnvelopeSummary(Struct, frozen=True, kw_only=True):
@@ -80,16 +79,6 @@ class EnvelopeDetail(Struct, frozen=True, kw_only=True):
     duplicates: tuple[int, ...]
 
 
-class ReceivedNumber(Struct, frozen=True, kw_only=True):
-    """A received file of a numbered series."""
-
-    envelope_id: int
-    name: str
-    number: int
-    stamp: str | None
-    received_at: datetime
-
-
 def list_envelopes(
     engine: Engine,
     *,
@@ -114,9 +103,8 @@ def list_envelopes(
     with reading(engine) as connection:
         rows = connection.execute(query).mappings().all()
     shown = rows[:limit]
-    return EnvelopePage(
-        envelopes=tuple(_summary(row) for row in shown), next=str(shown[-1]["id"]) if len(rows) > limit else None
-    )
+    following = str(shown[-1]["id"]) if len(rows) > limit else None
+    return EnvelopePage(envelopes=tuple(filled(EnvelopeSummary, row) for row in shown), next=following)
 
 
 def envelopes_query(state: str | None, series_key: str | None, limit: int, cursor: str | None) -> Select[Any]:
@@ -144,8 +132,8 @@ def show_envelope(engine: Engine, envelope_id: int) -> EnvelopeDetail | None:
         members = connection.execute(select(m).where(m.c.envelope_id == envelope_id).order_by(m.c.id)).mappings().all()
         later = select(e.id).where(e.sha256 == row["sha256"], e.duplicate_of == envelope_id).order_by(e.id)
         return EnvelopeDetail(
-            summary=_summary(row),
-            members=_members(members),
+            summary=filled(EnvelopeSummary, row),
+            members=tuple(filled(MemberRecord, member) for member in members),
             outcomes=_outcomes(connection, envelope_id),
             states=_states(connection, envelope_id),
             incidents=incidents(connection, "envelope_id", envelope_id),
@@ -166,70 +154,9 @@ def refused_ch_messages(engine: Engine, envelope_id: int, limit: int = 1000) -> 
         return tuple((row[0], row[1], row[2]) for row in connection.execute(query))
 
 
-def series_keys(engine: Engine) -> tuple[str, ...]:
-    """The numbered series of which files were received."""
-    e = tables.envelope.c
-    with reading(engine) as connection:
-        query = select(e.series_key).where(e.series_key.is_not(None)).distinct().order_by(e.series_key)
-        return tuple(connection.execute(query).scalars())
-
-
-def received_numbers(engine: Engine, series_key: str) -> tuple[ReceivedNumber, ...]:
-    """The received files of a numbered series in the order of their arrival; duplicates of bytes are left out."""
-    e = tables.envelope.c
-    query = select(e.id, e.name, e.series_number, e.series_stamp, e.received_at)
-    query = query.where(e.series_key == series_key, e.series_number.is_not(None), e.duplicate_of.is_(None))
-    with reading(engine) as connection:
-        rows = connection.execute(query.order_by(e.received_at, e.id)).all()
-    return tuple(
-        ReceivedNumber(envelope_id=row[0], name=row[1], number=row[2], stamp=row[3], received_at=instant(row[4]))
-        for row in rows
-    )
-
-
 def _envelopes() -> Select[Any]:
     e, raw = tables.envelope, tables.raw
     return select(e, raw.c.size).select_from(e.join(raw, raw.c.sha256 == e.c.sha256))
-
-
-def _summary(row: RowMapping) -> EnvelopeSummary:
-    return EnvelopeSummary(
-        id=row["id"],
-        name=row["name"],
-        sha256=row["sha256"].hex(),
-        size=row["size"],
-        received_at=instant(row["received_at"]),
-        channel=row["channel"],
-        market=row["market"],
-        state=row["state"],
-        duplicate_of=row["duplicate_of"],
-        key_label=row["key_label"],
-        series_key=row["series_key"],
-        series_number=row["series_number"],
-        series_stamp=row["series_stamp"],
-        finished_at=None if row["finished_at"] is None else instant(row["finished_at"]),
-    )
-
-
-def _members(rows: Sequence[RowMapping]) -> tuple[MemberRecord, ...]:
-    return tuple(
-        MemberRecord(
-            id=row["id"],
-            path=row["path"],
-            sha256=row["sha256"].hex(),
-            size=row["size"],
-            type=row["type"],
-            declared_version=row["declared_version"],
-            version=row["version"],
-            sender=row["sender"],
-            receiver=row["receiver"],
-            state=row["state"],
-            duplicate_of=row["duplicate_of"],
-            committed=row["committed"],
-            transactions=row["transactions"],
-        )
-        for row in rows
-    )
 
 
 def _outcomes(connection: Connection, envelope_id: int) -> dict[str, int]:

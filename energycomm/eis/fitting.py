@@ -42,6 +42,17 @@ def storable(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def comparable(text: str) -> str:
+    """A text that both databases can compare with: neither NUL nor half a character.
+
+    Raises:
+      ValueError: it is none.
+    """
+    if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ValueError("holds a character that no text may hold")
+    return text
+
+
 def expected(column: Column[Any]) -> str:
     """In words, what a column holds."""
     kind = column.type

@@ -26,6 +26,7 @@ from energycomm.eis.message_parts import (
 )
 from energycomm.eis.particulars import particulars_of
 from energycomm.eis.predictions import PredictionRecord, predictions_of
+from energycomm.eis.structures import filled
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import instant
 
@@ -146,21 +147,7 @@ def incidents(connection: Connection, column: str, value: int, limit: int = 1000
     """The incidents of an envelope (`envelope_id`) or a CH message (`ch_message_id`), in their order."""
     t = tables.incident
     rows = _all(connection, select(t).where(t.c[column] == value).order_by(t.c.id).limit(limit))
-    return tuple(
-        IncidentRecord(
-            id=row["id"],
-            code=row["code"],
-            severity=row["severity"],
-            path=row["path"],
-            value=row["value"],
-            expected=row["expected"],
-            advice=row["advice"],
-            at=instant(row["at"]),
-            member_id=row["member_id"],
-            ch_message_id=row["ch_message_id"],
-        )
-        for row in rows
-    )
+    return tuple(filled(IncidentRecord, row) for row in rows)
 
 
 def current_codes(connection: Connection, message_ids: Sequence[int]) -> dict[int, list[str]]:
@@ -196,18 +183,10 @@ def effect_of(table: Table, row: RowMapping) -> Effect:
 
 def _summaries() -> Select[Any]:
     k, point = tables.kernel_message, tables.access_point
-    return select(
-        k.c.id,
-        k.c.market,
-        k.c.market_type,
-        k.c.kind,
-        point.c.identifier,
-        k.c.effective,
-        k.c.state,
-        k.c.waits_for,
-        k.c.received_at,
-        k.c.version,
-    ).select_from(k.outerjoin(point, point.c.id == k.c.access_point_id))
+    names = ("id", "market", "kind", "effective", "state", "waits_for", "received_at", "version")
+    labelled = (k.c.market_type.label("type"), point.c.identifier.label("access_point"))
+    query = select(*(k.c[name] for name in names), *labelled)
+    return query.select_from(k).outerjoin(point, point.c.id == k.c.access_point_id)
 
 
 def _all(connection: Connection, query: Select[Any]) -> Sequence[RowMapping]:
@@ -216,22 +195,7 @@ def _all(connection: Connection, query: Select[Any]) -> Sequence[RowMapping]:
 
 def _with_codes(connection: Connection, rows: Sequence[RowMapping]) -> tuple[MessageSummary, ...]:
     codes = current_codes(connection, [row["id"] for row in rows])
-    return tuple(
-        MessageSummary(
-            id=row["id"],
-            market=row["market"],
-            type=row["market_type"],
-            kind=row["kind"],
-            access_point=row["identifier"],
-            effective=instant(row["effective"]),
-            state=row["state"],
-            waits_for=row["waits_for"],
-            received_at=instant(row["received_at"]),
-            version=row["version"],
-            codes=tuple(codes.get(row["id"], ())),
-        )
-        for row in rows
-    )
+    return tuple(filled(MessageSummary, row, codes=tuple(codes.get(row["id"], ()))) for row in rows)
 
 
 def _origin(connection: Connection, ch_message_id: int) -> Origin:
@@ -239,68 +203,28 @@ def _origin(connection: Connection, ch_message_id: int) -> Origin:
     joined = ch.join(member, member.c.id == ch.c.member_id).join(envelope, envelope.c.id == ch.c.envelope_id)
     query = select(
         ch,
-        member.c.path,
-        envelope.c.name,
+        ch.c.id.label("ch_message_id"),
+        member.c.path.label("member"),
+        envelope.c.name.label("envelope"),
         envelope.c.sha256,
         envelope.c.received_at,
         envelope.c.channel,
-    ).select_from(joined)
-    row = connection.execute(query.where(ch.c.id == ch_message_id)).mappings().one()
-    return Origin(
-        ch_message_id=row["id"],
-        position=row["position"],
-        type=row["type"],
-        version=row["version"],
-        sender=row["sender"],
-        reference=row["reference"],
-        identity=row["identity"].hex(),
-        outcome=row["outcome"],
-        member_id=row["member_id"],
-        member=row["path"],
-        envelope_id=row["envelope_id"],
-        envelope=row["name"],
-        sha256=row["sha256"].hex(),
-        received_at=instant(row["received_at"]),
-        channel=row["channel"],
     )
+    row = connection.execute(query.select_from(joined).where(ch.c.id == ch_message_id)).mappings().one()
+    return filled(Origin, row)
 
 
 def _changes(connection: Connection, message_id: int) -> tuple[StateRecord, ...]:
     t, rules = tables.state_change, tables.rules_version
-    query = select(t, rules.c.hash).select_from(t.outerjoin(rules, rules.c.id == t.c.rules_version_id))
+    query = select(t, rules.c.hash.label("rules")).outerjoin(rules, rules.c.id == t.c.rules_version_id)
     rows = _all(connection, query.where(t.c.message_id == message_id).order_by(t.c.id))
-    return tuple(
-        StateRecord(
-            id=row["id"],
-            before=row["before"],
-            after=row["after"],
-            at=instant(row["at"]),
-            by=row["by"],
-            rules=row["hash"],
-            why=row["why"],
-        )
-        for row in rows
-    )
+    return tuple(filled(StateRecord, row) for row in rows)
 
 
 def _findings(connection: Connection, message_id: int) -> tuple[FindingRecord, ...]:
     t = tables.finding
     rows = _all(connection, select(t).where(t.c.message_id == message_id).order_by(t.c.id))
-    return tuple(
-        FindingRecord(
-            change_id=row["change_id"],
-            current=row["current"],
-            error_code=row["error_code"],
-            rule=row["rule"],
-            severity=row["severity"],
-            error_class=row["error_class"],
-            field=row["field"],
-            value=row["value"],
-            comment=row["comment"],
-            comment_fr=row["comment_fr"],
-        )
-        for row in rows
-    )
+    return tuple(filled(FindingRecord, row) for row in rows)
 
 
 def _effects(connection: Connection, message_id: int, point_id: int | None, at: int) -> tuple[Effect, ...]:
@@ -324,9 +248,4 @@ def _effects(connection: Connection, message_id: int, point_id: int | None, at: 
 def _notifications(connection: Connection, message_id: int) -> tuple[Notification, ...]:
     t = tables.outbox
     rows = _all(connection, select(t).where(t.c.message_id == message_id).order_by(t.c.id))
-    return tuple(
-        Notification(
-            id=row["id"], event=row["event"], at=instant(row["at"]), state=row["state"], attempts=row["attempts"]
-        )
-        for row in rows
-    )
+    return tuple(filled(Notification, row) for row in rows)

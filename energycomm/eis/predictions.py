@@ -16,7 +16,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import NewRow
 from energycomm.eis.database import reading
 from energycomm.eis.store import StoreTransaction
-from energycomm.kernel.instants import instant
+from energycomm.eis.structures import filled
 
 SEPARATOR = ", "
 """Between the error codes of a prediction."""
@@ -105,14 +105,5 @@ def _row(record: PredictionRecord) -> NewRow:
 
 
 def _record(row: Any) -> PredictionRecord:
-    return PredictionRecord(
-        message_id=row["message_id"],
-        model=row["model"],
-        rules=row["rules"],
-        codes=tuple(row["codes"].split(SEPARATOR)) if row["codes"] else (),
-        probability=row["probability"] / 1_000_000,
-        abstained=bool(row["abstained"]),
-        agrees=None if row["agrees"] is None else bool(row["agrees"]),
-        comment=row["comment"],
-        at=instant(row["at"]),
-    )
+    codes = tuple(row["codes"].split(SEPARATOR)) if row["codes"] else ()
+    return filled(PredictionRecord, row, codes=codes, probability=row["probability"] / 1_000_000)

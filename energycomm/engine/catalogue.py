@@ -45,6 +45,19 @@ class Catalogue:
         """Every rule that judges messages of a market."""
         return tuple(rule for rule in self.rules if rule.judges_market(market))
 
+    def matching(
+        self, market: str | None = None, kind: str | None = None, rule_set: str | None = None, on: date | None = None
+    ) -> tuple[Rule, ...]:
+        """The rules of a market (in any case of letters), a kind, a set, in force on a day; None does not restrict."""
+        return tuple(
+            rule
+            for rule in self.rules
+            if (market is None or rule.judges_market(market.upper()))
+            and (kind is None or kind in rule.applies_to)
+            and (rule_set is None or rule.rule_set == rule_set)
+            and (on is None or rule.in_force(on))
+        )
+
     def find(self, code: str) -> tuple[Rule, ...]:
         """The rules with a code, an error code, a market's own code or an ebIX reason, in any case of letters."""
         return tuple(rule for rule in self.rules if rule.named(code))

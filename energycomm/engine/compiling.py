@@ -27,20 +27,20 @@ NO_FACTS = RegisterFacts()
 
 @dataclass(frozen=True)
 class Compiled:
-    """Rules compiled into one function.
+    """Rules ready to judge, by one function.
 
     Attributes:
       rules: the rules, in the order in which the function numbers them.
       judge: the function; appends `Hit`s and (position, exception) pairs to the two empty lists it is given.
       reporters: one per rule, building its finding.
-      text: the generated code, for those who want to look.
+      text: the generated code, for those who want to look; empty where there is none.
       actions: what was asked for by rules that applied together, by their positions; grown as messages come.
     """
 
     rules: tuple[Rule, ...]
     judge: Judge
     reporters: tuple[Reporter, ...]
-    text: str
+    text: str = ""
     actions: dict[tuple[int, ...], tuple[Action, ...]] = field(default_factory=dict)
 
 
@@ -88,7 +88,7 @@ def _source(
     plain: list[str] = []
     loops: dict[str, list[str]] = {}
     for position, (rule, trigger) in enumerate(zip(rules, triggers, strict=True)):
-        test = emitter.true(trigger)
+        test = emitter.code(trigger)
         if test == "False":
             continue
         lines = loops.setdefault(rule.each, []) if rule.each else plain

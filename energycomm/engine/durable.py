@@ -20,37 +20,19 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
+from energycomm.engine import terms
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.codes import CodeLists
+from energycomm.engine.compiling import Compiled, Hit
 from energycomm.engine.interpretation import Context, atom, contexts, is_true, value_of
-from energycomm.engine.port import EngineFault, Judgement, RuleEngine, actions_of, fault_of, sorted_findings
+from energycomm.engine.port import EngineFault, RuleEngine
 from energycomm.engine.report import Reporter
-from energycomm.engine.rule import Rule, RuleSet
-from energycomm.engine.terms import (
-    And,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-)
-from energycomm.engine.validity import Segments
-from energycomm.kernel.family import is_incoming
+from energycomm.engine.rule import Rule
 from energycomm.kernel.history import History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.verdicts import Action, Finding
 
 MATCHES = 48
 """Matches that one rule set may give at most; the core fails above 64."""
@@ -68,7 +50,6 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OPERATORS = {"==": "$eq", "!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 Definition: TypeAlias = dict[str, Any]
-Hit: TypeAlias = tuple[int, int | None]
 
 
 class DurableRulesMissing(ImportError):
@@ -110,22 +91,22 @@ class Translation:
             self.definition, self.alternatives = self.whole(self.trigger, True), 1
 
     def _start(self) -> None:
-        self.fields: dict[str, Value | Condition] = {}
+        self.fields: dict[str, terms.Value | terms.Condition] = {}
         self.tests: Counter[str] = Counter()
 
-    def normal(self, condition: Condition, wanted: bool) -> tuple[Definition, int]:
+    def normal(self, condition: terms.Condition, wanted: bool) -> tuple[Definition, int]:
         """A condition that must be definitely true (or definitely false), and the number of its alternatives."""
         match condition:
-            case Not(operand=inner):
+            case terms.Not(operand=inner):
                 return self.normal(inner, not wanted)
-            case And(operands=()) | Or(operands=()):
-                always = isinstance(condition, And) == wanted
+            case terms.And(operands=()) | terms.Or(operands=()):
+                always = isinstance(condition, terms.And) == wanted
                 return {"on": 1 if always else 2}, 1
-            case And(operands=parts) | Or(operands=parts):
+            case terms.And(operands=parts) | terms.Or(operands=parts):
                 translated = [self.normal(part, wanted) for part in parts]
                 if len(translated) == 1:
                     return translated[0]
-                together = isinstance(condition, And) == wanted
+                together = isinstance(condition, terms.And) == wanted
                 count = 1 if together else 0
                 for _, ways in translated:
                     count = count * ways if together else count + ways
@@ -133,22 +114,22 @@ class Translation:
         definition = self.test(condition, wanted)
         return self.whole(condition, wanted) if definition is None else definition, 1
 
-    def test(self, condition: Condition, wanted: bool) -> Definition | None:
+    def test(self, condition: terms.Condition, wanted: bool) -> Definition | None:
         """A condition on values; None where the core's language cannot say it."""
         match condition:
-            case Truth(operand=value) if _base(value) == "bool":
-                self.tests["predicate" if isinstance(value, Call) else "decided"] += 1
+            case terms.Truth(operand=value) if _base(value) == "bool":
+                self.tests["predicate" if isinstance(value, terms.Call) else "decided"] += 1
                 return {self.field(value): int(wanted)}
-            case Presence(operand=term) | (HasError() as term):
+            case terms.Presence(operand=term) | (terms.HasError() as term):
                 self.tests["decided"] += 1
                 return {"$ex" if wanted else "$nex": {self.field(term): 1}}
-            case Comparison(left=Constant(), right=Constant()):
+            case terms.Comparison(left=terms.Constant(), right=terms.Constant()):
                 return None
-            case Comparison(operator=sign, left=Constant() as constant, right=right):
-                return self.test(Comparison(_MIRRORED[sign], right, constant), wanted)
-            case Comparison(operator=sign, left=left, right=right):
+            case terms.Comparison(operator=sign, left=terms.Constant() as constant, right=right):
+                return self.test(terms.Comparison(_MIRRORED[sign], right, constant), wanted)
+            case terms.Comparison(operator=sign, left=left, right=right):
                 return self.compared(left, sign if wanted else _CONTRARY[sign], right)
-            case Membership(operand=value, constants=constants) if 0 < len(constants) <= ALTERNATIVES:
+            case terms.Membership(operand=value, constants=constants) if 0 < len(constants) <= ALTERNATIVES:
                 literals = [_literal(constant, _base(value)) for constant in constants]
                 if None in literals:
                     return None
@@ -158,10 +139,10 @@ class Translation:
                 return {"$or" if wanted else "$and": [{sign: {name: literal}} for literal in literals]}
         return None
 
-    def compared(self, left: Value, sign: str, right: Value) -> Definition | None:
+    def compared(self, left: terms.Value, sign: str, right: terms.Value) -> Definition | None:
         """A value against a constant or another value."""
         base = _base(left)
-        if isinstance(right, Constant):
+        if isinstance(right, terms.Constant):
             literal = _literal(right.value, base)
             if literal is None:
                 return None
@@ -174,19 +155,19 @@ class Translation:
         there = self.field(right)
         return {"$and": [{"$ex": {there: 1}}, {_OPERATORS[sign]: {self.field(left): {"$m": there}}}]}
 
-    def field(self, term: Value | HasError) -> str:
+    def field(self, term: terms.Value | terms.HasError) -> str:
         """The fact's field that holds a value, or says that an error was found."""
         match term:
-            case Read(path=(*owner, last)):
+            case terms.Read(path=(*owner, last)):
                 name = "_".join(("f", *owner, last if last.isidentifier() else last.encode().hex()))
-            case HasError(error_code=code):
+            case terms.HasError(error_code=code):
                 name = f"e_{code}"
             case _:
                 name = f"{self.prefix}_{len(self.fields)}"
         self.fields[name] = term
         return name
 
-    def whole(self, condition: Condition, wanted: bool) -> Definition:
+    def whole(self, condition: terms.Condition, wanted: bool) -> Definition:
         """A condition that is judged before."""
         self.tests["judged"] += _tests(condition)
         name = f"{self.prefix}_{len(self.fields)}"
@@ -198,17 +179,17 @@ _COMPARED = frozenset({"bool", "int", "decimal", "str", "date", "datetime"})
 """Types whose values the core compares."""
 
 
-def _base(value: Value) -> str:
+def _base(value: terms.Value) -> str:
     """The type of a value; empty where it may be of several."""
     return next(iter(value.type.bases)) if len(value.type.bases) == 1 else ""
 
 
-def _tests(condition: Condition) -> int:
+def _tests(condition: terms.Condition) -> int:
     """How many tests of values a condition is made of."""
     match condition:
-        case Not(operand=inner):
+        case terms.Not(operand=inner):
             return _tests(inner)
-        case And(operands=parts) | Or(operands=parts):
+        case terms.And(operands=parts) | terms.Or(operands=parts):
             return sum(_tests(part) for part in parts)
     return 1
 
@@ -254,15 +235,13 @@ class _Part:
 
     handle: Any
     translations: dict[str, tuple[int, Translation]]
-    fields: dict[str, Value | Condition]
+    fields: dict[str, terms.Value | terms.Condition]
 
 
 class _DurableRules:
     """The rules in force of one (rule set, market, kind), in as many rule sets of the core as its limits need."""
 
-    def __init__(self, rules: Sequence[Rule], kind: str, market: str, codes: CodeLists, core: Any) -> None:
-        self.rules = tuple(rules)
-        self.reporters = tuple(Reporter(rule, kind, market, codes) for rule in rules)
+    def __init__(self, rules: Sequence[Rule], kind: str, codes: CodeLists, core: Any) -> None:
         self.codes = codes
         self._core = core
         self.parts: dict[str | None, list[_Part]] = {}
@@ -274,7 +253,7 @@ class _DurableRules:
 
     def _part(self, chunk: list[tuple[int, Translation]]) -> _Part:
         definitions: Definition = {}
-        fields: dict[str, Value | Condition] = {}
+        fields: dict[str, terms.Value | terms.Condition] = {}
         by_name: dict[str, tuple[int, Translation]] = {}
         for position, translation in chunk:
             name = f"rule{position}"
@@ -288,17 +267,20 @@ class _DurableRules:
         return _Part(handle, by_name, fields)
 
     def judge(
-        self, message: KernelMessage, history: History, errors: frozenset[str]
-    ) -> tuple[list[Hit], list[tuple[int, Exception]]]:
-        """Which rules speak, of which items, and which broke."""
-        hits: list[Hit] = []
-        faults: list[tuple[int, Exception]] = []
+        self,
+        message: KernelMessage,
+        history: History,
+        errors: frozenset[str],
+        hits: list[Hit],
+        faults: list[tuple[int, Exception]],
+    ) -> None:
+        """See `Compiled`."""
         for each, parts in self.parts.items():
             for index, context in contexts(message, history, self.codes, errors, each):
                 for part in parts:
                     for position in self._run(part, context, faults):
                         hits.append((position, index))
-        return sorted(hits, key=lambda hit: (hit[0], hit[1] or 0)), faults
+        hits.sort(key=lambda hit: (hit[0], hit[1] or 0))
 
     def _run(self, part: _Part, context: Context, faults: list[tuple[int, Exception]]) -> set[int]:
         fact: dict[str, Any] = {"id": "1", "sid": "1", "on": 1}
@@ -343,14 +325,14 @@ class _DurableRules:
         return fired
 
 
-def _worked_out(term: Value | Condition, context: Context) -> Any:
+def _worked_out(term: terms.Value | terms.Condition, context: Context) -> Any:
     """What a field of the fact holds; None where it is left out."""
     match term:
-        case HasError():
+        case terms.HasError():
             return 1 if atom(term, context) else None
-        case And() | Or() | Not():
+        case terms.And() | terms.Or() | terms.Not():
             return 1 if is_true(term, context) else None
-        case Truth() | Comparison() | Membership() | InList() | Presence():
+        case terms.Truth() | terms.Comparison() | terms.Membership() | terms.InList() | terms.Presence():
             known = atom(term, context)
             return None if known is None else int(known)
     value = value_of(term, context)
@@ -382,52 +364,11 @@ class DurableEngine(RuleEngine):
     name = "durable-rules"
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self.catalogue = catalogue
-        self.version = catalogue.version
+        super().__init__(catalogue)
         self._core = _core()
-        self._segments: dict[tuple[str, type, str], Segments[_DurableRules]] = {}
 
-    def rules(self, stage: str, message: KernelMessage) -> _DurableRules:
-        """The rules of a stage that are in force for a message."""
-        key = (stage, type(message), message.market)
-        segments = self._segments.get(key)
-        if segments is None:
-            kind = type(message).__name__
-            rule_set: RuleSet = f"{stage}_{'in' if is_incoming(kind) else 'out'}"  # type: ignore[assignment]
-            build = partial(
-                _DurableRules, kind=kind, market=message.market, codes=self.catalogue.codes, core=self._core
-            )
-            rules = self.catalogue.rules_for(rule_set, message.market, kind)
-            segments = self._segments[key] = Segments(rules, build)
-        return segments.on(message)
-
-    def rules_for(self, stage: str, message: KernelMessage) -> tuple[Rule, ...]:
-        """The rules of a stage that run for a message."""
-        return self.rules(stage, message).rules
-
-    def validate(self, message: KernelMessage, history: History) -> Judgement:
-        """See `RuleEngine.validate`."""
-        held = self.rules("validation", message)
-        hits, faults = held.judge(message, history, frozenset())
-        found: list[tuple[int, Finding]] = []
-        for position, index in hits:
-            try:
-                found.append((index or 0, held.reporters[position](message, history, index)))
-            except Exception as error:
-                faults.append((position, error))
-        return Judgement(sorted_findings(found), fault_of((held.rules[place].code, error) for place, error in faults))
-
-    def qualify(self, message: KernelMessage, history: History) -> tuple[Action, ...]:
-        """See `RuleEngine.qualify`."""
-        return self._act("qualification", message, history, frozenset())
-
-    def reject(self, message: KernelMessage, history: History, errors: Sequence[Finding]) -> tuple[Action, ...]:
-        """See `RuleEngine.reject`."""
-        return self._act("rejection", message, history, frozenset(error.error_code for error in errors))
-
-    def _act(self, stage: str, message: KernelMessage, history: History, errors: frozenset[str]) -> tuple[Action, ...]:
-        held = self.rules(stage, message)
-        hits, faults = held.judge(message, history, errors)
-        if faults:
-            raise EngineFault(fault_of((held.rules[place].code, error) for place, error in faults) or "")
-        return actions_of(held.rules[place] for place, _ in hits)
+    def compile(self, rules: Sequence[Rule], kind: str, market: str) -> Compiled:
+        """See `RuleEngine.compile`."""
+        codes = self.catalogue.codes
+        reporters = tuple(Reporter(rule, kind, market, codes) for rule in rules)
+        return Compiled(tuple(rules), _DurableRules(rules, kind, codes, self._core).judge, reporters)

@@ -16,45 +16,27 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
+from energycomm.engine import terms
 from energycomm.engine.codes import CodeEntry, CodeLists
 from energycomm.engine.particulars import particular
-from energycomm.engine.terms import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Count,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-    children,
-)
 
 _CONTRARY = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 Guards = list[str]
-Term: TypeAlias = Value | Condition
+Term: TypeAlias = terms.Value | terms.Condition
 
 
-def repeated(conditions: Iterable[Condition]) -> frozenset[Term]:
+def repeated(conditions: Iterable[terms.Condition]) -> frozenset[Term]:
     """The comparisons and calls that stand in several places of some conditions."""
     counts: Counter[Term] = Counter()
     stack: list[Term] = list(conditions)
     while stack:
         term = stack.pop()
-        if isinstance(term, Call | Comparison | Membership | InList):
+        if isinstance(term, terms.Call | terms.Comparison | terms.Membership | terms.InList):
             counts[term] += 1
-        stack.extend(children(term))
+        stack.extend(terms.children(term))
     return frozenset(term for term, count in counts.items() if count > 1)
 
 
@@ -105,63 +87,47 @@ class Emitter:
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
-    def true(self, condition: Condition) -> str:
-        """Code that is true when the condition is definitely true."""
+    def code(self, condition: terms.Condition, *, positive: bool = True) -> str:
+        """Code that is true when the condition is definitely true, or definitely false where not `positive`."""
         match condition:
-            case And(operands=parts):
-                return _join("and", [self.true(part) for part in parts], "True")
-            case Or(operands=parts):
-                return _join("or", [self.true(part) for part in parts], "False")
-            case Not(operand=inner):
-                return self.false(inner)
-            case Presence(operand=value):
-                return _join("and", self.presence(value), "True")
-            case HasError(error_code=code):
-                return f"{code!r} in errors"
-        return self.atom(condition, positive=True)
-
-    def false(self, condition: Condition) -> str:
-        """Code that is true when the condition is definitely false."""
-        match condition:
-            case And(operands=parts):
-                return _join("or", [self.false(part) for part in parts], "False")
-            case Or(operands=parts):
-                return _join("and", [self.false(part) for part in parts], "True")
-            case Not(operand=inner):
-                return self.true(inner)
-            case Presence(operand=value):
+            case terms.And(operands=parts) | terms.Or(operands=parts):
+                codes = [self.code(part, positive=positive) for part in parts]
+                return _join("and" if isinstance(condition, terms.And) == positive else "or", codes)
+            case terms.Not(operand=inner):
+                return self.code(inner, positive=not positive)
+            case terms.Presence(operand=value):
                 guards = self.presence(value)
-                return f"not ({' and '.join(guards)})" if guards else "False"
-            case HasError(error_code=code):
-                return f"{code!r} not in errors"
-        return self.atom(condition, positive=False)
+                return _join("and", guards) if positive else f"not ({' and '.join(guards)})" if guards else "False"
+            case terms.HasError(error_code=code):
+                return f"{code!r} {'in' if positive else 'not in'} errors"
+        return self.atom(condition, positive=positive)
 
-    def atom(self, condition: Condition, *, positive: bool) -> str:
+    def atom(self, condition: terms.Condition, *, positive: bool) -> str:
         """A condition on values, guarded against absent ones."""
         if condition in self._once:
             held = self._held.get((condition, positive))
             return (held or self._hold(condition, positive, self._atom(condition, positive=positive))).name
         return self._atom(condition, positive=positive)
 
-    def _atom(self, condition: Condition, *, positive: bool) -> str:
+    def _atom(self, condition: terms.Condition, *, positive: bool) -> str:
         guards: Guards = []
         match condition:
-            case Truth(operand=value):
+            case terms.Truth(operand=value):
                 code = self.value(value, guards)
                 test = code if positive else f"not {code}"
-            case Comparison(operator=operator, left=left, right=right):
+            case terms.Comparison(operator=operator, left=left, right=right):
                 left_code, right_code = self.value(left, guards), self.value(right, guards)
                 test = f"{left_code} {operator if positive else _CONTRARY[operator]} {right_code}"
-            case Membership(operand=value, constants=constants):
+            case terms.Membership(operand=value, constants=constants):
                 code = self.value(value, guards)
                 test = f"{code} {'in' if positive else 'not in'} {self.constant(frozenset(constants))}"
-            case InList(list=name, operand=value, day=day):
+            case terms.InList(list=name, operand=value, day=day):
                 code = self.value(value, guards)
                 test = self.looked_up(name, code, day, guards)
                 test = test if positive else f"not {test}"
             case _:
                 raise AssertionError(condition)
-        return _join("and", [*guards, test], "True")
+        return _join("and", [*guards, test])
 
     def _hold(self, term: Term, positive: bool, code: str) -> Shared:
         """A variable for a term that several conditions contain."""
@@ -172,7 +138,7 @@ class Emitter:
         held = self._held[term, positive] = Shared(f"s{len(self._held)}", code, item)
         return held
 
-    def looked_up(self, name: str, code: str, day: Value | None, guards: Guards) -> str:
+    def looked_up(self, name: str, code: str, day: terms.Value | None, guards: Guards) -> str:
         """Code that looks a code up in a list of the market."""
         entries = self.codes.codes(self.market, name)
         if all(entry.since is None and entry.until is None for periods in entries.values() for entry in periods):
@@ -181,7 +147,7 @@ class Emitter:
         self.names[f"L_{name}"] = _DatedList(dict(entries))
         return f"L_{name}.has({code}, {when})"
 
-    def presence(self, value: Value) -> Guards:
+    def presence(self, value: terms.Value) -> Guards:
         """Conditions under which a value is there."""
         guards: Guards = []
         code = self.value(value, guards)
@@ -191,21 +157,21 @@ class Emitter:
 
     # --- values --------------------------------------------------------------------------------------------------
 
-    def value(self, value: Value, guards: Guards) -> str:
+    def value(self, value: terms.Value, guards: Guards) -> str:
         """Code of a value; what must hold before it may be evaluated is appended to `guards`, in order."""
         match value:
-            case Constant(value=constant):
+            case terms.Constant(value=constant):
                 return self.constant(constant)
-            case Read():
+            case terms.Read():
                 return self.read(value, guards)
-            case Count(operand=operand):
+            case terms.Count(operand=operand):
                 return f"len({self.read(operand, guards)})"
-            case Arithmetic(operator=operator, left=left, right=right):
+            case terms.Arithmetic(operator=operator, left=left, right=right):
                 return f"({self.value(left, guards)} {operator} {self.value(right, guards)})"
-            case Call():
+            case terms.Call():
                 return self.call(value, guards)
 
-    def call(self, call: Call, guards: Guards) -> str:
+    def call(self, call: terms.Call, guards: Guards) -> str:
         """Code that calls a predicate."""
         if call in self._once:
             held = self._held.get((call, True))
@@ -218,7 +184,7 @@ class Emitter:
             return held.name
         return self._call(call, guards)
 
-    def _call(self, call: Call, guards: Guards) -> str:
+    def _call(self, call: terms.Call, guards: Guards) -> str:
         predicate = call.predicate
         arguments = ["message"] if predicate.needs_message else []
         for argument, (_, wanted) in zip(call.arguments, predicate.parameters, strict=False):
@@ -230,15 +196,15 @@ class Emitter:
         code = f"P_{predicate.name}({', '.join(arguments)})"
         return self.kept(code, guards) if predicate.returns.optional else code
 
-    def optional(self, value: Value) -> str:
+    def optional(self, value: terms.Value) -> str:
         """Code of a value that may be None, for parameters that take it."""
-        if isinstance(value, Read) and len(value.path) == 1:
+        if isinstance(value, terms.Read) and len(value.path) == 1:
             return self.read(value, [])
         guards: Guards = []
         code = self.value(value, guards)
         return f"({code} if {' and '.join(guards)} else None)" if guards else code
 
-    def read(self, read: Read, guards: Guards) -> str:
+    def read(self, read: terms.Read, guards: Guards) -> str:
         """Code that reads a field or fact through a local variable."""
         path = read.path
         match path:
@@ -308,8 +274,8 @@ class _DatedList:
         return any(entry.valid_on(day) for entry in self.entries.get(code, ()))
 
 
-def _join(word: str, parts: list[str], empty: str) -> str:
-    absorbing = "False" if word == "and" else "True"
+def _join(word: str, parts: list[str]) -> str:
+    empty, absorbing = ("True", "False") if word == "and" else ("False", "True")
     if absorbing in parts:
         return absorbing
     kept = list(dict.fromkeys(part for part in parts if part != empty))

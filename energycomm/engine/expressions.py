@@ -12,33 +12,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from energycomm.engine import terms
 from energycomm.engine.codes import COMMON
 from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import BUILT_IN, Predicate
-from energycomm.engine.terms import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Count,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-)
 from energycomm.engine.valuetypes import BOOL, TEXT, WHOLE, ValueType, accepts, fields_of, one
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import History, RegisterFacts
@@ -115,7 +98,7 @@ class Scope:
         return found
 
 
-def parse_condition(text: str, scope: Scope) -> Condition:
+def parse_condition(text: str, scope: Scope) -> terms.Condition:
     """Read a condition.
 
     Raises:
@@ -124,7 +107,7 @@ def parse_condition(text: str, scope: Scope) -> Condition:
     return _Reader(scope).condition(_tree(text))
 
 
-def parse_value(text: str, scope: Scope) -> Value:
+def parse_value(text: str, scope: Scope) -> terms.Value:
     """Read a value, as comment templates show them.
 
     Raises:
@@ -171,15 +154,15 @@ class _Reader:
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
-    def condition(self, node: ast.expr) -> Condition:
+    def condition(self, node: ast.expr) -> terms.Condition:
         """A condition from a syntax tree."""
         match node:
             case ast.BoolOp(op=ast.And(), values=values):
-                return And(tuple(self.condition(value) for value in values))
+                return terms.And(tuple(self.condition(value) for value in values))
             case ast.BoolOp(values=values):
-                return Or(tuple(self.condition(value) for value in values))
+                return terms.Or(tuple(self.condition(value) for value in values))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Not(self.condition(operand))
+                return terms.Not(self.condition(operand))
             case ast.Compare():
                 return self.compare(node)
             case ast.Call(func=ast.Name(id=name)) if name in ("present", "absent", "in_list", "has_error"):
@@ -191,9 +174,9 @@ class _Reader:
                 f"Compare it, or ask whether it is there: present({ast.unparse(node)}).",
                 node.lineno,
             )
-        return Truth(value)
+        return terms.Truth(value)
 
-    def asked(self, name: str, node: ast.Call) -> Condition:
+    def asked(self, name: str, node: ast.Call) -> terms.Condition:
         """A built-in condition."""
         if node.keywords:
             raise ExpressionError(f"{name} takes no named arguments", "Write the arguments in order.", node.lineno)
@@ -201,8 +184,8 @@ class _Reader:
         if name in ("present", "absent"):
             if len(arguments) != 1:
                 raise ExpressionError(f"{name} takes one value", f"Write {name}(field).", node.lineno)
-            there = Presence(self.value(arguments[0]))
-            return there if name == "present" else Not(there)
+            there = terms.Presence(self.value(arguments[0]))
+            return there if name == "present" else terms.Not(there)
         if not arguments or not isinstance(arguments[0], ast.Constant) or not isinstance(arguments[0].value, str):
             raise ExpressionError(f"{name} needs a text constant first", f"Write {name}('...').", node.lineno)
         word = arguments[0].value
@@ -213,7 +196,7 @@ class _Reader:
                 )
             if len(arguments) != 1:
                 raise ExpressionError("has_error takes one error code", "Write has_error('CODE').", node.lineno)
-            return HasError(word)
+            return terms.HasError(word)
         if len(arguments) not in (2, 3):
             raise ExpressionError(
                 "in_list takes a list, a code and perhaps a day", "Write in_list('list', field).", node.lineno
@@ -231,27 +214,27 @@ class _Reader:
             raise ExpressionError(
                 f"in_list is asked on {day.type}, not a civil day", "Give it a civil day.", node.lineno
             )
-        return InList(word, code, day)
+        return terms.InList(word, code, day)
 
-    def compare(self, node: ast.Compare) -> Condition:
+    def compare(self, node: ast.Compare) -> terms.Condition:
         """A comparison; a chain becomes the conjunction of its pairs."""
-        pairs: list[Condition] = []
+        pairs: list[terms.Condition] = []
         left = node.left
         for operator, right in zip(node.ops, node.comparators, strict=True):
             pairs.append(self.pair(left, operator, right))
             left = right
-        return pairs[0] if len(pairs) == 1 else And(tuple(pairs))
+        return pairs[0] if len(pairs) == 1 else terms.And(tuple(pairs))
 
-    def pair(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Condition:
+    def pair(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> terms.Condition:
         """One comparison of two values."""
         if isinstance(operator, (ast.Is, ast.IsNot)):
             if not (isinstance(right, ast.Constant) and right.value is None):
                 raise ExpressionError("`is` compares with None only", "Write == instead.", left.lineno)
-            there = Presence(self.value(left))
-            return Not(there) if isinstance(operator, ast.Is) else there
+            there = terms.Presence(self.value(left))
+            return terms.Not(there) if isinstance(operator, ast.Is) else there
         if isinstance(operator, (ast.In, ast.NotIn)):
             inside = self.membership(left, right)
-            return inside if isinstance(operator, ast.In) else Not(inside)
+            return inside if isinstance(operator, ast.In) else terms.Not(inside)
         for side in (left, right):
             if isinstance(side, ast.Constant) and side.value is None:
                 raise ExpressionError("None is compared with ==", "Write `is None`, or absent(...).", left.lineno)
@@ -259,9 +242,9 @@ class _Reader:
         one_side, other_side = self.value(left), self.value(right)
         one_side, other_side = _suit(one_side, other_side), _suit(other_side, one_side)
         self.comparable(one_side, word, other_side, left.lineno)
-        return Comparison(word, one_side, other_side)
+        return terms.Comparison(word, one_side, other_side)
 
-    def membership(self, left: ast.expr, right: ast.expr) -> Condition:
+    def membership(self, left: ast.expr, right: ast.expr) -> terms.Condition:
         """A value in a tuple of constants."""
         if not isinstance(right, (ast.Tuple, ast.List, ast.Set)):
             raise ExpressionError(
@@ -271,14 +254,14 @@ class _Reader:
         constants = []
         for element in right.elts:
             constant = self.value(element)
-            if not isinstance(constant, Constant):
+            if not isinstance(constant, terms.Constant):
                 raise ExpressionError("`in` needs constants", "Write x in ('A', 'B').", left.lineno)
             suited = _suit(constant, operand)
             self.comparable(operand, "==", suited, left.lineno)
-            constants.append(suited.value if isinstance(suited, Constant) else constant.value)
-        return Membership(operand, tuple(constants))
+            constants.append(suited.value if isinstance(suited, terms.Constant) else constant.value)
+        return terms.Membership(operand, tuple(constants))
 
-    def comparable(self, left: Value, operator: str, right: Value, line: int) -> None:
+    def comparable(self, left: terms.Value, operator: str, right: terms.Value, line: int) -> None:
         """Check that two values can be compared."""
         one_type, other_type = left.type, right.type
         if "any" in one_type.bases or "any" in other_type.bases:
@@ -296,14 +279,13 @@ class _Reader:
                 )
             return
         for value, other in ((left, right), (right, left)):
-            if value.type.words is not None and isinstance(other, Constant) and other.value not in value.type.words:
-                raise ExpressionError(
-                    f"{_shown(value)} is never {other.value!r}", _near(str(other.value), value.type.words), line
-                )
+            words = value.type.words
+            if words is not None and isinstance(other, terms.Constant) and other.value not in words:
+                raise ExpressionError(f"{_shown(value)} is never {other.value!r}", _near(str(other.value), words), line)
 
     # --- values --------------------------------------------------------------------------------------------------
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> terms.Value:
         """A value from a syntax tree."""
         match node:
             case ast.Constant(value=value):
@@ -329,10 +311,10 @@ class _Reader:
             node.lineno,
         )
 
-    def name(self, name: str, node: ast.expr) -> Value:
+    def name(self, name: str, node: ast.expr) -> terms.Value:
         """A field of the message."""
         if name in self.fields:
-            return Read((name,), name, self.fields[name])
+            return terms.Read((name,), name, self.fields[name])
         if name in self.scope.names:
             raise ExpressionError(
                 f"`{name}` alone is no value", f"Name what is read of it: {name}.<name>.", node.lineno
@@ -344,7 +326,7 @@ class _Reader:
         advice = f"Take {self.scope.kind} out of applies_to, or name another field." if elsewhere else near
         raise ExpressionError(f"{self.scope.kind} has no field `{name}`", advice, node.lineno)
 
-    def attribute(self, node: ast.Attribute) -> Value:
+    def attribute(self, node: ast.Attribute) -> terms.Value:
         """A fact, a field of the item, or a field of a structure in the message."""
         shown = ast.unparse(node)
         if not isinstance(node.value, ast.Name):
@@ -372,10 +354,9 @@ class _Reader:
             what = "no fact is called" if owner in ("history", "previous") else f"{owner} has no field"
             raise ExpressionError(f"{what} `{node.attr}`", _near(node.attr, known), node.lineno)
         found = known[node.attr]
-        kept = found if not optional else ValueType(found.bases, True, found.words, found.struct)
-        return Read(path, shown, kept)
+        return terms.Read(path, shown, replace(found, optional=True) if optional else found)
 
-    def arithmetic(self, node: ast.BinOp, operator: str) -> Value:
+    def arithmetic(self, node: ast.BinOp, operator: str) -> terms.Value:
         """A calculation with two numbers."""
         left, right = self.value(node.left), self.value(node.right)
         left, right = _suit(left, right), _suit(right, left)
@@ -393,9 +374,9 @@ class _Reader:
             )
         if operator == "/" and bases == {"int"}:
             bases = frozenset({"float"})
-        return Arithmetic(operator, left, right, ValueType(bases, left.type.optional or right.type.optional))
+        return terms.Arithmetic(operator, left, right, ValueType(bases, left.type.optional or right.type.optional))
 
-    def call(self, node: ast.Call) -> Value:
+    def call(self, node: ast.Call) -> terms.Value:
         """A predicate applied to values."""
         if not isinstance(node.func, ast.Name):
             raise ExpressionError(
@@ -425,12 +406,12 @@ class _Reader:
             raise ExpressionError(
                 f"{name} takes {wanted} values, not {len(node.args)}", f"Write {predicate.signature}.", node.lineno
             )
-        arguments: list[Value] = []
+        arguments: list[terms.Value] = []
         unknown = False
         for written, (parameter, wanted_type) in zip(node.args, predicate.parameters, strict=False):
             value = self.value(written)
-            if isinstance(value, Constant) and isinstance(value.value, float) and "float" not in wanted_type.bases:
-                value = Constant(Decimal(repr(value.value)), one("decimal"))
+            if "float" not in wanted_type.bases:
+                value = _exact(value)
             if not accepts(wanted_type, value.type):
                 raise ExpressionError(
                     f"{name}: {parameter} is {wanted_type}, `{ast.unparse(written)}` is {value.type}",
@@ -439,17 +420,16 @@ class _Reader:
             unknown = unknown or (value.type.optional and not wanted_type.optional)
             arguments.append(value)
         returns = predicate.returns
-        optional = returns.optional or unknown
-        return Call(predicate, tuple(arguments), ValueType(returns.bases, optional, returns.words, returns.struct))
+        return terms.Call(predicate, tuple(arguments), replace(returns, optional=returns.optional or unknown))
 
-    def count(self, node: ast.Call) -> Value:
+    def count(self, node: ast.Call) -> terms.Value:
         """The number of items of a list."""
         operand = self.value(node.args[0]) if len(node.args) == 1 else None
-        if not isinstance(operand, Read) or operand.type.bases != {"list"}:
+        if not isinstance(operand, terms.Read) or operand.type.bases != {"list"}:
             raise ExpressionError("count takes a list of the message", "Write count(registers).", node.lineno)
-        return Count(operand, WHOLE)
+        return terms.Count(operand, WHOLE)
 
-    def particular(self, node: ast.Call) -> Value:
+    def particular(self, node: ast.Call) -> terms.Value:
         """A particular that the market of the rule declares."""
         if len(node.args) != 1 or not isinstance(node.args[0], ast.Constant) or not isinstance(node.args[0].value, str):
             raise ExpressionError("particular takes one name", "Write particular('name').", node.lineno)
@@ -466,39 +446,44 @@ class _Reader:
                 f"Add it to particulars.csv. {near}",
                 node.lineno,
             )
-        return Read(("particular", declared.type, name), f"particular({name!r})", declared.read)
+        return terms.Read(("particular", declared.type, name), f"particular({name!r})", declared.read)
 
 
-def _constant(value: Any, node: ast.expr) -> Constant:
+def _constant(value: Any, node: ast.expr) -> terms.Constant:
     if isinstance(value, bool):
-        return Constant(value, BOOL)
+        return terms.Constant(value, BOOL)
     if isinstance(value, int):
-        return Constant(value, WHOLE)
+        return terms.Constant(value, WHOLE)
     if isinstance(value, float):
-        return Constant(value, ValueType(frozenset({"decimal", "float"})))
+        return terms.Constant(value, ValueType(frozenset({"decimal", "float"})))
     if isinstance(value, str):
-        return Constant(value, TEXT)
+        return terms.Constant(value, TEXT)
     raise ExpressionError(f"constant {value!r} is not allowed", "Use text, numbers, True and False.", node.lineno)
 
 
-def _suit(value: Value, other: Value) -> Value:
-    """A written fraction as the exact decimal it says, unless it meets a floating number."""
-    if isinstance(value, Constant) and isinstance(value.value, float):
-        if other.type.bases == {"float"}:
-            return Constant(value.value, one("float"))
-        return Constant(Decimal(repr(value.value)), one("decimal"))
+def _exact(value: terms.Value) -> terms.Value:
+    """A written fraction as the exact decimal it says."""
+    if isinstance(value, terms.Constant) and isinstance(value.value, float):
+        return terms.Constant(Decimal(repr(value.value)), one("decimal"))
     return value
 
 
-def _shown(value: Value) -> str:
+def _suit(value: terms.Value, other: terms.Value) -> terms.Value:
+    """A value as it meets another: a written fraction stays floating where the other is, and is exact elsewhere."""
+    if isinstance(value, terms.Constant) and isinstance(value.value, float) and other.type.bases == {"float"}:
+        return terms.Constant(value.value, one("float"))
+    return _exact(value)
+
+
+def _shown(value: terms.Value) -> str:
     match value:
-        case Constant(value=constant):
+        case terms.Constant(value=constant):
             return repr(constant)
-        case Read(name=name):
+        case terms.Read(name=name):
             return f"`{name}`"
-        case Call(predicate=predicate):
+        case terms.Call(predicate=predicate):
             return f"`{predicate.name}(...)`"
-        case Count(operand=operand):
+        case terms.Count(operand=operand):
             return f"`count({operand.name})`"
         case _:
             return "the calculation"

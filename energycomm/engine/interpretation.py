@@ -7,26 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from energycomm.engine import terms
 from energycomm.engine.codes import CodeLists
 from energycomm.engine.particulars import particular
-from energycomm.engine.terms import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Count,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-)
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.messages import KernelMessage
 
@@ -73,20 +56,20 @@ def contexts(
     ]
 
 
-def value_of(value: Value, context: Context) -> Any:
+def value_of(value: terms.Value, context: Context) -> Any:
     """The value of a term, None where it is absent or unknown."""
     match value:
-        case Constant(value=constant):
+        case terms.Constant(value=constant):
             return constant
-        case Read(path=path):
+        case terms.Read(path=path):
             return _read(path, context)
-        case Count(operand=operand):
+        case terms.Count(operand=operand):
             found = _read(operand.path, context)
             return None if found is None else len(found)
-        case Arithmetic(operator=sign, left=left, right=right):
+        case terms.Arithmetic(operator=sign, left=left, right=right):
             one, other = value_of(left, context), value_of(right, context)
             return None if one is None or other is None else _ARITHMETIC[sign](one, other)
-        case Call(predicate=predicate, arguments=arguments):
+        case terms.Call(predicate=predicate, arguments=arguments):
             read: list[Any] = [context.message] if predicate.needs_message else []
             for argument, (_, wanted) in zip(arguments, predicate.parameters, strict=False):
                 found = value_of(argument, context)
@@ -112,45 +95,45 @@ def _read(path: tuple[str, ...], context: Context) -> Any:
     return getattr(context.message, path[0])
 
 
-def is_true(condition: Condition, context: Context) -> bool:
+def is_true(condition: terms.Condition, context: Context) -> bool:
     """Whether a condition is definitely true."""
     return _is(condition, context, True)
 
 
-def is_false(condition: Condition, context: Context) -> bool:
+def is_false(condition: terms.Condition, context: Context) -> bool:
     """Whether a condition is definitely false."""
     return _is(condition, context, False)
 
 
-def _is(condition: Condition, context: Context, wanted: bool) -> bool:
+def _is(condition: terms.Condition, context: Context, wanted: bool) -> bool:
     match condition:
-        case Not(operand=inner):
+        case terms.Not(operand=inner):
             return _is(inner, context, not wanted)
-        case And(operands=parts):
+        case terms.And(operands=parts):
             return (all if wanted else any)(_is(part, context, wanted) for part in parts)
-        case Or(operands=parts):
+        case terms.Or(operands=parts):
             return (any if wanted else all)(_is(part, context, wanted) for part in parts)
         case _:
             return atom(condition, context) is wanted
 
 
-def atom(condition: Condition, context: Context) -> bool | None:
+def atom(condition: terms.Condition, context: Context) -> bool | None:
     """A condition on values: true, false, or None for unknown."""
     match condition:
-        case Presence(operand=value):
+        case terms.Presence(operand=value):
             return value_of(value, context) is not None
-        case HasError(error_code=code):
+        case terms.HasError(error_code=code):
             return code in context.errors
-        case Truth(operand=value):
+        case terms.Truth(operand=value):
             found = value_of(value, context)
             return None if found is None else bool(found)
-        case Comparison(operator=sign, left=left, right=right):
+        case terms.Comparison(operator=sign, left=left, right=right):
             one, other = value_of(left, context), value_of(right, context)
             return None if one is None or other is None else COMPARISONS[sign](one, other)
-        case Membership(operand=value, constants=constants):
+        case terms.Membership(operand=value, constants=constants):
             found = value_of(value, context)
             return None if found is None else found in constants
-        case InList(list=name, operand=value, day=day):
+        case terms.InList(list=name, operand=value, day=day):
             code = value_of(value, context)
             on = context.message.effective.date() if day is None else value_of(day, context)
             if code is None or on is None:

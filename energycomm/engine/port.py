@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
-from energycomm.engine.rule import Rule
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.compiling import Compiled, Hit
+from energycomm.engine.rule import Rule, RuleSet
+from energycomm.engine.validity import Segments
+from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import VERBS, Action, Finding, Verdict
@@ -33,33 +38,91 @@ class EngineFault(Exception):
     """A rule that decides on actions broke; nothing may be done with the message."""
 
 
-class RuleEngine(Protocol):
-    """Judges Kernel messages. Incoming kinds meet the ``*_in`` rule sets, outgoing kinds the ``*_out`` sets."""
+NO_ERRORS: frozenset[str] = frozenset()
+NOTHING = Judgement((), None)
+
+
+class RuleEngine(ABC):
+    """Judges Kernel messages. Incoming kinds meet the ``*_in`` rule sets, outgoing kinds the ``*_out`` sets.
+
+    Every rule always runs, whatever the others say. A rule that raises is named in the fault and harms no other.
+    Comments are rendered for violated rules only.
+
+    Args:
+      catalogue: the rules. They are compiled on first use; an engine is safe to share once warm.
+    """
 
     name: str
     """``parallel`` or ``durable-rules``."""
-    version: str
-    """Content version of the rules; verdicts name it."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.version = catalogue.version
+        """Content version of the rules; verdicts name it."""
+        self._segments: dict[tuple[str, type, str], Segments[Compiled]] = {}
 
     @abstractmethod
+    def compile(self, rules: Sequence[Rule], kind: str, market: str) -> Compiled:
+        """Make rules ready to judge messages of one kind and market."""
+
+    def compiled(self, stage: str, message: KernelMessage) -> Compiled:
+        """The compiled rules of a stage (validation, qualification, rejection) that are in force for a message."""
+        key = (stage, type(message), message.market)
+        segments = self._segments.get(key)
+        if segments is None:
+            kind = type(message).__name__
+            rule_set: RuleSet = f"{stage}_{'in' if is_incoming(kind) else 'out'}"  # type: ignore[assignment]
+            rules = self.catalogue.rules_for(rule_set, message.market, kind)
+            build = partial(self.compile, kind=kind, market=message.market)
+            segments = self._segments[key] = Segments(rules, build)
+        return segments.on(message)
+
     def validate(self, message: KernelMessage, history: History) -> Judgement:
         """Run all validation rules in force for the message (`Validate_in`, `Validate_out`)."""
+        compiled = self.compiled("validation", message)
+        hits: list[Hit] = []
+        faults: list[tuple[int, Exception]] = []
+        compiled.judge(message, history, NO_ERRORS, hits, faults)
+        if not hits and not faults:
+            return NOTHING
+        found: list[tuple[int, Finding]] = []
+        for position, index in hits:
+            try:
+                found.append((index or 0, compiled.reporters[position](message, history, index)))
+            except Exception as error:  # a comment that cannot be rendered is a fault of its rule
+                faults.append((position, error))
+        return Judgement(
+            sorted_findings(found), fault_of((compiled.rules[place].code, error) for place, error in faults)
+        )
 
-    @abstractmethod
     def qualify(self, message: KernelMessage, history: History) -> tuple[Action, ...]:
         """The actions of the qualification rules, in the order of `VERBS`.
 
         Raises:
           EngineFault: a rule broke.
         """
+        return self._act("qualification", message, history, NO_ERRORS)
 
-    @abstractmethod
     def reject(self, message: KernelMessage, history: History, errors: Sequence[Finding]) -> tuple[Action, ...]:
         """The actions of the rejection rules for a message with these findings.
 
         Raises:
           EngineFault: a rule broke.
         """
+        return self._act("rejection", message, history, frozenset(error.error_code for error in errors))
+
+    def _act(self, stage: str, message: KernelMessage, history: History, errors: frozenset[str]) -> tuple[Action, ...]:
+        compiled = self.compiled(stage, message)
+        hits: list[Hit] = []
+        faults: list[tuple[int, Exception]] = []
+        compiled.judge(message, history, errors, hits, faults)
+        if faults:
+            raise EngineFault(fault_of((compiled.rules[place].code, error) for place, error in faults) or "")
+        applied = tuple(dict.fromkeys(place for place, _ in hits))
+        actions = compiled.actions.get(applied)
+        if actions is None:
+            actions = compiled.actions[applied] = actions_of(compiled.rules[place] for place in applied)
+        return actions
 
     def judge(self, message: KernelMessage, history: History) -> Verdict:
         """The Kernel's whole judgement (`Kernel_in`): validate, then qualify or reject.

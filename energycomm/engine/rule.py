@@ -8,7 +8,7 @@ from dataclasses import field as kept
 from datetime import date
 from typing import Any, Literal, get_args
 
-from energycomm.engine.terms import Condition, Value, children, reads
+from energycomm.engine.terms import Call, Condition, Value, children, reads
 from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import ErrorClass, Severity
@@ -148,8 +148,6 @@ class Rule:
 
     def calls(self) -> tuple[str, ...]:
         """Names of the declared predicates that its conditions call."""
-        from energycomm.engine.terms import Call
-
         found: dict[str, None] = {}
         stack: list[Any] = list(self.triggers.values())
         while stack:

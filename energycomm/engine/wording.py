@@ -5,27 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from energycomm.engine import terms
 from energycomm.engine.expressions import lists_of
 from energycomm.engine.rule import Rule
-from energycomm.engine.terms import (
-    ALWAYS,
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Count,
-    HasError,
-    InList,
-    Membership,
-    Not,
-    Or,
-    Presence,
-    Read,
-    Truth,
-    Value,
-)
 
 _COMPARED = {
     "==": "is",
@@ -47,11 +29,11 @@ def condition_in_words(rule: Rule) -> str:
     kind = rule.applies_to[0]
     scope, violation = rule.conditions[kind]
     begin = f"For each {item_in_words(rule)}: " if rule.each else ""
-    when = "" if scope == ALWAYS else words(scope)
+    when = "" if scope == terms.ALWAYS else words(scope)
     if not rule.judges:
         text = when or "always"
     else:
-        demanded = words(Not(violation))
+        demanded = words(terms.Not(violation))
         text = f"when {when}, then {demanded}" if when else demanded
     sentence = f"{begin}{text}."
     return sentence[0].upper() + sentence[1:]
@@ -62,58 +44,58 @@ def item_in_words(rule: Rule) -> str:
     return _plain(lists_of(rule.applies_to[0])[rule.each]) if rule.each else ""
 
 
-def words(condition: Condition, wanted: bool = True, inside: bool = False) -> str:
+def words(condition: terms.Condition, wanted: bool = True, inside: bool = False) -> str:
     """A condition, or its contrary, in words."""
     match condition:
-        case Not(operand=inner):
+        case terms.Not(operand=inner):
             return words(inner, not wanted, inside)
-        case And(operands=parts) | Or(operands=parts):
+        case terms.And(operands=parts) | terms.Or(operands=parts):
             if not parts:
-                return "always" if isinstance(condition, And) == wanted else "never"
-            joint = " and " if isinstance(condition, And) == wanted else " or "
+                return "always" if isinstance(condition, terms.And) == wanted else "never"
+            joint = " and " if isinstance(condition, terms.And) == wanted else " or "
             text = joint.join(words(part, wanted, True) for part in parts)
             return f"({text})" if inside and len(parts) > 1 else text
-        case Presence(operand=value):
+        case terms.Presence(operand=value):
             return f"{named(value)} is {'given' if wanted else 'absent'}"
-        case HasError(error_code=code):
+        case terms.HasError(error_code=code):
             return f"the message {'has' if wanted else 'does not have'} the error {code}"
-        case Truth(operand=Call() as call):
+        case terms.Truth(operand=terms.Call() as call):
             return f"{named(call)} {'holds' if wanted else 'does not hold'}"
-        case Truth(operand=value):
+        case terms.Truth(operand=value):
             return f"{named(value)} is {'yes' if wanted else 'no'}"
-        case Comparison(operator=sign, left=left, right=right):
+        case terms.Comparison(operator=sign, left=left, right=right):
             return f"{named(left)} {_COMPARED[sign if wanted else _OPPOSITE[sign]]} {named(right)}"
-        case Membership(operand=value, constants=constants):
+        case terms.Membership(operand=value, constants=constants):
             shown = ", ".join(_constant(constant) for constant in constants)
             return f"{named(value)} is {'one' if wanted else 'none'} of {shown}"
-        case InList(list=name, operand=value, day=day):
+        case terms.InList(list=name, operand=value, day=day):
             when = f" on {named(day)}" if day is not None else ""
             return f"{named(value)} {'stands' if wanted else 'does not stand'} in the code list `{name}`{when}"
     raise AssertionError(condition)
 
 
-def named(value: Value) -> str:
+def named(value: terms.Value) -> str:
     """A value in words."""
     match value:
-        case Constant(value=constant):
+        case terms.Constant(value=constant):
             return _constant(constant)
-        case Read(path=("history", fact)):
+        case terms.Read(path=("history", fact)):
             return f"{_plain(fact)} (history)"
-        case Read(path=("previous", fact)):
+        case terms.Read(path=("previous", fact)):
             return f"{_plain(fact)} (previous reading)"
-        case Read(path=("item", field), name=name):
+        case terms.Read(path=("item", field), name=name):
             return f"the {name.partition('.')[0]}'s {_plain(field)}"
-        case Read(path=("particular", _, called)):
+        case terms.Read(path=("particular", _, called)):
             return f"the market's `{called}`"
-        case Read(path=(owner, field)):
+        case terms.Read(path=(owner, field)):
             return f"{_plain(field)} of the {_plain(owner)}"
-        case Read(path=path):
+        case terms.Read(path=path):
             return _plain(path[0])
-        case Count(operand=operand):
+        case terms.Count(operand=operand):
             return f"the number of {_plain(operand.path[0])}"
-        case Arithmetic(operator=sign, left=left, right=right):
+        case terms.Arithmetic(operator=sign, left=left, right=right):
             return f"{named(left)} {_CALCULATED[sign]} {named(right)}"
-        case Call(predicate=predicate, arguments=arguments):
+        case terms.Call(predicate=predicate, arguments=arguments):
             return f"`{predicate.name}`({'; '.join(named(argument) for argument in arguments)})"
 
 

@@ -23,10 +23,9 @@ def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None =
       The adapter and the label; else the refusal of the market that the member belongs to; else one that says that no
       market knows it, or that several say it is theirs: then nothing is guessed.
     """
-    ordered = sorted(adapters.items(), key=lambda item: item[0] != market)
     claims: list[tuple[Adapter, str]] = []
     theirs: Refusal | None = None
-    for name, adapter in ordered:
+    for name, adapter in _first(adapters, market):
         answer = adapter.dispatch(sniff)
         if isinstance(answer, str):
             claims.append((adapter, answer))
@@ -53,18 +52,30 @@ def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None =
     )
 
 
-def series_of(adapters: Mapping[str, Adapter], name: str) -> tuple[str, Series] | dict[str, Refusal]:
+def series_of(
+    adapters: Mapping[str, Adapter], name: str, market: str | None = None
+) -> tuple[str, Series] | dict[str, Refusal]:
     """The market and the place in its numbered series that an envelope's file name tells.
+
+    Args:
+      adapters: the installed markets.
+      name: the file name.
+      market: of the channel that brought it, where one did; its adapter is asked first.
 
     Returns:
       Market and series; else, by market, the refusal of those to whom the name is unknown. Whose file it is may only
       be told by its content.
     """
     unknown: dict[str, Refusal] = {}
-    for market, adapter in adapters.items():
+    for asked, adapter in _first(adapters, market):
         answer = adapter.series(name)
         if isinstance(answer, Series):
-            return market, answer
+            return asked, answer
         if isinstance(answer, Refusal):
-            unknown[market] = answer
+            unknown[asked] = answer
     return unknown
+
+
+def _first(adapters: Mapping[str, Adapter], market: str | None) -> list[tuple[str, Adapter]]:
+    """The markets in the order in which they are asked."""
+    return sorted(adapters.items(), key=lambda item: item[0] != market)

@@ -33,7 +33,7 @@ def acknowledgements(
     market = next((one.market for one in config.channels if one.name == channel), None)
     with (
         open_raw(store.engine, sha256) as raw,
-        open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,
+        open_envelope(raw, name, open_keys(config), config.limits) as opened,
     ):
         for position, member in enumerate(opened, 1):
             if isinstance(member, Refusal):

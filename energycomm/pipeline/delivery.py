@@ -20,8 +20,8 @@ from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.market.contract import Adapter, OutgoingMessage, Repeating
 from energycomm.masking import mask
-from energycomm.transport.breaker import ABOUT_ONE_ITEM
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
+from energycomm.transport.patience import ABOUT_ONE_ITEM
 
 MAX_ATTEMPTS = 40
 """With pauses of up to an hour: a day and a half."""

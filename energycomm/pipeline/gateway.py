@@ -58,9 +58,8 @@ class Gateway:
         self.inbound = Inbound(
             self.store,
             self.writer,
-            self.markets,
             open_keys(config),
-            config.envelope_limits,
+            config.limits,
             config.batch_size,
             channels={channel.name: channel.market for channel in config.channels},
         )

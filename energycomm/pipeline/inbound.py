@@ -55,8 +55,7 @@ class Inbound:
 
     Args:
       store: the EIS.
-      writer: judges and stores batches.
-      adapters: installed markets.
+      writer: judges and stores batches, of the markets that it knows.
       keys: keys that encrypted envelopes are tried with.
       limits: bounds of an envelope.
       batch_size: CH messages in one transaction.
@@ -68,14 +67,13 @@ class Inbound:
         self,
         store: Store,
         writer: BatchWriter,
-        adapters: Mapping[str, Adapter],
         keys: KeyRing,
         limits: Limits,
         batch_size: int = 500,
         attempts: int = ATTEMPTS,
         channels: Mapping[str, str] | None = None,
     ) -> None:
-        self.store, self.writer, self.adapters = store, writer, adapters
+        self.store, self.writer, self.adapters = store, writer, writer.markets
         self.keys, self.limits, self.batch_size, self.attempts = keys, limits, batch_size, attempts
         self.channels = channels or {}
 
@@ -167,7 +165,7 @@ class Inbound:
                     # The first could not be read. A key or an adapter may be there now: sending it again must help.
                     records.revive(tx, archived.envelope_id)
                     archived = archived._replace(duplicate_of=None)
-                named = series_of(self.adapters, name)
+                named = series_of(self.adapters, name, self.channels.get(channel))
                 if isinstance(named, tuple) and archived.duplicate_of is None:
                     records.set_series(tx, archived.envelope_id, *named)
                 kept.append(archived)
@@ -254,7 +252,7 @@ class Inbound:
                 else:
                     errors += 1
             key_label = opened.key_label
-        named = series_of(self.adapters, envelope.name)
+        named = series_of(self.adapters, envelope.name, self.channels.get(envelope.channel))
         if isinstance(named, tuple):
             series = named[1].key if named[1].number is not None else None
             yield Ended(envelope, readable, errors, key_label, series)

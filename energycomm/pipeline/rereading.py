@@ -40,7 +40,7 @@ def reread(config: Config, store: Store, ch_message_id: int) -> list[Refusal]:
     adapters = installed_adapters(config.mapping_files)
     with (
         open_raw(store.engine, bytes(sha256)) as raw,
-        open_envelope(raw, name, open_keys(config), config.envelope_limits) as opened,
+        open_envelope(raw, name, open_keys(config), config.limits) as opened,
     ):
         for member in opened:
             if isinstance(member, Refusal) or member.path != path:

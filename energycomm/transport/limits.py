@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from pydantic import Field
 
 from energycomm.kernel.verdicts import Refusal
 from energycomm.transport.codes import refuse
+from energycomm.transport.settings import Settings
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    """What an envelope may cost. Every limit is configurable; sizes are bytes.
+class Limits(Settings):
+    """How much an envelope may unpack to. A plain XML file counts as a member, and so does each inner zip."""
 
-    Attributes:
-      member: largest member, unpacked. Also bounds a plain XML file and each inner zip.
-      envelope: largest sum of all members of an envelope, inner zips and their members included. The temporary disk
-        space of an envelope has the same bound.
-      ratio: largest number of unpacked bytes per packed byte, of a member and of the whole envelope. Deflate reaches
-        1032; market XML reaches 20 to 40.
-      ratio_floor: the ratio is judged only above this many unpacked bytes.
-      members: largest number of entries, folders included, inner zips' entries included.
-      depth: largest number of zips inside each other; 1 allows no inner zip.
-      name: longest name of a member, in characters, with its folders.
-    """
-
-    member: int = 2 << 30
-    envelope: int = 4 << 30
-    ratio: int = 200
-    ratio_floor: int = 10_000_000
-    members: int = 10_000
-    depth: int = 3
-    name: int = 512
+    member: int = Field(default=2 << 30, gt=0, description="Largest member, unpacked, in bytes.")
+    envelope: int = Field(default=4 << 30, gt=0, description="Largest sum of all members of an envelope, in bytes.")
+    # Deflate reaches 1032; market XML reaches 20 to 40.
+    ratio: int = Field(default=200, gt=0, description="Largest number of unpacked bytes per packed byte.")
+    ratio_floor: int = Field(
+        default=10_000_000, ge=0, description="The ratio is checked only above this many unpacked bytes."
+    )
+    members: int = Field(default=10_000, gt=0, description="Largest number of members of an envelope.")
+    depth: int = Field(default=3, gt=0, description="Largest depth of nested zips.")
+    name: int = Field(default=512, gt=0, description="Longest name of a member, in characters.")
 
 
 class Account:

@@ -9,15 +9,13 @@ from pathlib import Path
 import msgspec
 
 from energycomm.errors import UserError
-from energycomm.transport.breaker import CircuitBreaker
 from energycomm.transport.channel import Incoming, Seen, Sending
 from energycomm.transport.credentials import Secret
 from energycomm.transport.folders import FolderIn, FolderOut
-from energycomm.transport.guard import Guard, GuardedIn, GuardedOut, Pace
 from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
+from energycomm.transport.patience import Clock, GuardedIn, GuardedOut, SystemClock
 from energycomm.transport.push import PushIn
-from energycomm.transport.retry import Clock, RetryPolicy, SystemClock
 from energycomm.transport.settings import (
     ChannelSetting,
     FolderSetting,
@@ -84,22 +82,8 @@ def open_channel(
       ValueError: the settings do not go together.
     """
     channel = bare_channel(setting, places, seen)
-    guard = make_guard(setting, clock or SystemClock(stop))
-    return GuardedIn(channel, guard) if isinstance(channel, Incoming) else GuardedOut(channel, guard)
-
-
-def make_guard(setting: ChannelSetting, clock: Clock) -> Guard:
-    """The patience of a channel."""
-    policy = RetryPolicy(
-        attempts=setting.attempts,
-        first=setting.first_wait,
-        factor=setting.wait_factor,
-        longest=setting.longest_wait,
-        jitter=setting.jitter,
-        patience=setting.patience,
-    )
-    breaker = CircuitBreaker(clock, setting.break_after, setting.break_for, setting.break_longest)
-    return Guard(policy, breaker, clock, Pace(clock, setting.per_minute))
+    time = clock or SystemClock(stop)
+    return GuardedIn(channel, setting, time) if isinstance(channel, Incoming) else GuardedOut(channel, setting, time)
 
 
 def bare_channel(setting: ChannelSetting, places: Places, seen: Seen | None = None) -> Incoming | Sending:

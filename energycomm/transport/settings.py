@@ -10,15 +10,30 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 NAME = r"^[a-z0-9][a-z0-9_-]{0,39}$"
 
 
-class ChannelSetting(BaseModel):
+class Settings(BaseModel):
+    """Settings of one subject: none that is not declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _web_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("expected http://... or https://...")
+    return value
+
+
+WebAddress = Annotated[str, AfterValidator(_web_address)]
+
+
+class ChannelSetting(Settings):
     """What every channel has."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     name: str = Field(pattern=NAME, description="Name of the channel: small letters, digits, - and _.")
     market: str = Field(pattern="^[A-Z]{2}$", description="Market it belongs to, by its ISO code.")
@@ -233,10 +248,8 @@ class PushSetting(ChannelSetting):
         return self
 
 
-class ListenSettings(BaseModel):
+class ListenSettings(Settings):
     """How many connections and how slow ones are taken."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     connections: int = Field(
         default=512,

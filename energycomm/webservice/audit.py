@@ -15,7 +15,8 @@ from sqlalchemy import BigInteger, literal, select, tuple_
 from energycomm.eis import auditchain, tables
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
-from energycomm.kernel.instants import instant, micros, now_micros
+from energycomm.eis.structures import filled
+from energycomm.kernel.instants import micros, now_micros
 from energycomm.webservice.roles import Person
 
 SUBJECT_LENGTH = 400
@@ -146,20 +147,6 @@ def list_audit(
         query = query.where(tuple_(t.c.at, t.c.id) < tuple_(literal(int(at), BigInteger), literal(int(number))))
     with reading(store.engine) as connection:
         rows = connection.execute(query).mappings().all()
-    entries = tuple(
-        AuditEntry(
-            id=row["id"],
-            position=row["position"],
-            at=instant(row["at"]),
-            person=row["person"],
-            via=row["via"],
-            action=row["action"],
-            what=row["what"],
-            subject=row["subject"],
-            status=row["status"],
-            address=row["address"],
-        )
-        for row in rows[:limit]
-    )
+    entries = tuple(filled(AuditEntry, row) for row in rows[:limit])
     following = f"{rows[limit - 1]['at']}-{rows[limit - 1]['id']}" if len(rows) > limit else None
     return AuditPage(entries=entries, next=following)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
+from energycomm.eis.fitting import comparable
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -15,31 +16,15 @@ from energycomm.webservice.services import Services, services
 LARGEST = (1 << 63) - 1
 
 
-def _printable(value: str) -> str:
-    """Text that both databases can compare with: neither NUL nor half a character."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError("holds a character that no text may hold") from None
-    if "\0" in value:
-        raise ValueError("holds a character that no text may hold")
-    return value
-
-
 def _aware(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
-Words = Annotated[str, AfterValidator(_printable)]
+Words = Annotated[str, AfterValidator(comparable)]
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Go on where a former answer ended: its `next`.")]
-Code = Annotated[Words | None, Query(max_length=40, description="Only with this error code.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
-Particular = Annotated[
-    Words | None,
-    Query(max_length=521, description="Only with this value under the market's own name, NAME=VALUE."),
-]
 Market = Annotated[Words | None, Query(max_length=2, description="Only of this market, by its ISO code.")]
 Since = Annotated[
     Annotated[datetime, AfterValidator(_aware)] | None,
@@ -88,7 +73,7 @@ class Body(BaseModel):
         while stack:
             one = stack.pop()
             if isinstance(one, str):
-                _printable(one)
+                comparable(one)
             elif isinstance(one, dict):
                 stack += [*one.keys(), *one.values()]
             elif isinstance(one, list):

@@ -43,7 +43,7 @@ def open_member(config: Config, store: Store, origin: Origin) -> Iterator[bytes]
             while piece := raw.read(PIECE):
                 yield piece
             return
-        with open_envelope(raw, origin.envelope, open_keys(config), config.envelope_limits) as opened:
+        with open_envelope(raw, origin.envelope, open_keys(config), config.limits) as opened:
             for member in opened:
                 if isinstance(member, Refusal):
                     raise Problem("API_REFUSED", "The envelope cannot be opened now.", errors=[mistake_of(member)])

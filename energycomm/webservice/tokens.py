@@ -19,6 +19,7 @@ from sqlalchemy import select, update
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.structures import filled
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.webservice.roles import Person, Role, Scope, roles_of, scopes_of, words_of
 
@@ -279,19 +280,12 @@ def list_tokens(store: Store, *, everything: bool = False) -> list[Token]:
     with reading(store.engine) as connection:
         rows = connection.execute(query).mappings().all()
     return [
-        Token(
-            id=row["id"],
-            label=row["label"],
-            person=row["person"],
+        filled(
+            Token,
+            row,
             roles=tuple(row["roles"].split()),
             scopes=tuple(row["scopes"].split()),
             state="revoked" if row["revoked_at"] is not None else "valid" if holds(row, now) else "expired",
-            created_at=instant(row["created_at"]),
-            created_by=row["created_by"],
-            expires_at=instant(row["expires_at"]),
-            revoked_at=None if row["revoked_at"] is None else instant(row["revoked_at"]),
-            used_at=None if row["used_at"] is None else instant(row["used_at"]),
-            made_with=row["made_with"],
         )
         for row in rows
     ]

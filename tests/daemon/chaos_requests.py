@@ -24,10 +24,10 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.delivery import deliver
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.outbound import Outbound
-from energycomm.transport.memory import MemoryOut
 from tests.adapters import belgian, dutch
 from tests.adapters.test_fr_sge_requests import message as french
 from tests.daemon.chaos_markets import MARKETS, Register
+from tests.transport.memory import MemoryOut
 
 NAMES = uuid.UUID("5f0c1c53-1b8e-4c1d-8a51-5b0b9d1f7f10")
 FIRST_POINT = 500_000
@@ -131,7 +131,7 @@ def _outbound(config: Config, store: Store) -> tuple[Outbound, list[str]]:
     """The way out, and the reference that the next request gets."""
     gateway = Gateway(config, store)
     references: list[str] = []
-    adapters = gateway.inbound.adapters
+    adapters = gateway.markets
     return Outbound(store, gateway.engine, adapters, gateway.rules_version_id, lambda: references[0]), references
 
 

@@ -103,11 +103,11 @@ def test_a_list_that_is_given_twice_is_known(office: Office) -> None:
 def test_a_query_that_was_repeated_is_one_request_whatever_the_portal_answers(office: Office) -> None:
     """The second attempt has a new MessageID, which the portal's answer repeats; both attempts bring results."""
     gateway = office.gateway
-    outbound = Outbound(office.store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+    outbound = Outbound(office.store, gateway.engine, gateway.markets, gateway.rules_version_id)
     handed = outbound.submit(request("MeteredDataRequest", access_point=THIRD, receiver=GRID, consent=True), "test")
     assert handed.reference is not None
     line = Line("CHANNEL_TIMEOUT")
-    duty = Delivering(office.desk, line, again=repetition(gateway.inbound.adapters))
+    duty = Delivering(office.desk, line, again=repetition(gateway.markets))
     assert office.desk.locks.take(duty.key)
     duty.turn()
     with office.store.transaction() as tx:
@@ -144,10 +144,10 @@ def test_a_channel_that_cannot_ask_is_told_when_the_daemon_starts(
 ) -> None:
     config = Config.model_validate({"channels": [setting(**fields).model_dump()]})
     with pytest.raises(UserError, match=told):
-        asking_duties(office.desk, config, office.gateway.inbound.adapters, open_places(config), threading.Event())
+        asking_duties(office.desk, config, office.gateway.markets, open_places(config), threading.Event())
 
 
 def test_a_channel_that_is_set_to_ask_has_its_duty(office: Office) -> None:
     config = Config.model_validate({"channels": [setting(polls=["GainResultRequest"], poll_seconds=60).model_dump()]})
-    duties = asking_duties(office.desk, config, office.gateway.inbound.adapters, open_places(config), threading.Event())
+    duties = asking_duties(office.desk, config, office.gateway.markets, open_places(config), threading.Event())
     assert [(duty.key, duty.every) for duty in duties] == [("ask/edsn", 60.0)]

@@ -32,8 +32,8 @@ from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import OpenEnvelope, begin
-from energycomm.transport.memory import MemoryOut
 from tests.daemon.conftest import Notes, Office
+from tests.transport.memory import MemoryOut
 
 COMMAND = "import sys; from energycomm.cli import main; sys.exit(main(sys.argv[1:]))"
 

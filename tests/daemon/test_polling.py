@@ -12,8 +12,8 @@ from energycomm.daemon.polling import Polling
 from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import OpenEnvelope
 from energycomm.transport.channel import Arrival, TechnicalError
-from energycomm.transport.memory import MemoryIn
 from tests.daemon.conftest import Office
+from tests.transport.memory import MemoryIn
 
 
 def fault(code: str = "CHANNEL_UNREACHABLE") -> TechnicalError:

@@ -24,10 +24,10 @@ from energycomm.daemon.polling import Polling
 from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.errors import UserError
-from energycomm.transport.memory import MemoryIn
 from tests.daemon.conftest import Office
 from tests.daemon.test_daemon import running_daemon, until
 from tests.servers.authority import Authority
+from tests.transport.memory import MemoryIn
 
 SETTINGS = """
 database = "sqlite:///eis.db"

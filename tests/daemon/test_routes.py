@@ -16,10 +16,10 @@ from energycomm.errors import UserError
 from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Unseen
-from energycomm.transport.memory import MemoryOut
 from tests.adapters.dutch import FOURTH, GRID, THIRD
 from tests.adapters.dutch import request as dutch
 from tests.daemon.conftest import Office
+from tests.transport.memory import MemoryOut
 
 
 def routes(*outgoing: dict[str, Any]) -> Config:
@@ -31,7 +31,7 @@ def routes(*outgoing: dict[str, Any]) -> Config:
 def submitted(office: Office, *messages: KernelMessage) -> None:
     """Hand requests in."""
     gateway = office.gateway
-    outbound = Outbound(office.store, gateway.engine, gateway.inbound.adapters, gateway.rules_version_id)
+    outbound = Outbound(office.store, gateway.engine, gateway.markets, gateway.rules_version_id)
     for message in messages:
         assert outbound.submit(message, "test").label == "accepted"
 

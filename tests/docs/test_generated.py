@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from energycomm.cli import app
-from energycomm.config import Config, KeySetting, LimitSettings
+from energycomm.config import Config, KeySetting
 from energycomm.documentation.commands import all_commands
 from energycomm.documentation.pages import generated, with_block
 from energycomm.engine.folder import load_catalogue
 from energycomm.errors import ExitCode
+from energycomm.transport.limits import Limits
 from energycomm.transport.settings import KINDS
 
 
@@ -47,7 +48,7 @@ def test_every_option_and_argument_of_a_command_is_explained(path: str, command:
 
 def test_every_setting_is_explained() -> None:
     """A setting without words could not stand in the table."""
-    fields = {**Config.model_fields, **LimitSettings.model_fields, **KeySetting.model_fields}
+    fields = {**Config.model_fields, **Limits.model_fields, **KeySetting.model_fields}
     fields |= {f"{kind.__name__}.{name}": field for kind in KINDS for name, field in kind.model_fields.items()}
     assert [name for name, field in fields.items() if not field.description] == []
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from energycomm.eis import tables
-from energycomm.eis.envelopes import list_envelopes, received_numbers, series_keys, show_envelope
+from energycomm.eis.envelopes import list_envelopes, show_envelope
 from energycomm.eis.messages import MessageFilter, list_messages, show_message
 from energycomm.eis.statistics import statistics
 from energycomm.eis.store import Store
@@ -204,20 +204,6 @@ def test_an_envelope_is_shown_with_what_became_of_its_messages(
     page = list_envelopes(engine, limit=1)
     assert page.next is not None
     assert [e.id for e in list_envelopes(engine, limit=1, cursor=page.next).envelopes] == [1]
-
-
-def test_numbers_of_a_series_come_in_the_order_of_arrival(store: Store, engine: Engine) -> None:
-    with store.transaction() as tx:
-        for number, name in ((2, "b"), (1, "a")):
-            envelope = tx.archive(name, io.BytesIO(name.encode()), "directory", NOW + number).envelope_id
-            series = {"series_key": "C15", "series_number": number, "series_stamp": "2024"}
-            tx.connection.execute(tables.envelope.update().where(tables.envelope.c.id == envelope).values(**series))
-    assert series_keys(engine) == ("C15",)
-    assert [(r.number, r.name, r.stamp) for r in received_numbers(engine, "C15")] == [
-        (1, "a", "2024"),
-        (2, "b", "2024"),
-    ]
-    assert received_numbers(engine, "R15") == ()
 
 
 def test_statistics_count_everything(engine: Engine, filled: dict[str, int]) -> None:

@@ -96,7 +96,7 @@ def test_compiled_rules_agree_with_their_interpretation(
     message = structs.replace(data.draw(messages(KINDS[kind])), market=market)
     judged = engine.validate(message, history)
     found, broke = Counter[str](), set[str]()
-    for rule in engine.rules_for("validation", message):
+    for rule in engine.compiled("validation", message).rules:
         for _, context in contexts(message, history, shipped.codes, frozenset(), rule.each):
             try:
                 found[rule.error_code or ""] += is_true(rule.triggers[kind], context)
@@ -112,7 +112,7 @@ def test_compiled_rules_agree_with_their_interpretation(
     ):
         speaking = [
             rule
-            for rule in engine.rules_for(stage, message)
+            for rule in engine.compiled(stage, message).rules
             for _, context in contexts(message, history, shipped.codes, known, rule.each)
             if is_true(rule.triggers[kind], context)
         ]

@@ -28,9 +28,9 @@ def judged(text: str, scope: Scope, message: ContractTerms, history: History) ->
     """True, false or unknown, by the generated code; the interpreter must say the same."""
     condition = parse_condition(text, scope)
     said = []
-    for code_of in ("true", "false"):
+    for positive in (True, False):
         emitter = Emitter("FR", CodeLists())
-        code = getattr(emitter, code_of)(condition)
+        code = emitter.code(condition, positive=positive)
         names: dict[str, Any] = {**emitter.names, "message": message, "history": history}
         for name, read in emitter.locals.items():
             names[name] = eval(read, names)

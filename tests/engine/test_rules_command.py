@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from energycomm.commands.rules import rules_app
+from energycomm.commands.rules import app as rules_app
 from energycomm.errors import UserError
 from tests.engine.conftest import SMALL
 from tests.engine.test_loading import GOOD

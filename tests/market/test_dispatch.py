@@ -10,9 +10,10 @@ import pytest
 from adapters.be_atrias import adapter as belgian
 from adapters.common.conformance.subject import sniff
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Adapter, Sniff
-from energycomm.market.dispatch import dispatch
+from energycomm.market.contract import Adapter, Series, Sniff
+from energycomm.market.dispatch import dispatch, series_of
 from energycomm.market.installed import Markets, installed_adapters
+from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import total
 from energycomm.transport.keys import KeyRing
@@ -120,7 +121,25 @@ def test_what_comes_by_a_channel_belongs_to_its_market(
     """A folder that was named by hand tells no market; a channel of the configuration does."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     adapters = Markets({**desk.markets, "ZZ": cast("Adapter", Rival())})
-    inbound = Inbound(desk.store, desk.writer, adapters, KeyRing(()), Limits(), channels={"atrias": "BE"})
+    writer = BatchWriter(desk.engine, desk.version, 30, adapters)
+    inbound = Inbound(desk.store, writer, KeyRing(()), Limits(), channels={"atrias": "BE"})
     total(inbound.take([Path(__file__).parents[2] / "fixtures/be/start_by_move.xml"], channel))
     assert desk.rows("SELECT DISTINCT market, outcome FROM ch_message") == outcomes
     assert [code for (code,) in desk.rows("SELECT code FROM incident WHERE severity = 'error'")] == incidents
+
+
+class Counter:
+    """An adapter that finds a number in every name."""
+
+    def __init__(self, market: str) -> None:
+        self.market = market
+
+    def series(self, name: str) -> Series:
+        return Series(key=f"{self.market} {name}", number=1)
+
+
+def test_the_series_of_a_name_is_asked_of_the_channels_market_first() -> None:
+    """Two markets may number files alike; by whose channel one came is known."""
+    adapters = {market: cast("Adapter", Counter(market)) for market in ("AA", "ZZ")}
+    found = [series_of(adapters, "17.zip", channel) for channel in (None, "AA", "ZZ")]
+    assert [one[0] for one in found if isinstance(one, tuple)] == ["AA", "AA", "ZZ"]

@@ -173,7 +173,7 @@ class Stage:
     def inbound(self, store: Store, batch_size: int) -> Inbound:
         """What takes in files."""
         ours = self.gateway.inbound
-        return Inbound(store, self.writer(), ours.adapters, ours.keys, ours.limits, batch_size)
+        return Inbound(store, self.writer(), ours.keys, ours.limits, batch_size)
 
     def writer(self) -> BatchWriter:
         """Judges and stores batches."""

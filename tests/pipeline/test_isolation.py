@@ -20,7 +20,6 @@ from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.verdicts import Verdict
 from energycomm.market import dispatch as dispatching
-from energycomm.market.installed import installed_adapters
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.inbound import Inbound
@@ -64,7 +63,7 @@ class Breaking(BatchWriter):
 def gate(desk: Desk, writer: BatchWriter | None = None, batch_size: int = 500) -> Inbound:
     """The way in of a desk."""
     held = writer or desk.writer
-    return Inbound(desk.store, held, installed_adapters(), KeyRing(()), Limits(), batch_size)
+    return Inbound(desk.store, held, KeyRing(()), Limits(), batch_size)
 
 
 def take_one(way: Inbound, content: bytes, name: str) -> None:

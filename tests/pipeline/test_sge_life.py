@@ -153,7 +153,7 @@ def test_two_requests_that_are_answered_by_the_same_bytes_both_end(desk: Desk) -
             archive(tx, again + name, io.BytesIO(answer), channel, 1, request)
 
     delivery.deliver(desk.store, {"FR": Line(bare)}, taken)
-    inbound = Inbound(desk.store, desk.writer, {"FR": adapter}, read_keys((), {}, Path())[0], Limits())
+    inbound = Inbound(desk.store, desk.writer, read_keys((), {}, Path())[0], Limits())
     total(inbound.resume())
     assert desk.rows("SELECT state FROM outgoing") == [("refused",), ("refused",)]
     assert desk.rows("SELECT state, count(*) FROM envelope GROUP BY state ORDER BY state") == [

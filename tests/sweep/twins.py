@@ -59,7 +59,7 @@ class Twin:
     def take(self, content: bytes, name: str) -> Made:
         """Take an envelope in, tell what was made of it, and undo it."""
         with rehearsal(self.store.engine):
-            inbound = Inbound(self.store, self.desk.writer, self.adapters, KeyRing(()), Limits())
+            inbound = Inbound(self.store, self.desk.writer, KeyRing(()), Limits())
             (archived,) = inbound.archive([(io.BytesIO(content), name)], "sweep")
             if archived.duplicate_of is None:
                 total(inbound.process(to_process(archived, name, "sweep")))

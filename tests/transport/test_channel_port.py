@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.transport.breaker import ABOUT_ONE_ITEM, AT_ONCE, IGNORED
 from energycomm.transport.channel import TRANSIENT, Incoming, Sending, Sent, TechnicalError
 from energycomm.transport.codes import CODES
 from energycomm.transport.folders import FolderIn, FolderOut
-from energycomm.transport.memory import MemoryIn, MemoryOut
+from energycomm.transport.patience import ABOUT_ONE_ITEM, AT_ONCE, IGNORED
 from tests.transport.arrivals import Message, content_of, drop, taken
+from tests.transport.memory import MemoryIn, MemoryOut
 
 Put = Callable[[str, bytes], object]
 

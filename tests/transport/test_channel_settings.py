@@ -13,9 +13,9 @@ from energycomm.config import Config, load
 from energycomm.errors import UserError
 from energycomm.transport.channel import Unseen
 from energycomm.transport.folders import FolderIn, FolderOut
-from energycomm.transport.guard import GuardedIn, GuardedOut
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut
 from energycomm.transport.opening import Places, bare_channel, open_channel
+from energycomm.transport.patience import GuardedIn, GuardedOut
 from energycomm.transport.push import PushIn
 from energycomm.transport.settings import QUEUE_NAMES
 from energycomm.transport.sftp import SftpIn, SftpOut

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from energycomm.transport.breaker import CircuitBreaker
 from energycomm.transport.channel import Sent, TechnicalError
 from energycomm.transport.credentials import Secret
-from energycomm.transport.guard import Guard, GuardedOut
 from energycomm.transport.https import HttpsClient, HttpsServer, wish
-from energycomm.transport.retry import RetryPolicy, SystemClock
+from energycomm.transport.patience import GuardedOut, SystemClock
+from energycomm.transport.settings import ChannelSetting
 from energycomm.transport.soap import SoapOut, read_body, wrapped
 from tests.servers.authority import Authority
 from tests.servers.https import HttpsTestServer, Reply, https_server
@@ -161,9 +160,8 @@ def test_a_slow_server_is_given_up_in_time(open_out: Any, service: HttpsTestServ
 def test_a_flapping_service_gets_the_same_bytes_until_it_answers(open_out: Any, service: HttpsTestServer) -> None:
     """Hang up, out of order, then fine."""
     service.replies.extend([Reply(hang_up=True), Reply(503)])
-    clock = SystemClock()
-    policy = RetryPolicy(attempts=4, first=0.01)
-    guarded = GuardedOut(open_out(), Guard(policy, CircuitBreaker(clock), clock))
+    setting = ChannelSetting(name="c", market="XX", direction="out", attempts=4, first_wait=0.01)
+    guarded = GuardedOut(open_out(), setting, SystemClock())
     assert isinstance(guarded.send(Message()), Sent)
     assert len({request.content for request in service.requests}) == 1
     assert len(service.requests) == 3

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from docs.examples.morning import morning
 from energycomm.client import Client, Refused
-from energycomm.client.morning import morning
 from energycomm.config import CorrectionSettings
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.campaign import CampaignRecord

@@ -61,7 +61,7 @@ def create(request: Request, shared: Shared, person: Injector, sent: Sent, key: 
     422 lists everything that cannot be read; 409 says that all of it was injected before.
     """
     handed = readable(sent, shared.config.web.inject_messages)
-    wrong = unfit(handed, shared.gateway.inbound.adapters.keys(), shared.config.web.inject_messages)
+    wrong = unfit(handed, shared.gateway.markets.keys(), shared.config.web.inject_messages)
     if wrong:
         mistakes = [mistake_of(refusal, f"/{number}/") for number, refusal in wrong]
         raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is stored.", errors=mistakes)

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, tzinfo
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import ConfigDict, Field
 
 from energycomm.correction.explanation import Explanation
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
-from energycomm.eis.particulars import read_wanted
 from energycomm.errors import UserError
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.codesearch import error_codes_of
+from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.lineage import Kinship, kinship
-from energycomm.webservice.parameters import (
-    AccessPoint,
-    Code,
-    Cursor,
-    Limit,
-    Market,
-    Number,
-    Particular,
-    Reader,
-    Shared,
-    Since,
-    Until,
-    Words,
-)
+from energycomm.webservice.parameters import Number, Reader, Shared, Words
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.rawmember import open_member
 from energycomm.webservice.recording import RecordedRoute, about
@@ -44,41 +32,25 @@ OCTETS = "application/octet-stream"
 PIECE = 1 << 16
 
 
-@router.get("", summary="Search messages", responses=described(MessagePage))
-def search(
-    request: Request,
-    shared: Shared,
-    _: Reader,
-    access_point: AccessPoint = None,
-    code: Code = None,
-    state: Annotated[Words | None, Query(max_length=20, description="Only in this state: rejected, ...")] = None,
-    kind: Annotated[Words | None, Query(max_length=40, description="Only of this kind: MeterReading.")] = None,
-    type_: Annotated[Words | None, Query(alias="type", max_length=40, description="Only of this type.")] = None,
-    market: Market = None,
-    envelope: Annotated[int | None, Query(ge=1, le=(1 << 63) - 1, description="Only of this envelope.")] = None,
-    particular: Particular = None,
-    since: Since = None,
-    until: Until = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-) -> Response:
-    """Kernel messages that arrived, the newest first; `since` and `until` are about their arrival."""
-    wanted = MessageFilter(
-        access_point=access_point,
-        codes=codes_of(shared, code),
-        state=state,
-        kind=kind,
-        type=type_,
-        market=market.upper() if market else None,
-        envelope=envelope,
-        particular=wanted_particular(particular),
-        since=since,
-        until=until,
+class Search(MessageSearch):
+    """What is looked for, page by page."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    limit: int = Field(default=50, ge=1, le=500, description="How many at most.")
+    cursor: Words | None = Field(
+        default=None, max_length=60, description="Go on where a former answer ended: its `next`."
     )
+
+
+@router.get("", summary="Search messages", responses=described(MessagePage))
+def search(request: Request, shared: Shared, _: Reader, asked: Annotated[Search, Query()]) -> Response:
+    """Kernel messages that arrived, the newest first; `since` and `until` are about their arrival, in UTC where they
+    name no offset."""
     try:
-        page = list_messages(shared.store.engine, wanted, limit=limit, cursor=cursor)
+        page = list_messages(shared.store.engine, filter_of(shared, asked), limit=asked.limit, cursor=asked.cursor)
     except (ValueError, OverflowError):
-        raise bad_cursor(cursor) from None
+        raise bad_cursor(asked.cursor) from None
     response = tagged(request, page)
     if page.next is not None:
         following = request.url.include_query_params(cursor=page.next)
@@ -86,32 +58,16 @@ def search(
     return response
 
 
-def codes_of(shared: Services, code: str | None) -> tuple[str, ...]:
-    """The error codes that a filter names; none where it names none.
+def filter_of(shared: Services, asked: MessageSearch, zone: tzinfo = UTC) -> MessageFilter:
+    """What the store is asked for; `zone` is that of days that name no offset.
 
     Raises:
       Problem: nothing has the code.
     """
-    if not code:
-        return ()
     try:
-        return error_codes_of(shared.store.engine, shared.gateway.catalogue, code)
+        return asked.filter(shared.store.engine, lambda: shared.gateway.catalogue, zone)
     except UserError as error:
-        raise Problem("API_INVALID", error.message, target="code", value=code, advice=error.advice) from None
-
-
-def wanted_particular(text: str | None) -> tuple[str, str] | None:
-    """Name and value of a search by particular.
-
-    Raises:
-      Problem: the text is not of the form NAME=VALUE.
-    """
-    try:
-        return read_wanted(text) if text else None
-    except ValueError as error:
-        raise Problem(
-            "API_INVALID", f"{error}.", target="particular", value=text, advice="Write it as NAME=VALUE."
-        ) from None
+        raise Problem("API_INVALID", error.message, target="code", value=asked.code, advice=error.advice) from None
 
 
 def bad_cursor(cursor: str | None) -> Problem:

@@ -11,8 +11,7 @@ from fastapi.responses import Response
 from msgspec import Struct
 from pydantic import Field
 
-from energycomm.backoffice.notification import LEASE, SECOND, OutboxRow, acknowledge, list_outbox, pull, retry
-from energycomm.kernel.instants import instant
+from energycomm.backoffice.notification import LEASE, SECOND, NotificationSummary, acknowledge, list_outbox, pull, retry
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.pages import Counted, Page, page_of
 from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared
@@ -21,30 +20,6 @@ from energycomm.webservice.recording import RecordedRoute, about
 router = APIRouter(prefix="/notifications", tags=["notifications"], route_class=RecordedRoute)
 
 Ids = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST)]], Field(min_length=1, max_length=1000)]
-
-
-class NotificationSummary(Struct, frozen=True, kw_only=True):
-    """One notification as it stands.
-
-    Attributes:
-      id: its number, which is acknowledged.
-      message_id: the Kernel message it is about.
-      event: what happened.
-      at: when.
-      state: pending, sending (given to somebody), sent (acknowledged), dead.
-      attempts: how often it was sent or acknowledged.
-      next_at: when it is given or sent again.
-      last_error: why it did not arrive.
-    """
-
-    id: int
-    message_id: int
-    event: str
-    at: datetime
-    state: str
-    attempts: int
-    next_at: datetime | None
-    last_error: str | None
 
 
 class NotifiedMessage(Struct, frozen=True, kw_only=True):
@@ -107,7 +82,7 @@ def search(
 ) -> Response:
     """The newest first, without content; looking at them changes nothing."""
     rows = list_outbox(shared.store, state, limit + 1, cursor)
-    return tagged(request, page_of([_summary(row) for row in rows], limit, lambda one: one.id))
+    return tagged(request, page_of(rows, limit, lambda one: one.id))
 
 
 @router.post("/pull", summary="Fetch what is due", responses=described(Pulled))
@@ -130,16 +105,3 @@ def again(shared: Shared, _: Operator, body: Acknowledgement) -> Response:
     """Under their old keys, after they were refused too often."""
     done = tuple(number for number in dict.fromkeys(body.ids) if retry(shared.store, [number]))
     return answer(Counted(asked=len(body.ids), done=done))
-
-
-def _summary(row: OutboxRow) -> NotificationSummary:
-    return NotificationSummary(
-        id=row.id,
-        message_id=row.message_id,
-        event=row.event,
-        at=instant(row.at),
-        state=row.state,
-        attempts=row.attempts,
-        next_at=None if row.next_at is None else instant(row.next_at),
-        last_error=row.last_error,
-    )

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from energycomm.transport.breaker import CircuitBreaker
 from energycomm.transport.channel import Arrival, Sent, TechnicalError
-from energycomm.transport.guard import Guard, GuardedIn, GuardedOut, Pace
-from energycomm.transport.memory import MemoryIn, MemoryOut
-from energycomm.transport.retry import RetryPolicy, SystemClock
+from energycomm.transport.patience import CircuitBreaker, GuardedIn, GuardedOut, SystemClock, delay, next_delay
+from energycomm.transport.settings import ChannelSetting
 from tests.transport.arrivals import Message
+from tests.transport.memory import MemoryIn, MemoryOut
 
 
 class TestClock:
@@ -48,9 +47,9 @@ def fault(
     return TechnicalError(code=code, channel="c", detail="as told", maybe_sent=maybe_sent, retry_after=retry_after)
 
 
-def guard(clock: TestClock, threshold: int = 100, per_minute: float | None = None, **policy: float) -> Guard:
-    shape = RetryPolicy(**{"jitter": 0.0, "first": 1.0, "factor": 2.0, "attempts": 4, **policy})  # type: ignore[arg-type]
-    return Guard(shape, CircuitBreaker(clock, threshold, pause=30), clock, Pace(clock, per_minute), chance=lambda: 0.5)
+def setting(**changes: float | None) -> ChannelSetting:
+    plain = {"jitter": 0.0, "first_wait": 1.0, "wait_factor": 2.0, "break_after": 100, **changes}
+    return ChannelSetting.model_validate({"name": "c", "market": "XX", "direction": "out", **plain})
 
 
 @given(failures=some.integers(1, 10_000), chance=some.floats(0, 1), jitter=some.floats(0, 1))
@@ -58,25 +57,25 @@ def test_a_wait_is_never_longer_than_the_longest_and_never_negative(
     failures: int, chance: float, jitter: float
 ) -> None:
     """Chance shortens waits, so that clients do not come back together."""
-    policy = RetryPolicy(first=1, factor=3, longest=60, jitter=jitter)
+    policy = setting(wait_factor=3, longest_wait=60, jitter=jitter)
     whole = min(60.0, 3.0 ** min(failures - 1, 60))
-    assert whole * (1 - jitter) - 1e-9 <= policy.delay(failures, chance) <= whole
+    assert whole * (1 - jitter) - 1e-9 <= delay(policy, failures, chance) <= whole
 
 
 def test_waits_grow_and_the_other_sides_wish_is_kept() -> None:
     """Twice as long each time; never less than Retry-After; not at all where that is beyond our patience."""
-    policy = RetryPolicy(first=1, factor=2, longest=5, jitter=0, patience=20, attempts=9)
-    assert [policy.delay(n, 0.3) for n in range(1, 6)] == [1, 2, 4, 5, 5]
-    assert policy.next_delay(fault("CHANNEL_SERVER", retry_after=12), 1, 0, 0) == 12
-    assert policy.next_delay(fault("CHANNEL_SERVER", retry_after=21), 1, 0, 0) is None
-    assert policy.next_delay(fault("CHANNEL_SERVER"), 1, 19.5, 0) is None
+    policy = setting(longest_wait=5, patience=20, attempts=9)
+    assert [delay(policy, n, 0.3) for n in range(1, 6)] == [1, 2, 4, 5, 5]
+    assert next_delay(policy, fault("CHANNEL_SERVER", retry_after=12), 1, 0, 0) == 12
+    assert next_delay(policy, fault("CHANNEL_SERVER", retry_after=21), 1, 0, 0) is None
+    assert next_delay(policy, fault("CHANNEL_SERVER"), 1, 19.5, 0) is None
 
 
 def test_a_flapping_channel_is_tried_again_with_the_same_bytes(clock: TestClock) -> None:
     """Two faults, then it passes; the message is there once."""
     out = MemoryOut()
     out.faults.extend([fault(), fault("CHANNEL_TIMEOUT", maybe_sent=True)])
-    sent = GuardedOut(out, guard(clock)).send(Message())
+    sent = GuardedOut(out, setting(), clock).send(Message())
     assert isinstance(sent, Sent)
     assert out.attempts == ["r1", "r1", "r1"]
     assert list(out.sent) == ["r1"]
@@ -88,7 +87,7 @@ def test_what_a_person_must_put_right_is_not_tried_again(clock: TestClock, code:
     """One attempt, no wait."""
     out = MemoryOut()
     out.faults.append(fault(code))
-    outcome = GuardedOut(out, guard(clock)).send(Message())
+    outcome = GuardedOut(out, setting(), clock).send(Message())
     assert isinstance(outcome, TechnicalError)
     assert (outcome.code, out.attempts, clock.waits) == (code, ["r1"], [])
 
@@ -97,7 +96,7 @@ def test_an_attempt_that_may_have_arrived_is_not_forgotten(clock: TestClock) -> 
     """A later attempt that surely failed does not make the first one surely failed."""
     out = MemoryOut()
     out.faults.extend([fault(maybe_sent=True), fault(), fault(), fault()])
-    outcome = GuardedOut(out, guard(clock)).send(Message())
+    outcome = GuardedOut(out, setting(), clock).send(Message())
     assert isinstance(outcome, TechnicalError)
     assert outcome.maybe_sent
 
@@ -107,7 +106,7 @@ def test_polling_is_tried_again_until_something_came(clock: TestClock) -> None:
     channel = MemoryIn()
     channel.put("a", b"1")
     channel.faults.extend([fault(), fault()])
-    assert [type(item) for item in GuardedIn(channel, guard(clock)).poll()] == [Arrival]
+    assert [type(item) for item in GuardedIn(channel, setting(), clock).poll()] == [Arrival]
 
 
 def test_a_fault_after_arrivals_ends_the_poll(clock: TestClock) -> None:
@@ -120,7 +119,7 @@ def test_a_fault_after_arrivals_ends_the_poll(clock: TestClock) -> None:
 
     channel = Breaking()
     channel.put("a", b"1")
-    kinds = [type(item) for item in GuardedIn(channel, guard(clock)).poll()]
+    kinds = [type(item) for item in GuardedIn(channel, setting(), clock).poll()]
     assert kinds == [Arrival, TechnicalError]
     assert clock.waits == []
 
@@ -128,7 +127,7 @@ def test_a_fault_after_arrivals_ends_the_poll(clock: TestClock) -> None:
 def test_after_several_failures_a_channel_is_left_alone_then_tried_once(clock: TestClock) -> None:
     """Open: no attempt is made. After the pause one is; if it fails the pause is doubled."""
     out = MemoryOut()
-    guarded = GuardedOut(out, guard(clock, threshold=3, attempts=1))
+    guarded = GuardedOut(out, setting(break_after=3, attempts=1), clock)
     out.faults.extend(fault() for _ in range(4))
     for _ in range(3):
         guarded.send(Message())
@@ -149,7 +148,7 @@ def test_after_several_failures_a_channel_is_left_alone_then_tried_once(clock: T
 
 def test_only_one_attempt_is_made_while_half_open(clock: TestClock) -> None:
     """Others wait for what becomes of it; one that never reports does not block for ever."""
-    breaker = CircuitBreaker(clock, threshold=1, pause=10)
+    breaker = CircuitBreaker(setting(break_after=1, break_for=10), clock)
     breaker.failed(fault())
     clock.time = 10
     assert breaker.enter() == 0
@@ -160,7 +159,7 @@ def test_only_one_attempt_is_made_while_half_open(clock: TestClock) -> None:
 
 def test_a_refused_login_opens_the_circuit_at_once_and_a_refused_message_never(clock: TestClock) -> None:
     """Repeated logins lock accounts; a bad message says nothing of the channel."""
-    breaker = CircuitBreaker(clock, threshold=3)
+    breaker = CircuitBreaker(setting(break_after=3), clock)
     for _ in range(10):
         breaker.failed(fault("CHANNEL_REFUSED"))
     assert breaker.state() == "closed"
@@ -170,7 +169,7 @@ def test_a_refused_login_opens_the_circuit_at_once_and_a_refused_message_never(c
 
 def test_messages_keep_to_the_pace(clock: TestClock) -> None:
     """Thirty a minute: two seconds between them."""
-    guarded = GuardedOut(MemoryOut(), guard(clock, per_minute=30))
+    guarded = GuardedOut(MemoryOut(), setting(per_minute=30), clock)
     for number in range(4):
         assert isinstance(guarded.send(Message(reference=str(number))), Sent)
     assert clock.time == 6.0
@@ -181,7 +180,7 @@ def test_a_stop_ends_the_wait(clock: TestClock) -> None:
     clock.stops = True
     out = MemoryOut()
     out.faults.extend([fault(), fault()])
-    assert isinstance(GuardedOut(out, guard(clock)).send(Message()), TechnicalError)
+    assert isinstance(GuardedOut(out, setting(), clock).send(Message()), TechnicalError)
     assert len(out.attempts) == 1
     stop = threading.Event()
     stop.set()

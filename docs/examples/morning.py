@@ -1,6 +1,6 @@
 """An example of the client: what a consultant does each morning, by way of the API.
 
-    ENERGYCOMM_TOKEN=ec_... python -m energycomm.client.morning https://energycomm.example.org
+    ENERGYCOMM_TOKEN=ec_... python docs/examples/morning.py https://energycomm.example.org
 
 Each script that may run alone is previewed; those that free messages and take nothing away are run, one after the
 other, until nothing moves. What is left is told group by group, with what is proposed about it.
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     """The round of one gateway, on the command line; 0 when nothing is left, 1 when something is, 2 when it failed."""
     token = os.environ.get("ENERGYCOMM_TOKEN", "")
     if len(arguments) != 1 or not token:
-        sys.stderr.write("usage: ENERGYCOMM_TOKEN=... python -m energycomm.client.morning URL\n")
+        sys.stderr.write("usage: ENERGYCOMM_TOKEN=... python morning.py URL\n")
         return 2
     try:
         with Client(arguments[0], token) as gateway:

@@ -1,0 +1,106 @@
+"""What people may look for among Kernel messages: declared once for commands, routes, pages and the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from sqlalchemy import Engine, select
+
+from energycomm.eis import tables
+from energycomm.eis.browsing import MessageFilter
+from energycomm.eis.database import reading
+from energycomm.eis.fitting import comparable
+from energycomm.eis.particulars import read_wanted
+from energycomm.engine.catalogue import Catalogue
+from energycomm.errors import UserError
+
+
+def _named(text: str) -> str:
+    read_wanted(text)
+    return text
+
+
+Words = Annotated[str, AfterValidator(comparable)]
+
+
+class MessageSearch(BaseModel):
+    """What a list of messages is restricted to. What is empty or not given does not restrict."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    access_point: Words | None = Field(default=None, max_length=40, description="Only of this access point: PRM, EAN.")
+    code: Words | None = Field(
+        default=None, max_length=40, description="Only with this error code, ours or the market's own."
+    )
+    state: Words | None = Field(default=None, max_length=20, description="Only in this state: rejected, ...")
+    kind: Words | None = Field(default=None, max_length=40, description="Only of this kind: MeterReading.")
+    type: Words | None = Field(default=None, max_length=40, description="Only of this type of the market.")
+    market: Words | None = Field(default=None, max_length=2, description="Only of this market, by its ISO code.")
+    envelope: int | None = Field(default=None, ge=1, le=(1 << 63) - 1, description="Only of this envelope.")
+    particular: Annotated[Words, AfterValidator(_named)] | None = Field(
+        default=None, max_length=521, description="Only with this value under the market's own name, NAME=VALUE."
+    )
+    since: datetime | None = Field(default=None, description="Received at or after this day or instant.")
+    until: datetime | None = Field(default=None, description="Received before this day or instant.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
+
+    def filter(self, engine: Engine, catalogue: Callable[[], Catalogue], zone: tzinfo = UTC) -> MessageFilter:
+        """What the store is asked for.
+
+        Args:
+          engine: the store.
+          catalogue: gives the rules, where a code is looked for.
+          zone: of days and instants that name no offset.
+
+        Raises:
+          UserError: nothing has the code.
+        """
+        return MessageFilter(
+            access_point=self.access_point,
+            codes=() if self.code is None else error_codes_of(engine, catalogue(), self.code),
+            state=self.state,
+            kind=self.kind,
+            type=self.type,
+            market=self.market.upper() if self.market else None,
+            envelope=self.envelope,
+            particular=read_wanted(self.particular) if self.particular else None,
+            since=_aware(self.since, zone),
+            until=_aware(self.until, zone),
+        )
+
+
+def _aware(at: datetime | None, zone: tzinfo) -> datetime | None:
+    return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
+
+
+def error_codes_of(engine: Engine, catalogue: Catalogue, code: str) -> tuple[str, ...]:
+    """The error codes whose messages are looked for.
+
+    Args:
+      engine: the store; a code of a rule that is gone may still stand there.
+      catalogue: the rules.
+      code: an error code, a rule's code, a market's own code or an ebIX reason, in any case of letters.
+
+    Raises:
+      UserError: no rule has the code and no message ever had it; it names codes like it.
+    """
+    found = catalogue.error_codes(code)
+    if found:
+        return found
+    former = code.upper()
+    query = select(tables.finding.c.id).where(tables.finding.c.error_code == former).limit(1)
+    with reading(engine) as connection:
+        if connection.execute(query).first() is not None:
+            return (former,)
+    close = catalogue.like(code)
+    advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists the codes."
+    raise UserError(f"No rule and no finding has the code {code}.", advice)

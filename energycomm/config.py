@@ -97,6 +97,12 @@ class DaemonSettings(Settings):
     )
     stop_seconds: float = Field(default=60, gt=0, description="Time to finish batches when the daemon is stopped.")
     alarm_seconds: float = Field(default=60, ge=0, description="Seconds without its cause after which an alarm ends.")
+    answer_hours: float = Field(
+        default=24,
+        ge=0,
+        le=8760,
+        description="Hours before an answer that we owe is due that its alarm begins.",
+    )
 
     @model_validator(mode="after")
     def _one_token(self) -> DaemonSettings:

@@ -15,6 +15,7 @@ from energycomm.correction.proposals import Proposal
 from energycomm.correction.tickets import Ticket
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import MessageDetail, MessagePage, MessageSummary
+from energycomm.eis.received_requests import OwedAnswer
 from energycomm.eis.requests import RequestDetail, RequestSummary
 from energycomm.eis.timeline import Timeline
 from energycomm.engine.rulebook import RuleBook
@@ -124,6 +125,11 @@ class Client(Connection):
     def requests(self, *, state: str | None = None, limit: int = 50) -> tuple[RequestSummary, ...]:
         """The newest requests."""
         return self.ask(Page[RequestSummary], "GET", "/requests", query={"state": state, "limit": limit}).items
+
+    def owed(self, *, market: str | None = None, late: bool = False, limit: int = 50) -> tuple[OwedAnswer, ...]:
+        """What we owe other parties an answer to, the most urgent first."""
+        query = {"market": market, "late": str(late).lower(), "limit": limit}
+        return self.ask(Page[OwedAnswer], "GET", "/requests/owed", query=query).items
 
     # --- notifications ---
 

@@ -1,4 +1,4 @@
-"""`energycomm request`: what we ask of the market, handed in, listed, followed, sent again."""
+"""`energycomm request`: what we ask of the market, handed in, listed, followed, sent again; and what we owe others."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import typer
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
+from energycomm.eis.received_requests import list_owed
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import ExitCode, UserError
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.outbound import Outbound, Submission
@@ -136,6 +138,43 @@ def list_(
 
 
 @app.command()
+@recorded("request owed")
+def owed(
+    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    late: Annotated[bool, typer.Option("--late", help="Only what is late.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """List what other parties ask of us and we have not answered, the most urgent first, in the market's legal time.
+
+    Example: energycomm request owed --late
+    """
+    config = load()
+    zones = installed_adapters(config.mapping_files).zones
+    with open_store(config) as store:
+        found = list_owed(store.engine, zones, market=market.upper() if market else None, late=late, limit=limit)
+    if json:
+        print_json(found)
+        return
+    print_rows(
+        ("message", "market", "access point", "reference", "requester", "asks", "answer by", "late"),
+        [
+            (
+                one.message_id,
+                one.market,
+                one.access_point,
+                one.reference,
+                one.requester,
+                one.object_code,
+                one.answer_by and one.answer_by.isoformat(" ", "minutes"),
+                "late" if one.late else "",
+            )
+            for one in found
+        ],
+    )
+
+
+@app.command()
 @recorded("request show", subject=of_request)
 def show(
     request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the request.")],
@@ -190,5 +229,8 @@ def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number o
     """
     with open_store(load()) as store:
         if not revive(store, request_id):
-            raise UserError(f"Request {request_id} is not dead.", "`energycomm request list --state dead` lists them.")
+            raise UserError(
+                f"Request {request_id} is not dead, or another answer was made in its place.",
+                "`energycomm request list --state dead` lists them.",
+            )
     typer.echo(f"request {request_id} will be sent again")

@@ -29,7 +29,7 @@ LATEST = 20
 def show(request: Request, person: Anybody, shared: Shared) -> HTMLResponse:
     """The state of the gateway."""
     engine = shared.store.engine
-    found = survey(engine, now_micros())
+    found = survey(engine, now_micros(), shared.config.daemon.answer_hours)
     e, i = tables.envelope.c, tables.incident.c
     with reading(engine) as connection:
         everything = combinations(connection)

@@ -81,6 +81,7 @@ TERMS: dict[str, str] = {
     "this month": "ce mois",
     "this week": "cette semaine",
     "three months": "trois mois",
+    "to answer": "à répondre",
     "to replay": "à rejouer",
     "treated": "traité",
     "undone": "défait",

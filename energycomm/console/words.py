@@ -188,6 +188,8 @@ FRENCH: dict[str, str] = {
     "Quarantine": "Quarantaine",
     "Received": "Reçu",
     "Reference": "Référence",
+    "Requester": "Demandeur",
+    "Text": "Texte",
     "Request": "Demande",
     "Requests": "Demandes",
     "Rule": "Règle",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -15,15 +16,19 @@ from energycomm.eis import tables
 from energycomm.eis.browsing import number_of
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.eis.received_requests import list_owed, place_of
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.kernel.instants import instant
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
+from energycomm.webservice.routes.messages import bad_cursor
+from energycomm.webservice.services import Services
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 REQUEST_STATES = ("built", "sent", "acknowledged", "in-course", "done", "refused", "dead")
 UNDER_WAY = ("built", "sent", "acknowledged", "in-course")
+OWED = "to answer"
 
 
 @router.get("/quarantine")
@@ -56,9 +61,17 @@ def quarantine(request: Request, person: Reader, shared: Shared, cursor: str | N
 
 @router.get("/requests")
 def requests(
-    request: Request, person: Reader, shared: Shared, state: str = "", market: str = "", before: int | None = None
+    request: Request,
+    person: Reader,
+    shared: Shared,
+    state: str = "",
+    market: str = "",
+    before: int | None = None,
+    after: str | None = None,
 ) -> HTMLResponse:
-    """Our requests to the markets: those under way, unless a state is asked for."""
+    """Our requests to the markets, those under way unless a state is asked for; or those to us without an answer."""
+    if state == OWED:
+        return _owed(request, shared, market, after)
     states = (state,) if state in REQUEST_STATES else UNDER_WAY if state == "" else REQUEST_STATES
     found = sorted(
         (
@@ -71,7 +84,23 @@ def requests(
         key=lambda one: -one.id,
     )[:PAGE]
     more = address("/requests", state=state, market=market, before=found[-1].id) if len(found) == PAGE else None
-    return page(request, "requests.html", requests=found, state=state, states=REQUEST_STATES, market=market, more=more)
+    return _requests(request, state, market, requests=found, more=more)
+
+
+def _owed(request: Request, shared: Services, market: str, after: str | None) -> HTMLResponse:
+    engine, zones = shared.store.engine, shared.gateway.markets.zones
+    try:
+        found = list_owed(engine, zones, market=market.upper() or None, after=after, limit=PAGE)
+    except ValueError:
+        raise bad_cursor(after) from None
+    last = place_of(found[-1]) if len(found) == PAGE else None
+    more = address("/requests", state=OWED, market=market, after=last) if last else None
+    return _requests(request, OWED, market, owed=found, more=more)
+
+
+def _requests(request: Request, state: str, market: str, **values: Any) -> HTMLResponse:
+    chosen: dict[str, Any] = {"state": state, "states": (*REQUEST_STATES, "all", OWED), "market": market}
+    return page(request, "requests.html", **{"requests": (), "owed": (), "more": None} | chosen | values)
 
 
 @router.get("/requests/{number}")

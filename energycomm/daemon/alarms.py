@@ -34,6 +34,7 @@ ALARMS: tuple[AlarmCode, ...] = (
     AlarmCode("CLOCK_JUMPED", "The clock jumped; nothing is given up or removed by its word until it can be believed."),
     AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule broke."),
     AlarmCode("REQUEST_OVERDUE", "The market did not answer requests in time."),
+    AlarmCode("ANSWER_DUE", "An answer that we owe is late, or due soon."),
     AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),
     AlarmCode("OUTBOX_FAILING", "The back office cannot be told."),
     AlarmCode("OUTBOX_DEAD", "Notifications were refused and put aside."),

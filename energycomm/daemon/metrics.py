@@ -49,6 +49,7 @@ class Metrics:
         self._oldest = self._gauge("energycomm_outbox_oldest_seconds", "Age of the oldest one that is to be sent.")
         self._requests = self._gauge("energycomm_requests_in_state", "Requests under way.", "market", "state")
         self._overdue = self._gauge("energycomm_requests_overdue", "Requests without an answer in time.", "market")
+        self._answers = self._gauge("energycomm_answers_due", "Answers of ours that are late or due soon.", "market")
         for code in ALARMS:
             self._alarms.labels(code.code).set(0)
 
@@ -82,16 +83,18 @@ class Metrics:
         """Set what the store was found to hold."""
         self._waiting.set(survey.waiting)
         self._oldest.set(survey.oldest_notification)
-        for gauge, values in ((self._messages, survey.messages), (self._outbox, survey.outbox)):
+        for gauge, values in (
+            (self._messages, survey.messages),
+            (self._outbox, survey.outbox),
+            (self._overdue, survey.overdue),
+            (self._answers, survey.answers_due),
+        ):
             gauge.clear()
             for name, number in values.items():
                 gauge.labels(name).set(number)
         self._requests.clear()
         for (market, state), number in survey.requests.items():
             self._requests.labels(market, state).set(number)
-        self._overdue.clear()
-        for market, number in survey.overdue.items():
-            self._overdue.labels(market).set(number)
 
     def text(self) -> bytes:
         """The metrics in Prometheus' text format."""

@@ -284,7 +284,7 @@ class Supervisor:
 
     def _survey_on(self, engine: Any) -> None:
         while not self.stop.is_set():
-            found = survey(engine, now_micros())
+            found = survey(engine, now_micros(), self.settings.answer_hours)
             with self._guard:
                 self._database_seen = time.monotonic()
                 self.alarms.say("DATABASE_LOST", "database", "supervisor", False)

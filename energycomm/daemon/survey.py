@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.received_requests import OWED
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
@@ -24,6 +25,7 @@ _OVERDUE = (
     "SELECT market, count(*) FROM outgoing "
     "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? GROUP BY market"
 )
+_ANSWERS_DUE = f"SELECT k.market, count(*) {OWED} AND r.answer_by_at < ? GROUP BY k.market"
 _PUT_ASIDE = (
     "SELECT count(DISTINCT i.envelope_id) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
     "LEFT JOIN ch_message c ON c.id = i.ch_message_id "
@@ -42,6 +44,7 @@ class Survey(Struct):
       oldest_notification: age in seconds of the oldest that is to be sent.
       requests: (market, state) -> requests that are not settled.
       overdue: market -> requests without an answer in time.
+      answers_due: market -> requests to us whose answer is late or due soon.
       put_aside: envelopes that were put aside, or a message of them, within the last day.
     """
 
@@ -51,17 +54,19 @@ class Survey(Struct):
     oldest_notification: float = 0
     requests: dict[tuple[str, str], int] = field(default_factory=dict)
     overdue: dict[str, int] = field(default_factory=dict)
+    answers_due: dict[str, int] = field(default_factory=dict)
     put_aside: int = 0
 
     def alarms(self) -> Iterator[tuple[str, str, int, str]]:
         """What alarms: (code, subject, how many, in words); those of which there are none too."""
         broken, dead = self.messages.get("engine_error", 0), self.outbox.get("dead", 0)
         requests = sum(number for (_, state), number in self.requests.items() if state == "dead")
-        overdue = sum(self.overdue.values())
+        overdue, due = sum(self.overdue.values()), sum(self.answers_due.values())
         yield "ENGINE_ERROR", "messages", broken, f"{broken} messages could not be judged"
         yield "OUTBOX_DEAD", "notifications", dead, f"{dead} notifications were put aside"
         yield "REQUEST_DEAD", "requests", requests, f"{requests} requests were put aside"
         yield "REQUEST_OVERDUE", "requests", overdue, f"{overdue} requests have no answer in time"
+        yield "ANSWER_DUE", "answers", due, f"{due} requests to us have no answer of ours, which is late or due soon"
         yield (
             "ENVELOPE_PUT_ASIDE",
             "envelopes",
@@ -70,12 +75,13 @@ class Survey(Struct):
         )
 
 
-def survey(engine: Engine, now: int) -> Survey:
+def survey(engine: Engine, now: int, answer_hours: float) -> Survey:
     """Look at the store.
 
     Args:
       engine: the database.
       now: the present, microseconds since the epoch.
+      answer_hours: hours before an answer of ours is due that it counts as due soon.
 
     Raises:
       UserError: the database was lost.
@@ -91,5 +97,7 @@ def survey(engine: Engine, now: int) -> Survey:
                 found.oldest_notification = max(found.oldest_notification, (now - oldest) / SECOND)
         found.requests = {(row[0], row[1]): row[2] for row in driver.rows(_REQUESTS)}
         found.overdue = {row[0]: row[1] for row in driver.rows(_OVERDUE, (now,))}
+        soon = now + round(answer_hours * 3600) * SECOND
+        found.answers_due = {row[0]: row[1] for row in driver.rows(_ANSWERS_DUE, (soon,))}
         found.put_aside = driver.rows(_PUT_ASIDE, (now - DAY,))[0][0]
     return found

@@ -339,7 +339,7 @@ class _Slice:
     def _requests(self) -> dict[str, Any]:
         sql = (
             "SELECT id, message_id, reference, market, kind, type, market_reference, state, answer_code, "
-            "idempotency_key, submitted_by FROM outgoing"
+            "idempotency_key, submitted_by, answers FROM outgoing"
         )
         rows = self.driver.rows(sql)
         sql = "SELECT outgoing_id, message_id, state, code, text FROM outgoing_event WHERE message_id IS NOT NULL"
@@ -360,7 +360,10 @@ _FINDING = ("code", "rule", "severity", "class", "field", "value", "comment", "c
 _CH_MESSAGE = ("market", "outcome", "type", "version", "sender", "reference", "access_point")
 _MEMBER = ("type", "declared_version", "version", "sender", "receiver", "state", "transactions")
 _INCIDENT = ("severity", "code", "path", "value", "expected")
-_REQUEST = ("market", "kind", "type", "market_reference", "state", "answer_code", "idempotency_key", "submitted_by")
+_REQUEST = (
+    *("market", "kind", "type", "market_reference", "state", "answer_code", "idempotency_key", "submitted_by"),
+    "answers",
+)
 
 
 def _content(kind: str, xml: str) -> Any:

@@ -435,11 +435,19 @@ outgoing = Table(
     Column("last_error", Text),
     Column("idempotency_key", String(120), unique=True),
     Column("submitted_by", String(120), nullable=False),
+    Column("answers", String(400), comment="The market's reference of the request to us that it answers."),
     UniqueConstraint("reference"),
     Index("ix_outgoing_state", "state", "id"),
     Index(None, "market_reference"),
     Index(None, "access_point_id"),
     Index(None, "message_id"),
+    # Few requests are answers: the index holds only those.
+    Index(
+        "ix_outgoing_answers",
+        "answers",
+        postgresql_where=text("answers IS NOT NULL"),
+        sqlite_where=text("answers IS NOT NULL"),
+    ),
     comment="Requests to the market and what became of them.",
 )
 
@@ -645,7 +653,7 @@ audit_head = Table(
 # cause); then the columns that the fields of its kinds declare (`energycomm.kernel.messages`), and computed ones.
 
 
-def _effect(name: str, *columns: Column[Any]) -> Table:
+def _effect(name: str, *columns: Column[Any] | Index) -> Table:
     return Table(
         name,
         metadata,
@@ -688,18 +696,22 @@ supply_period = _effect(
 )
 
 
-_COMPUTED: dict[str, list[Column[Any]]] = {
+_BESIDE: dict[str, list[Column[Any] | Index]] = {
     "customer": [Column("name", String(400))],
     "reading": [_status()],
     "volume": [_status()],
+    "received_request": [
+        Index("ix_received_request_reference", "reference"),
+        Index("ix_received_request_correlation", "correlation"),
+    ],
 }
-"""Table -> columns that no field declares."""
+"""Table -> columns and indexes that no field declares."""
 
 
 def _domain_table(kept: Kept) -> Table:
     if kept.searched:
         return _alone(kept.table, *kept.searched)
-    return _effect(kept.table, *_COMPUTED.get(kept.table, ()))
+    return _effect(kept.table, *_BESIDE.get(kept.table, ()))
 
 
 _KEPT = {cls.kept.table: cls.kept for cls in KINDS.values() if cls.kept is not None}
@@ -716,6 +728,7 @@ reading = DOMAIN["reading"]
 volume = DOMAIN["volume"]
 series = DOMAIN["series"]
 request = DOMAIN["request"]
+received_request = DOMAIN["received_request"]
 calorific_value = DOMAIN["calorific_value"]
 
 # --- what models say beside the rules --------------------------------------------------------------------------------

@@ -623,7 +623,7 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
         "aggregated_series",
         "courbe agrégée",
         "aggregated-series",
-        searched=("market", "grid_area", "at"),
+        searched=("market", "at", "id"),
         head={"market": "market", "source": "market_type", "reason": "reason"},
     )
 
@@ -900,7 +900,7 @@ class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
         "settlement",
         "règlement",
         "settlements",
-        searched=("market", "charge_owner", "charge_code", "at"),
+        searched=("market", "at", "id"),
         head={"market": "market", "source": "market_type", "reason": "reason", "reference": "reference"},
     )
 
@@ -963,7 +963,7 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
         "price_list",
         "liste de prix",
         "price-lists",
-        searched=("market", "charge_owner", "charge_code", "at"),
+        searched=("market", "at", "id"),
         head={"market": "market", "source": "market_type"},
     )
 
@@ -1004,13 +1004,14 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
 
 
 class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
-    """What another party asks of us, and we owe an answer to."""
+    """What another party asks of us, and we owe an answer to. One that cancels or replaces another names it
+    (`correlation`)."""
 
     kept: ClassVar[Kept | None] = Kept(
         "received_request",
         "demande reçue",
         "received-requests",
-        head={"reference": "reference", "source": "market_type"},
+        head={"reference": "reference", "source": "market_type", "function": "function", "correlation": "correlation"},
     )
 
     object_code: Annotated[

@@ -28,6 +28,11 @@ class Markets(dict[str, Adapter]):
         """The legal time of a market."""
         return ZoneInfo(self[market].zone)
 
+    @property
+    def zones(self) -> dict[str, ZoneInfo]:
+        """The legal time of each market."""
+        return {market: self.zone(market) for market in self}
+
 
 @cache
 def installed_adapters(mappings: Mappings = ()) -> Markets:

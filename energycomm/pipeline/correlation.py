@@ -15,7 +15,14 @@ from energycomm.eis.database import Conflict
 from energycomm.eis.store import StoreTransaction
 from energycomm.errors import DamagedRow
 from energycomm.kernel.codec import decode
-from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
+from energycomm.kernel.messages import (
+    AggregatedSeries,
+    ErrorReport,
+    KernelMessage,
+    RequestAnswer,
+    RequestStatus,
+    SettlementAmounts,
+)
 from energycomm.kernel.verdicts import Refusal
 
 PROGRESS: dict[str, int] = {
@@ -48,6 +55,8 @@ def step_of(message: KernelMessage) -> Step | None:
         return ("acknowledged" if message.accepted else "refused", code, text, message.request)
     if isinstance(message, ErrorReport):
         return ("refused", message.code, message.text, None)
+    if isinstance(message, AggregatedSeries | SettlementAmounts) and message.correlation is not None:
+        return ("done", None, None, None)
     if isinstance(message, RequestStatus):
         state = "refused" if message.state == "cancelled" else message.state
         return (state, message.state_code, None, message.request)
@@ -150,7 +159,10 @@ def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
     )
     furthest = [one for one in told if one[0] == told[-1][0]]
     _, _, state, code = furthest[0] if furthest[0][2] in ENDED else furthest[-1]
-    ((before, known),) = tx.driver.rows("SELECT state, answer_code FROM outgoing WHERE id = ?", (request_id,))
+    sql = "SELECT state, answer_code, answers FROM outgoing WHERE id = ?"
+    ((before, known, answers),) = tx.driver.rows(sql, (request_id,))
+    if answers is not None and state not in ENDED:  # nothing follows the receipt of an answer of ours
+        state = "done"
     if PROGRESS[state] < PROGRESS[before] or (state, code) == (before, known or ""):
         return 0
     values = (state, code or None, now if state in ENDED and before not in ENDED else None, request_id, before)

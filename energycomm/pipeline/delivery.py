@@ -188,11 +188,14 @@ def settle(
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
             answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
         if isinstance(outcome, Sent):
+            # Nobody answers an answer: it is done when it is sent, unless the market refuses it later.
             sql = (
-                "UPDATE outgoing SET state = 'sent', sent_at = ?, attempts = ?, channel = ?, receipt = ?, "
-                "last_error = NULL WHERE id = ? AND state = 'built'"
+                "UPDATE outgoing SET state = CASE WHEN answers IS NULL THEN 'sent' ELSE 'done' END, "
+                "settled_at = CASE WHEN answers IS NULL THEN settled_at ELSE ? END, "
+                "sent_at = ?, attempts = ?, channel = ?, receipt = ?, last_error = NULL "
+                "WHERE id = ? AND state = 'built'"
             )
-            tx.driver.run(sql, (now, attempts, channel, outcome.receipt[:400], parcel.id))
+            tx.driver.run(sql, (now, now, attempts, channel, outcome.receipt[:400], parcel.id))
             event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}
             tx.insert(tables.outgoing_event, [event])
             return "sent"
@@ -215,9 +218,15 @@ def settle(
 
 
 def revive(store: Store, request_id: int) -> bool:
-    """Send a dead request again, with the same bytes; False when it is not dead."""
+    """Send a dead request again, with the same bytes; False when it is not dead, or an answer in whose place another
+    one was made since."""
     with store.transaction() as tx:
-        sql = "UPDATE outgoing SET state = 'built', attempts = 0, next_at = NULL WHERE id = ? AND state = 'dead'"
+        sql = (
+            "UPDATE outgoing SET state = 'built', attempts = 0, next_at = NULL WHERE id = ? AND state = 'dead' "
+            "AND NOT EXISTS (SELECT 1 FROM outgoing o WHERE o.answers = outgoing.answers "
+            "AND o.market = outgoing.market AND o.state NOT IN ('refused', 'dead') "
+            "AND coalesce(o.access_point_id, 0) = coalesce(outgoing.access_point_id, 0))"
+        )
         return tx.driver.run(sql, (request_id,)) == 1
 
 

@@ -41,7 +41,7 @@ def event_key(message: KernelMessage) -> str:
     elif kind == "GridCharge":
         detail = message.charge_reference  # type: ignore[attr-defined]
     elif kind == "ReceivedRequest":
-        detail = message.reference
+        detail = f"{message.reference}|{message.function}"
     elif kind in ("AggregatedSeries", "SettlementAmounts", "PriceList"):
         told = ("version", "grid_area", "settlement", "point_type", "supplier", "balance_responsible", "charge_code")
         detail = "|".join(str(getattr(message, name, None)) for name in (*told, "charge_owner", "charge_type"))

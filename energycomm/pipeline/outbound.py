@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from energycomm.eis import tables
 from energycomm.eis.particulars import store_particulars
+from energycomm.eis.received_requests import state_of
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.codec import encode
@@ -22,6 +23,7 @@ from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import History
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.requests import ReceivedRequestAnswer
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 from energycomm.market.contract import Adapter, OutgoingMessage
 from energycomm.pipeline.facts import history_of
@@ -35,8 +37,13 @@ ANSWER_WITHIN = timedelta(days=10)
 OPEN_STATES = frozenset(("built", "sent", "acknowledged", "in-course"))
 """States of a request that is under way."""
 
-QUERIES = frozenset(("MasterDataRequest", "ContractDataRequest", "SearchRequest", "MeteredDataRequest"))
-"""Requests that change nothing at the access point and so cross with none."""
+QUERIES = frozenset(
+    (
+        *("MasterDataRequest", "ContractDataRequest", "SearchRequest", "MeteredDataRequest"),
+        *("AggregatedDataRequest", "SettlementRequest", "ReceivedRequestAnswer"),
+    )
+)
+"""What we send that changes nothing at the access point, or answers, and so crosses with no request."""
 
 
 class Submission(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -128,7 +135,7 @@ class Outbound:
                 path="kind",
                 value=kind,
                 expected=", ".join(sorted(adapter.builds)),
-                advice=f"{message.market} has no such message",
+                advice=f"the market {message.market} has no form for it; ask in another way",
             )
         (written,) = self.checker.write([message])
         return written if isinstance(written, Refusal) else None
@@ -159,9 +166,11 @@ class Outbound:
         )
 
     def _history(self, tx: StoreTransaction, message: KernelMessage, point: AccessPointRow | None, now: int) -> History:
-        """What is known of the access point at present, requests of ours that are under way among it."""
+        """What is known of the access point at present, requests of ours that are under way among it; of an answer
+        also the request that it answers."""
+        answered = _request_answered(tx, message, point)
         if point is None:
-            return History()
+            return History(**answered)
         state = load_state(point.state)
         if now > state.at:
             state.advance(now)
@@ -173,7 +182,8 @@ class Outbound:
                 state.requests.pop(known, None)
             if kind not in QUERIES and own_state in OPEN_STATES:
                 state.requests[reference] = RequestMemory(own_state, None, created_at)
-        return history_of(state, message, now, ZoneInfo(self.adapters[message.market].zone))
+        found = history_of(state, message, now, ZoneInfo(self.adapters[message.market].zone))
+        return structs.replace(found, **answered) if answered else found
 
     def _message(
         self,
@@ -225,11 +235,20 @@ class Outbound:
             "answer_by": now + int(within.get(kind, ANSWER_WITHIN).total_seconds() * 1_000_000),
             "idempotency_key": key,
             "submitted_by": by[:120],
+            "answers": message.correlation if isinstance(message, ReceivedRequestAnswer) else None,
         }
         tx.insert(tables.outgoing, [row])
         event = {"outgoing_id": request_id, "at": now, "state": "built", "message_id": message_id}
         tx.insert(tables.outgoing_event, [event])
         return request_id
+
+
+def _request_answered(tx: StoreTransaction, message: KernelMessage, point: AccessPointRow | None) -> dict[str, object]:
+    """The facts of the request to us that a message answers; none where it is no answer, or no such request came."""
+    if not isinstance(message, ReceivedRequestAnswer) or message.correlation is None:
+        return {}
+    state = state_of(tx, message.market, None if point is None else point.id, message.correlation)
+    return {} if state is None else {"request_known": True, "request_state": state}
 
 
 def _repeated(tx: StoreTransaction, key: str) -> Submission | None:

@@ -125,7 +125,7 @@ def _zz_restamp(content: bytes) -> bytes:
 
 
 def _zz_first_piece(content: bytes) -> tuple[int, int] | None:
-    tag = re.search(rb"<(Begin|Cease|Reading|Verdict)>", content)
+    tag = re.search(rb"<(Begin|Cease|Reading|Verdict|Ask)>", content)
     assert tag is not None
     closing = b"</" + tag[1] + b">"
     return tag.start(), content.index(closing) + len(closing)

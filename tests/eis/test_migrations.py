@@ -7,6 +7,7 @@ import importlib.util
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -18,12 +19,14 @@ from energycomm.eis import migrations, tables, tallies
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.datakeys import unlock
+from energycomm.eis.received_requests import list_owed
 from energycomm.eis.resealing import reseal
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.pipeline.state import load_state
 from energycomm.transport.keys import StorageKey
 from energycomm.webservice import sessions, tokens
+from energycomm.webservice.domain import rows_of_market
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.tokens import digest
 
@@ -244,6 +247,49 @@ def test_states_of_a_filled_store_hold_what_was_stated_by_name(empty: Engine, mo
         "service_level": "2",
     }
     assert msgspec.to_builtins(load_state(points[2]).stated) == {}
+
+
+def test_requests_to_us_of_before_are_owed_an_answer(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upgrade keeps each request to us as an original, each of ours as an answer to none, and all prices."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0017")
+        migrations.upgrade(empty)
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = f"INSERT INTO kernel_message ({columns}) VALUES (:id, 1, 'FR', 'ASK', :kind, 0, 'accepted', 7, 'x', 1)"
+    with writing(empty) as connection:
+        for number, kind in enumerate(("ReceivedRequest", "ReceivedRequest", "MoveInRequest", "PriceList"), 1):
+            connection.execute(text(message), {"id": number, "kind": kind})
+        for number, reference, by in ((1, "Q-1", 5_000_000), (2, "Q-2", None)):
+            connection.execute(
+                text(
+                    "INSERT INTO received_request (id, at, message_id, source, reference, answer_by_at, reasons, "
+                    "attachments) VALUES (:id, 0, :id, 'ASK', :reference, :by, '[]', '[]')"
+                ),
+                {"id": number, "reference": reference, "by": by},
+            )
+        connection.execute(
+            text(
+                "INSERT INTO outgoing (id, message_id, market, kind, type, reference, content, content_type, state, "
+                "created_at, answer_by, attempts, submitted_by) VALUES (1, 3, 'FR', 'MoveInRequest', 'T', 'Q-1', :b, "
+                "'text/xml', 'sent', 1, 2, 1, 'anna')"
+            ),
+            {"b": b"<a/>"},
+        )
+        connection.execute(
+            text(
+                "INSERT INTO price_list (id, at, message_id, source, market, charge_type, charge_owner, charge_code, "
+                "currency, prices) VALUES (1, 9, 4, 'P', 'FR', 'fee', 'o', 'c', 'EUR', '[]')"
+            )
+        )
+    assert migrations.upgrade(empty) == ("0017", migrations.HEAD)
+    found = list_owed(empty, {"FR": ZoneInfo("Europe/Paris")})
+    assert [(one.message_id, one.reference, one.late) for one in found] == [(1, "Q-1", True), (2, "Q-2", False)]
+    with empty.connect() as connection:
+        kept = connection.execute(text("SELECT function, correlation FROM received_request")).all()
+        assert kept == [("original", None), ("original", None)]
+        assert connection.execute(text("SELECT state, answers FROM outgoing")).all() == [("sent", None)]
+    (row,) = rows_of_market(Store(empty), "FR", "price-lists").items
+    assert row.content["charge_code"] == "c"
 
 
 def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(

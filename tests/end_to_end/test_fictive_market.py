@@ -44,12 +44,12 @@ def ruritania(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 @pytest.mark.usefixtures("ruritania")
 def test_every_path_of_the_gateway_is_taken_by_a_fictive_market(places: Place) -> None:
     answer = places.process(FICTIVE / "envelopes").json
-    assert answer["ch_messages"] == {"digested": 11, "duplicate": 1, "refused": 1}
-    assert answer["kernel_messages"] == {"accepted": 8, "quarantined": 1, "rejected": 2}
+    assert answer["ch_messages"] == {"digested": 15, "duplicate": 1, "refused": 1}
+    assert answer["kernel_messages"] == {"accepted": 12, "quarantined": 1, "rejected": 2}
     assert answer["error_codes"] == {"ZZ-D01": 1, "ZZ-R01": 1, "CO-R05": 1}
     assert answer["incidents"] == {"NOTE_ELEMENT_UNKNOWN": 1, "SERIES_GAP": 1, "SYN_VALUE": 1}
     again = places.process(FICTIVE / "envelopes").json
-    assert again["envelopes"]["duplicate"] == 4
+    assert again["envelopes"]["duplicate"] == 5
     assert again["kernel_messages"] == {}
 
 
@@ -94,6 +94,55 @@ def test_what_the_market_would_refuse_is_refused_first(places: Place) -> None:
     unknown = places.folder / "unknown.json"
     unknown.write_text(json.dumps(message | {"kind": "MoveOutRequest"}))
     assert places("request", "submit", unknown, "--json").json[0]["refusals"][0]["code"] == "OUT_NOT_BUILT"
+
+
+@pytest.mark.usefixtures("ruritania")
+def test_a_plea_is_owed_an_answer_until_it_is_given(places: Place) -> None:
+    """Q-1 is late, Q-2 has time, Q-3 was taken back by Q-4; the times of Prague."""
+    places.process(FICTIVE / "envelopes")
+    owed = places("request", "owed", "--json").json
+    assert [(one["reference"], one["answer_by"], one["late"]) for one in owed] == [
+        ("Q-1", "2026-05-06T12:00:00+02:00", True),
+        ("Q-2", "2099-05-06T12:00:00+02:00", False),
+    ]
+    assert {(one["market"], one["requester"], one["object_code"]) for one in owed} == {("ZZ", "OBSCURIA", "GIVE-BACK")}
+    assert [one["reference"] for one in places("request", "owed", "--late", "--json").json] == ["Q-1"]
+    assert places("request", "owed", "--market", "fr", "--json").json == []
+    (line, _) = places("request", "owed").out.splitlines()
+    assert line.split("\t")[1:] == [
+        *("ZZ", "999000000000000014", "Q-1", "OBSCURIA", "GIVE-BACK", "2026-05-06 12:00+02:00", "late"),
+    ]
+    (given,) = places("request", "submit", FICTIVE / "requests" / "answer.json", "--json").json
+    assert given["label"] == "accepted"
+    sent = places("request", "show", given["request_id"], "--content").out
+    assert (
+        f"<Answer><Mark>{given['reference']}</Mark><Place>999000000000000014</Place><Plea>Q-1</Plea>"
+        "<Granted>no</Granted><Why>N1</Why></Answer>"
+    ) in sent
+    assert [one["reference"] for one in places("request", "owed", "--json").json] == ["Q-2"]
+    again = places("request", "submit", FICTIVE / "requests" / "answer.json", "--json")
+    assert (again.code, [one["error_code"] for one in again.json[0]["findings"]]) == (1, ["CO-A52"])
+
+
+@pytest.mark.usefixtures("ruritania")
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"correlation": "Q-9"}, "CO-A51"),
+        ({"access_point": "999000000000000021"}, "CO-A51"),
+        ({"correlation": "Q-3"}, "CO-A53"),
+        ({"reasons": []}, "CO-A54"),
+    ],
+)
+def test_an_answer_that_nobody_waits_for_is_not_sent(places: Place, changed: dict[str, object], code: str) -> None:
+    places.process(FICTIVE / "envelopes" / "plea.xml")
+    message = json.loads((FICTIVE / "requests" / "answer.json").read_text())
+    wrong = places.folder / "wrong.json"
+    wrong.write_text(json.dumps(message | changed))
+    answer = places("request", "submit", wrong, "--json")
+    assert answer.code == 1
+    assert [one["error_code"] for one in answer.json[0]["findings"]] == [code]
+    assert places.rows("SELECT count(*) FROM outgoing") == [(0,)]
 
 
 def test_nothing_of_the_gateway_knows_the_fictive_market() -> None:

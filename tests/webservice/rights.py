@@ -52,6 +52,7 @@ GET    /api/v1/access-points/{identifier}/timeline        readers        read
 GET    /api/v1/access-points/{identifier}/{subject}       readers        read
 GET    /api/v1/markets/{market}/{subject}                 readers        read
 GET    /api/v1/requests                                   readers        read
+GET    /api/v1/requests/owed                              readers        read
 GET    /api/v1/requests/{number}                          readers        read
 
 POST   /api/v1/injections                                 readers        inject

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from energycomm.client import Client
 from energycomm.eis.domain import row_of
 from energycomm.eis.meaning import canonical
 from energycomm.kernel.codec import decode, decode_json, encode, encode_json
@@ -17,6 +18,7 @@ from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import ContractTerms, KernelMessage
 from energycomm.kernel.parts import Power
 from energycomm.webservice.roles import Role
+from tests.console.scene import Visitor
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, start, transaction
 from tests.webservice.conftest import PRM, Site
@@ -116,6 +118,7 @@ CASES: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "received_request",
         {
             "reference": "S-1",
+            "function": "original",
             "object_code": "E03",
             "requester": "5790000432752",
             "requested_date": "2026-03-01",
@@ -221,6 +224,40 @@ def test_what_belongs_to_no_point_is_listed_by_market_time_and_page(lite_site: S
     assert caller.get("/api/v1/markets/FR/readings").status_code == 422
     other = lite_site.caller(Role.OPERATOR)
     assert other.get("/api/v1/markets/FR/price-lists").status_code == 403
+
+
+def test_what_we_owe_an_answer_to_is_listed_by_page_for_programs_and_people(lite_site: Site) -> None:
+    """In the legal time of the market; a late one is marked. Who may not read messages sees none of it."""
+    caller = lite_site.caller(Role.CONSULTANT)
+    for name, by in (("O-1", "2026-02-03T10:00:00Z"), ("O-2", "2099-07-03T10:00:00Z"), ("O-3", None)):
+        told = {**CASES["ReceivedRequest"][0], "kind": "ReceivedRequest", "reference": name, "answer_by": by}
+        (done,) = caller.post("/api/v1/injections", content=msgspec.json.encode(told)).json()["messages"]
+        assert done["message"]["state"] == "accepted"
+    path = "/api/v1/requests/owed"
+    ours = [one for one in caller.get(path).json()["items"] if one["reference"].startswith("O-")]
+    assert [(one["reference"], one["answer_by"], one["late"]) for one in ours] == [
+        ("O-1", "2026-02-03T11:00:00+01:00", True),
+        ("O-2", "2099-07-03T12:00:00+02:00", False),
+        ("O-3", None, False),
+    ]
+    late = caller.get(f"{path}?late=true&market=fr").json()["items"]
+    assert "O-1" in {one["reference"] for one in late}
+    assert all(one["late"] for one in late)
+    assert caller.get(f"{path}?market=NL").json()["items"] == []
+    seen, query = [], "limit=1"
+    while query:
+        page = caller.get(f"{path}?{query}").json()
+        seen += [one["reference"] for one in page["items"]]
+        query = f"limit=1&cursor={page['next']}" if page["next"] else ""
+    assert seen == [one["reference"] for one in caller.get(path).json()["items"]]
+    assert caller.get(f"{path}?cursor=x").status_code == 422
+    assert lite_site.caller(Role.OPERATOR).get(path).status_code == 403
+    token = lite_site.token(Role.BACK_OFFICE)
+    found = Client("http://gateway.test", token, http=lite_site.caller()).owed(late=True)
+    assert [one.reference for one in found] == [one["reference"] for one in late]
+    shown = Visitor(lite_site, Role.CONSULTANT).get("/requests?state=to+answer").text
+    assert '<span class="alarm">2026-02-03 11:00 CET</span>' in shown
+    assert "<span>2099-07-03 12:00 CEST</span>" in shown
 
 
 @pytest.mark.parametrize(

@@ -554,6 +554,7 @@ UNREACHABLE: dict[str, str] = {
     "BE-M01": "a meter without its number is refused before",
     "CO-A01": "the statuses of this market have no milestones",
     "CO-A02": "the statuses of this market have no milestones",
+    "CO-A04": "this market brings no requests of others to a supplier",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated document brings sums of an area, settlement amounts or price lists",
     "CO-D09": "no simulated document brings a series of months or years",

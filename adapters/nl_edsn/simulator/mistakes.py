@@ -359,6 +359,7 @@ _NO_FEE = "this market sends no grid fee to a supplier"
 _ON_THE_GRID = "the adapter makes a series of indexes that lie on the grid of intervals"
 
 UNREACHABLE: dict[str, str] = {
+    "CO-A04": "this market brings no requests of others to a supplier",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated message brings sums of an area, settlement amounts or price lists",
     "CO-D09": "no simulated message brings a series of months or years",

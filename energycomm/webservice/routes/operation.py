@@ -59,7 +59,7 @@ class Health(Struct, frozen=True, kw_only=True):
 def health(request: Request, shared: Shared, _: Operator) -> Response:
     """Alarms, backlog and database; without the content of any message."""
     engine = shared.store.engine
-    found, tables = survey(engine, now_micros()), status(engine)
+    found, tables = survey(engine, now_micros(), shared.config.daemon.answer_hours), status(engine)
     return tagged(
         request,
         Health(

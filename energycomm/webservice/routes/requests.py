@@ -1,4 +1,4 @@
-"""Requests to the market: handed in, judged, and followed to their end."""
+"""Requests to the market: handed in, judged, and followed to their end; and those to us that we owe an answer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from energycomm.eis.received_requests import OwedAnswer, list_owed, place_of
 from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
 from energycomm.kernel.requests import OUTGOING
 from energycomm.pipeline.delivery import revive
@@ -18,6 +19,7 @@ from energycomm.webservice.pages import Acted, Page, page_of
 from energycomm.webservice.parameters import (
     LARGEST,
     AccessPoint,
+    Cursor,
     Key,
     Limit,
     Market,
@@ -32,6 +34,7 @@ from energycomm.webservice.problems import Mistake, Problem, mistake_of, not_fou
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.roles import Person
 from energycomm.webservice.routes.injections import Sent, readable, sent_as
+from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.services import Services
 
 router = APIRouter(prefix="/requests", tags=["requests"], route_class=RecordedRoute)
@@ -60,6 +63,27 @@ def search(
         limit=limit + 1,
     )
     return tagged(request, page_of(found, limit, lambda one: one.id))
+
+
+@router.get("/owed", summary="What we owe an answer to", responses=described(Page[OwedAnswer]))
+def owed(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    market: Market = None,
+    late: Annotated[bool, Query(description="Only what is late.")] = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """What other parties ask of us and we have not answered, the most urgent first, in the market's legal time."""
+    engine, zones = shared.store.engine, shared.gateway.markets.zones
+    try:
+        found = list_owed(
+            engine, zones, market=market.upper() if market else None, late=late, after=cursor, limit=limit + 1
+        )
+    except (ValueError, OverflowError):
+        raise bad_cursor(cursor) from None
+    return tagged(request, page_of(found, limit, place_of))
 
 
 @router.get("/{number}", summary="One request", responses=described(RequestDetail))
@@ -117,5 +141,6 @@ def retry(shared: Shared, _: Operator, number: Number) -> Response:
     if found is None:
         raise not_found("request", "number", number)
     if not revive(shared.store, number):
-        raise Problem("API_CONFLICT", f"Request {number} is {found.summary.state}, not dead.", target="number")
+        what = "another answer was made in its place" if found.summary.state == "dead" else "it is not dead"
+        raise Problem("API_CONFLICT", f"Request {number} is {found.summary.state}: {what}.", target="number")
     return answer(Acted(id=number, state="built"))

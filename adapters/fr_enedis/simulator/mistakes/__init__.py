@@ -43,6 +43,7 @@ MISTAKES: dict[str, Mistake] = {
 """Error code -> its mistake."""
 
 UNREACHABLE: dict[str, str] = {
+    "CO-A04": "this market brings no requests of others to a supplier",
     "CO-D04": "a series is as long as its values",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated file brings sums of an area, settlement amounts or price lists",

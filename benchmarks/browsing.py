@@ -66,7 +66,7 @@ SELECT id, id, 'received', state, received_at, 'kernel' FROM kernel_message WHER
 INSERT INTO finding
   (id, message_id, change_id, current, error_code, rule, severity, error_class, field, comment, comment_fr)
 SELECT id, id, id, true, 'CO-R' || lpad((width_bucket(sqrt((id::bigint * 7919) % 10007), 0, 101, 30))::text, 2, '0'),
-  'rule-' || id % 60, 'error', 'dno', 'registers', 'An index goes back.', 'Un index recule.'
+  'rule-' || id % 60, 'error', 'grid_operator', 'registers', 'An index goes back.', 'Un index recule.'
 FROM kernel_message WHERE id > {first} AND state IN ('rejected', 'ticketed');
 INSERT INTO reading (id, access_point_id, at, message_id, source, qualification, nature, status, registers)
 SELECT id, access_point_id, effective, id, market_type, 'periodic', 'read', 'current', '[]'

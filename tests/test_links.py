@@ -80,7 +80,7 @@ def ticketed(site: Site, link: str | None = None) -> None:
     """A ticket in the store."""
     sql = (
         'INSERT INTO ticket (id, title, error_class, codes, market, evidence, state, "by", created_at, link) '
-        "VALUES (1, 'Index', 'dno', 'FR-R03', 'FR', ?, 'open', 'a', 1, ?)"
+        "VALUES (1, 'Index', 'grid_operator', 'FR-R03', 'FR', ?, 'open', 'a', 1, ?)"
     )
     with site.store.transaction() as tx:
         tx.driver.run(sql, ('{"evidence": []}', link))

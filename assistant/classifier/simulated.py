@@ -23,7 +23,7 @@ from energycomm.simulation.faults import CLASSES, FaultRates
 from energycomm.simulation.port import load_simulator, simulated_markets
 from energycomm.simulation.scenario import Scenario
 
-SHARES = {"grid-operator": 0.7, "product": 0.08, "lost-message": 0.06, "wrong-order": 0.08}
+SHARES = {"grid_operator": 0.7, "product": 0.08, "lost-message": 0.06, "wrong-order": 0.08}
 """Share of the access points that each class of faults befalls; the grid operator makes one mistake for every rule."""
 
 

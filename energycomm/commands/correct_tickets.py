@@ -46,7 +46,7 @@ def tickets_(
     elif number is not None:
         _print_ticket(found[0])
     else:
-        head = ("id", "state", "class", "title", "operator", "messages", "owner", "due")
+        head = ("id", "state", "class", "title", "grid operator", "messages", "owner", "due")
         rows = [
             (t.id, t.state, t.error_class, t.title, t.grid_operator, len(t.messages), t.owner, t.due) for t in found
         ]

@@ -44,7 +44,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="KIND=RATE",
-            help="What goes wrong and how often: wrong-order, lost-message, duplicate-file, grid-operator, product, or "
+            help="What goes wrong and how often: wrong-order, lost-message, duplicate-file, grid_operator, product, or "
             "a single mistake by its error code.",
         ),
     ] = None,
@@ -61,7 +61,7 @@ def simulate(
 
     Envelopes go to OUT/envelopes, the truth to OUT/truth.jsonl.
 
-    Example: energycomm simulate --market fr --access-points 50 --months 6 --fault grid-operator=0.2 demo/
+    Example: energycomm simulate --market fr --access-points 50 --months 6 --fault grid_operator=0.2 demo/
     """
     simulator = _simulator(market)
     if flat_file is not None:

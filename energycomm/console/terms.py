@@ -17,9 +17,9 @@ TERMS: dict[str, str] = {
     "by age": "par ancienneté",
     "by class": "par classe",
     "by codes": "par ensemble de codes",
+    "by grid_operator": "par gestionnaire de réseau",
     "by kind": "par genre",
     "by market": "par marché",
-    "by operator": "par gestionnaire",
     "by rule": "par règle",
     "by state": "par état",
     "by type": "par type",
@@ -32,7 +32,6 @@ TERMS: dict[str, str] = {
     "database": "base de données",
     "dead": "abandonnée",
     "delegated": "délégué",
-    "dno": "gestionnaire de réseau",
     "done": "terminé",
     "duplicate": "doublon",
     "ended": "fin",
@@ -40,6 +39,7 @@ TERMS: dict[str, str] = {
     "error": "erreur",
     "failed": "échoué",
     "fails": "échoue",
+    "grid_operator": "gestionnaire de réseau",
     "in a ticket": "en ticket",
     "in-course": "en cours de traitement",
     "last reading": "dernier relevé",
@@ -96,7 +96,8 @@ TERMS: dict[str, str] = {
 """State, class, table or set as the store names it -> in French. In English most are shown as they are."""
 
 ENGLISH: dict[str, str] = {
-    "dno": "grid operator",
+    "by grid_operator": "by grid operator",
+    "grid_operator": "grid operator",
     "missing": "missing message",
     "ordering": "wrong order",
     "product": "our rules",

@@ -18,7 +18,7 @@ from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import GridCharge, GridInvoice, MeteredVolume, MeterReading
 from energycomm.market.installed import Markets
 
-Dimension = Literal["code", "codes", "access-point", "rule", "operator", "type", "kind", "age", "class", "state"]
+Dimension = Literal["code", "codes", "access-point", "rule", "grid_operator", "type", "kind", "age", "class", "state"]
 
 DAY = 86_400_000_000
 
@@ -219,7 +219,7 @@ _KEYS: dict[Dimension, Callable[[Judged, int], Sequence[str]]] = {
     "rule": _rules,
     "age": _age,
     "access-point": lambda one, _: (one.case.identifier or "none",),
-    "operator": lambda one, _: (one.case.grid_operator or "unknown",),
+    "grid_operator": lambda one, _: (one.case.grid_operator or "unknown",),
     "type": lambda one, _: (f"{one.case.message.market} {one.case.message.market_type}",),
     "kind": lambda one, _: (one.case.kind,),
     "class": lambda one, _: one.classes or ("unknown",),

@@ -19,14 +19,14 @@ WIDESPREAD = 5
 EXPLAINS: Mapping[str, tuple[str, ...]] = {"CO-R07": ("CO-R05",)}
 """Error code -> codes that follow from it: an index in the wrong unit is below the one before, too."""
 
-_PRECEDENCE: tuple[ErrorClass, ...] = ("dno", "missing", "ordering", "product")
+_PRECEDENCE: tuple[ErrorClass, ...] = ("grid_operator", "missing", "ordering", "product")
 
 
 class Evidence(Struct, frozen=True):
     """One reason to think that a message is stuck through a fault of a class.
 
     Attributes:
-      error_class: dno (the grid operator's), ordering, missing, product (ours).
+      error_class: grid_operator, ordering, missing, product (ours).
       words: what was found.
       message_id: the message that shows it, where there is one.
     """

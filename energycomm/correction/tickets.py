@@ -94,7 +94,7 @@ def _make(
     owner: str | None,
     due_days: int | None,
 ) -> int:
-    market, operator, error_class, codes = key
+    market, grid_operator, error_class, codes = key
     now = now_micros()
     sql = (
         "SELECT id FROM ticket WHERE market = ? AND coalesce(grid_operator, '') = ? AND error_class = ? AND codes = ? "
@@ -113,7 +113,7 @@ def _make(
             "error_class": error_class,
             "codes": codes,
             "market": market,
-            "grid_operator": operator or None,
+            "grid_operator": grid_operator or None,
             "evidence": _evidence(members),
             "state": "open",
             "owner": owner,

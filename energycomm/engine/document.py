@@ -43,7 +43,7 @@ SET_TITLES: dict[RuleSet, tuple[str, str]] = {
 }
 
 ERROR_CLASSES = {
-    "dno": "mistake of the grid operator",
+    "grid_operator": "mistake of the grid operator",
     "ordering": "message in the wrong order",
     "missing": "message or value missing",
     "product": "mistake of the product",

@@ -106,7 +106,7 @@ class Rule:
     field: str = ""
     comment: Mapping[Language, Template] = kept(default_factory=dict)
     severity: Severity = "error"
-    error_class: ErrorClass = "dno"
+    error_class: ErrorClass = "grid_operator"
     ebix: str | None = None
     market_code: str | None = None
     repair: tuple[str, ...] = ()

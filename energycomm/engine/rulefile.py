@@ -44,6 +44,9 @@ VALIDATION_KEYS = _SHARED_KEYS | frozenset(
 ACTION_KEYS = _SHARED_KEYS | frozenset(["do", "notify", "wait"])
 FILE_KEYS = frozenset({"rule_set", "market", "pack", "rules"})
 
+RENAMED = {"dno": "grid_operator"}
+"""Word of an older version of rule files -> the word that took its place."""
+
 _CODE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 _ERROR_CODE = re.compile(r"[A-Z][A-Z0-9]*-[A-Z][0-9]{2}")
 _EBIX = re.compile(r"[A-Z][0-9A-Z]{2}")
@@ -238,7 +241,7 @@ class _RuleReader:
             violated_when=self.text("violated_when") or None,
             field=self.text("field"),
             severity=cast(Severity, self.chosen("severity", get_args(Severity), "error")),
-            error_class=cast(ErrorClass, self.chosen("error_class", get_args(ErrorClass), "dno")),
+            error_class=cast(ErrorClass, self.chosen("error_class", get_args(ErrorClass), "grid_operator")),
             ebix=self.text("ebix") or None,
             market_code=self.market_code(),
             repair=self.words("repair"),
@@ -320,7 +323,8 @@ class _RuleReader:
         """One of some words."""
         found = self.text(name, default)
         if found not in words:
-            self.report(self.line(name), f"{name} {found!r} is unknown", f"Use one of {', '.join(words)}.")
+            advice = f"It is {RENAMED[found]} now." if found in RENAMED else f"Use one of {', '.join(words)}."
+            self.report(self.line(name), f"{name} {found!r} is unknown", advice)
         return found
 
     def verbs(self) -> tuple[str, ...]:

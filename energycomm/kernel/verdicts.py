@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Severity = Literal["error", "warning"]
-ErrorClass = Literal["dno", "ordering", "missing", "product"]
+ErrorClass = Literal["grid_operator", "ordering", "missing", "product"]
 Label = Literal["accepted", "rejected", "quarantined", "engine_error"]
 
 
@@ -23,7 +23,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     comment_fr: str
     """The same in French."""
     severity: Severity = "error"
-    error_class: ErrorClass = "dno"
+    error_class: ErrorClass = "grid_operator"
 
 
 class Refusal(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,7 +15,7 @@ CLASSES: dict[str, str] = {
     "wrong-order": "messages and files that arrive late, after those that build on them",
     "lost-message": "an entry, an exit or an original that never arrives",
     "duplicate-file": "the same envelope again, and the same member in another envelope",
-    "grid-operator": "mistakes of the grid operator, one for every rule",
+    "grid_operator": "mistakes of the grid operator, one for every rule",
     "product": "content that is right but that the rules do not know yet",
 }
 """Class of faults -> what happens. A rate is the share of the access points (of the files for duplicate-file)."""
@@ -36,7 +36,7 @@ def parse_faults(words: Iterable[str], codes: Iterable[str]) -> FaultRates | Ref
     """Read ``KIND=RATE`` words.
 
     Args:
-      words: e.g. ``grid-operator=0.05``, ``FR-R03=0.01``, ``wrong-order=2%``.
+      words: e.g. ``grid_operator=0.05``, ``FR-R03=0.01``, ``wrong-order=2%``.
       codes: error codes whose mistakes the market's simulator can play.
 
     Returns:

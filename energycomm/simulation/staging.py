@@ -81,7 +81,7 @@ class Mistake(NamedTuple):
     edit: Callable[[Any], Any] | None = None
     errors: Codes = NONE
     warnings: Codes = NONE
-    error_class: ErrorClass = "dno"
+    error_class: ErrorClass = "grid_operator"
     extra: bool = False
     refused: bool = False
     document: Edit | None = None
@@ -133,9 +133,9 @@ class Market(NamedTuple):
         order = tuple(name for name in ORDER if originals or not name.endswith("original"))
         lost = tuple(name for name in LOST if originals or not name.endswith("original"))
         product = tuple(row.name for row in self.mistakes if row.error_class == "product")
-        operator = tuple(row.name for row in self.mistakes if row.error_class != "product")
-        single = {name: (name,) for name in (*order, *lost, *product, *operator)}
-        classes = {"wrong-order": order, "lost-message": lost, "grid-operator": operator, "product": product}
+        grid_operator = tuple(row.name for row in self.mistakes if row.error_class != "product")
+        single = {name: (name,) for name in (*order, *lost, *product, *grid_operator)}
+        classes = {"wrong-order": order, "lost-message": lost, "grid_operator": grid_operator, "product": product}
         return {**classes, "duplicate-file": ("again",), **single}
 
 

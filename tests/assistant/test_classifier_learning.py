@@ -36,7 +36,7 @@ rules:
     comment:
       en: "The index of {access_point} is {register.value}."
       fr: "L'index de {access_point} est {register.value}."
-    error_class: dno
+    error_class: grid_operator
     source: "House rule"
     examples:
       - passes: {registers: [{grid: supplier, time_class: BASE, value: 1000, unit: kWh}]}

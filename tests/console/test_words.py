@@ -90,7 +90,7 @@ def words_of_the_store() -> set[str]:
         "failed",
         "duplicate",
     }
-    found |= {"dno", "missing", "ordering", "product", "error", "warning"}
+    found |= {"grid_operator", "missing", "ordering", "product", "error", "warning"}
     found |= {words for _, words in AGES} | {"older"}
     return found
 
@@ -123,8 +123,8 @@ def test_no_french_text_is_empty_or_left_in_english() -> None:
 
 
 def test_terms_of_the_store_are_said_in_words_of_the_reader() -> None:
-    assert translate("dno", "en") == "grid operator"
-    assert translate("dno", "fr") == "gestionnaire de réseau"
+    assert translate("grid_operator", "en") == "grid operator"
+    assert translate("grid_operator", "fr") == "gestionnaire de réseau"
     assert translate("EndOfSupply", "fr") == "EndOfSupply"
     assert set(ENGLISH) <= words_of_the_store() | {"engine_error"}
     assert Survey().alarms()

@@ -29,7 +29,7 @@ from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
 
-FAULTS = {"lost-message": 0.15, "wrong-order": 0.1, "grid-operator": 0.3, "product": 0.15, "duplicate-file": 0.02}
+FAULTS = {"lost-message": 0.15, "wrong-order": 0.1, "grid_operator": 0.3, "product": 0.15, "duplicate-file": 0.02}
 
 _PLACES = (
     "SELECT k.id, e.name, m.path, c.position, k.state FROM kernel_message k "

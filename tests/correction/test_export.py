@@ -158,7 +158,7 @@ def test_a_webhook_is_signed_with_its_secret(tmp_path: Path) -> None:
         _, _, headers, body = tracker.asked[0]
         at = int(headers["EnergyComm-Signature"].split(",")[0].removeprefix("t="))
         assert headers["EnergyComm-Signature"] == sign(TOKEN, body, at)
-        assert json.loads(body)["ticket"]["error_class"] in ("dno", "missing")
+        assert json.loads(body)["ticket"]["error_class"] in ("grid_operator", "missing")
 
 
 def test_the_command_exports_and_says_what_failed(

@@ -27,7 +27,7 @@ from tests.correction.score import is_freeable, processed, run
 from tests.pipeline.desk import shipped_rules
 from tests.simulation.conftest import process
 
-FAULTS = FaultRates({"lost-message": 0.3, "wrong-order": 0.1, "grid-operator": 0.35, "product": 0.15})
+FAULTS = FaultRates({"lost-message": 0.3, "wrong-order": 0.1, "grid_operator": 0.35, "product": 0.15})
 
 _PLACES = (
     "SELECT k.id, e.name, m.path, c.position, k.kind, k.state FROM kernel_message k "
@@ -59,7 +59,7 @@ def test_the_loop_frees_what_can_be_freed_and_tickets_the_rest(simulated: tuple[
     engine, truth = simulated
     store = Store(engine)
     writer = BatchWriter(ParallelEngine(shipped_rules()), 1, 30, installed_adapters())
-    assert {line.outcome.error_class for line in truth.values()} >= {"missing", "dno", "product"}
+    assert {line.outcome.error_class for line in truth.values()} >= {"missing", "grid_operator", "product"}
     report = loop(store, writer, load_scripts(shipped_rules().rules).values(), by="test", why="nightly")
     left = {one.case.id for one in judged_cases(engine, writer.markets)}
     freed = set(truth) - left

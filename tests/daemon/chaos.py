@@ -46,7 +46,7 @@ from tests.postgres import DURABLE, PostgresServer, running
 from tests.servers.sftp import PASSWORD, SftpTestServer, sftp_server
 
 COMMAND = "import sys; from energycomm.cli import main; sys.exit(main(sys.argv[1:]))"
-FAULTS = ("wrong-order=0.2", "duplicate-file=0.1", "grid-operator=0.1")
+FAULTS = ("wrong-order=0.2", "duplicate-file=0.1", "grid_operator=0.1")
 PATIENCE = "attempts = 8\nfirst_wait = 0.2\nlongest_wait = 1\nbreak_after = 20\nbreak_for = 0.5\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -290,6 +291,81 @@ def test_requests_to_us_of_before_are_owed_an_answer(empty: Engine, monkeypatch:
         assert connection.execute(text("SELECT state, answers FROM outgoing")).all() == [("sent", None)]
     (row,) = rows_of_market(Store(empty), "FR", "price-lists").items
     assert row.content["charge_code"] == "c"
+
+
+def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Findings, tickets, stored versions of rules and answers that are kept for a second try; nothing else changes."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0018")
+        migrations.upgrade(empty)
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = (
+        f"INSERT INTO kernel_message ({columns}) VALUES (1, 1, 'FR', 'C15', 'MeterData', 0, 'rejected', 7, 'x', 1)"
+    )
+    finding = (
+        'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
+        "comment, comment_fr) VALUES (:id, 1, 1, :current, 'FR-R03', 'dno', 'error', :class, 'dno', 'dno', 'dno')"
+    )
+    ticket = (
+        'INSERT INTO ticket (id, title, error_class, codes, market, evidence, state, "by", created_at) '
+        "VALUES (:id, :title, :class, 'FR-R03', 'FR', :evidence, 'open', 'a', 7)"
+    )
+    told = '{"evidence":[{"class":"%s","found":"dno, é","messages":2}],"access_points":["dno"]}'
+    long = "FR-R03 " * 28
+    tickets = [
+        {"id": 1, "title": "FR-R03: 2 messages (dno)", "class": "dno", "evidence": told % "dno"},
+        {"id": 2, "title": "FR-R03 (dno) (missing)", "class": "missing", "evidence": told % "missing"},
+        {"id": 3, "title": long[:194] + " (dno)", "class": "dno", "evidence": told % "dno"},
+    ]
+    files = {
+        "fr/a.yaml": "rules:\n- error_class: dno # dno\n- {error_class: 'dno'}\n- error_class: dno_x\n",
+        "fr/codes.csv": "class,dno\n",
+    }
+    with writing(empty) as connection:
+        connection.execute(text(message))
+        connection.execute(
+            text("INSERT INTO state_change (id, message_id, after, at, by) VALUES (1, 1, 'rejected', 7, 'x')")
+        )
+        for number, (word, current) in enumerate([("dno", True), ("dno", False), ("product", True)], 1):
+            connection.execute(text(finding), {"id": number, "current": current, "class": word})
+        for row in tickets:
+            connection.execute(text(ticket), row)
+        connection.execute(
+            text(
+                "INSERT INTO rules_version (id, hash, engine, first_used_at, catalogue) VALUES (1, 'a', 'e', 7, :files)"
+            ),
+            {"files": json.dumps(files)},
+        )
+        for number, answer in enumerate(['{"error_class":"dno","title":"dno"}', '{"title":"dno"}', None]):
+            row = {"hash": bytes([number]), "answer": answer}
+            connection.execute(
+                text("INSERT INTO idempotency (hash, content, at, answer) VALUES (:hash, :hash, 7, :answer)"), row
+            )
+    with empty.connect() as connection:
+        counted = tallies.code_frequencies(connection)
+    migrations.upgrade(empty)
+    with empty.connect() as connection:
+
+        def rows(sql: str) -> list[tuple[object, ...]]:
+            return [tuple(row) for row in connection.execute(text(sql))]
+
+        classes = rows("SELECT error_class, rule, field, comment FROM finding ORDER BY id")
+        found = rows("SELECT title, error_class, evidence FROM ticket ORDER BY id")
+        ((catalogue,),) = rows("SELECT catalogue FROM rules_version")
+        answers = rows("SELECT answer FROM idempotency ORDER BY hash")
+        assert tallies.code_frequencies(connection) == counted
+    assert classes == [(word, "dno", "dno", "dno") for word in ("grid_operator", "grid_operator", "product")]
+    assert [row[:2] for row in found] == [
+        ("FR-R03: 2 messages (grid_operator)", "grid_operator"),
+        ("FR-R03 (dno) (missing)", "missing"),
+        ((long[:194] + " (grid_operator)")[:200], "grid_operator"),
+    ]
+    assert [row[2] for row in found] == [told % word for word in ("grid_operator", "missing", "grid_operator")]
+    assert json.loads(str(catalogue)) == {
+        "fr/a.yaml": "rules:\n- error_class: grid_operator # dno\n- {error_class: 'grid_operator'}\n- error_class: dno_x\n",
+        "fr/codes.csv": "class,dno\n",
+    }
+    assert answers == [('{"error_class":"grid_operator","title":"dno"}',), ('{"title":"dno"}',), (None,)]
 
 
 def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(

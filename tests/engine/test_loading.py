@@ -97,6 +97,13 @@ def test_each_mistake_is_told_with_its_line(problems_of: Read, old: str, new: st
     assert told[0].advice
 
 
+def test_the_former_word_for_the_grid_operator_is_refused_with_the_one_of_now(problems_of: Read) -> None:
+    (problem,) = problems_of(GOOD.replace("    holds:", "    error_class: dno\n    holds:"))
+    assert problem.reason == "error_class 'dno' is unknown"
+    assert "grid_operator" in problem.advice
+    assert problems_of(GOOD.replace("    holds:", "    error_class: grid_operator\n    holds:")) == ()
+
+
 def test_every_problem_of_every_rule_is_told_at_once(problems_of: Read) -> None:
     second = GOOD.split("rules:\n")[1].replace("title:", "titel:").replace("<= 36", "<= '36'")
     problems = problems_of(GOOD.replace("holds: subscribed_power", "holds: power") + second)

@@ -26,7 +26,7 @@ from energycomm.simulation.scenario import Scenario
 ROOT = Path(__file__).parents[2]
 MARKETS = ("fr", "nl", "be")
 FAULTS = FaultRates(
-    {"lost-message": 0.15, "wrong-order": 0.2, "grid-operator": 0.3, "product": 0.1, "duplicate-file": 0.2}
+    {"lost-message": 0.15, "wrong-order": 0.2, "grid_operator": 0.3, "product": 0.1, "duplicate-file": 0.2}
 )
 SMALLEST = 25
 """CH messages that a scene has at least, while there are more."""

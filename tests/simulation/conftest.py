@@ -19,12 +19,12 @@ from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
 
 EVERYTHING = FaultRates(
-    {"grid-operator": 0.70, "product": 0.20, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.03}
+    {"grid_operator": 0.70, "product": 0.20, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.03}
 )
 """Faults of every kind, so often that each mistake is played."""
 
 MIXED = FaultRates(
-    {"lost-message": 0.2, "wrong-order": 0.2, "grid-operator": 0.2, "product": 0.1, "duplicate-file": 0.1}
+    {"lost-message": 0.2, "wrong-order": 0.2, "grid_operator": 0.2, "product": 0.1, "duplicate-file": 0.1}
 )
 
 

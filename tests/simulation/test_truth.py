@@ -36,7 +36,7 @@ def test_every_mistake_is_in_the_simulation(everything: Path) -> None:
     """The test above is about all of them."""
     played = {line.outcome.fault for line in read_truth(everything / "truth.jsonl")}
     classes = playable()
-    wanted = {name for kind in ("grid-operator", "product", "lost-message", "wrong-order") for name in classes[kind]}
+    wanted = {name for kind in ("grid_operator", "product", "lost-message", "wrong-order") for name in classes[kind]}
     assert wanted - played == set()
 
 

@@ -86,6 +86,12 @@ def playable() -> dict[str, tuple[str, ...]]:
     ``duplicate-file`` is not here: it befalls envelopes and not access points.
     """
     product = tuple(name for name, row in MISTAKES.items() if row.error_class == "product")
-    operator = tuple(name for name, row in MISTAKES.items() if row.error_class != "product")
+    grid_operator = tuple(name for name, row in MISTAKES.items() if row.error_class != "product")
     single = {name: (name,) for name in (*MISTAKES, *LOST, *LATE)}
-    return {"grid-operator": operator, "product": product, "lost-message": tuple(LOST), "wrong-order": LATE, **single}
+    return {
+        "grid_operator": grid_operator,
+        "product": product,
+        "lost-message": tuple(LOST),
+        "wrong-order": LATE,
+        **single,
+    }

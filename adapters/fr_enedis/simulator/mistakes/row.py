@@ -56,7 +56,7 @@ class Mistake(NamedTuple):
     edit: Edit
     errors: Codes = NONE
     warnings: Codes = NONE
-    error_class: ErrorClass = "dno"
+    error_class: ErrorClass = "grid_operator"
     extra: bool = False
     later: int = 2
     document: bool = False

@@ -82,7 +82,7 @@ _TABLE = CodeTable(
     AdapterCode(
         "NOTE_VALUE_DOUBTFUL",
         "note",
-        "The distributor doubts a value of a curve (IV is not 0); the value was carried.",
+        "The grid operator doubts a value of a curve (IV is not 0); the value was carried.",
         "Look at the curve before it is invoiced.",
     ),
     AdapterCode(

@@ -11,7 +11,7 @@ R4x           ``Donnees_Point_Mesure`` with attributes, in kW, kWr   Horodatage 
 
 * A value that is missing (no V, no Valeur_Point) keeps its place and has the quality ``missing``.
 * Times bear offsets, so a day of 23 or 25 hours has as many values as it has intervals.
-* IV other than 0 is the distributor's doubt; the Kernel has no word for it: the value is carried and a note says so.
+* IV other than 0: the grid operator doubts the value. The Kernel has no field for it; the value is carried with a note.
 * Grandeur_Metier is missing in some real R4x: consumption is assumed, and noted.
 
 No schema of these fluxes is public: the structures are those that published readers expect.

@@ -362,7 +362,7 @@ def test_the_grid_operator_has_one_word_in_a_filled_store(empty: Engine, monkeyp
     ]
     assert [row[2] for row in found] == [told % word for word in ("grid_operator", "missing", "grid_operator")]
     assert json.loads(str(catalogue)) == {
-        "fr/a.yaml": "rules:\n- error_class: grid_operator # dno\n- {error_class: 'grid_operator'}\n- error_class: dno_x\n",
+        "fr/a.yaml": files["fr/a.yaml"].replace(": dno #", ": grid_operator #").replace("'dno'", "'grid_operator'"),
         "fr/codes.csv": "class,dno\n",
     }
     assert answers == [('{"error_class":"grid_operator","title":"dno"}',), ('{"title":"dno"}',), (None,)]

@@ -25,7 +25,7 @@ PRICES = {3: "0.45", 6: "0.58", 9: "0.71", 12: "0.84", 15: "0.97", 18: "1.10", 2
 
 @dataclass(slots=True)
 class Memory:
-    """What the operator published of an access point last, and repeats in the next billing reading.
+    """What the grid operator published of an access point last, and repeats in the next billing reading.
 
     Attributes:
       meter: the meter it was read on.
@@ -73,7 +73,7 @@ class Drafter:
     def _registers(
         self, life: Life, meter: Meter, terms: Terms, day: int, minute: int, memory: Memory | None
     ) -> tuple[list[RegisterDraft], list[RegisterDraft], dict[tuple[Grid, Band], int]]:
-        """Registers of the operator's grid (smart meters only) and of ours, in kWh, and the raw indexes."""
+        """Registers of the grid operator's time classes (smart meters only) and ours, in kWh, and the raw indexes."""
         energy = life.load.until(day, minute)
         raw: dict[tuple[Grid, Band], int] = {}
         grids: list[list[RegisterDraft]] = []

@@ -26,7 +26,7 @@ PIPE_CLOSED = 141
 
 COMMANDS: dict[str, Place] = {
     "process": Place(
-        "process", "process", "Take in envelopes: archive, digest, judge and store every message of them."
+        "process", "process", "Process envelopes: archive, digest, judge and store every message in them."
     ),
     "daemon": Place(
         "daemon",
@@ -34,9 +34,7 @@ COMMANDS: dict[str, Place] = {
         "Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.",
     ),
     "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
-    "inject": Place(
-        "inject", "inject", "Give Kernel messages directly to the Kernel: those that came by e-mail or from the TSO."
-    ),
+    "inject": Place("inject", "inject", "Inject Kernel messages, such as those received by e-mail or from the TSO."),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),
     "envelope": Place("envelope", "app", "Envelopes: what arrived."),
@@ -56,7 +54,7 @@ COMMANDS: dict[str, Place] = {
     "simulate-answers": Place(
         "simulate",
         "simulate_answers",
-        "Write what the markets would answer to the requests of the EIS that are built or sent.",
+        "Write the markets' answers to the built and sent requests of the EIS.",
     ),
     "token": Place("token", "app", "API tokens of the web services."),
     "user": Place("user", "app", "People and programs that use the web services."),

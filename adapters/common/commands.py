@@ -33,7 +33,7 @@ def new(
     name: Annotated[str | None, typer.Option(help="Name of the package: dk_energinet.")] = None,
     zone: Annotated[str | None, typer.Option(help="Legal time; that of the country's capital by default.")] = None,
 ) -> None:
-    """Write the draft of a new market: package, table of its leaves, fixtures, rules, tests, entry point.
+    """Write the draft of an adapter for a new market: package, table, fixtures, rules, tests, entry point.
 
     Example: energycomm adapter new dk --schema measures.xsd --sample measures.xml --name dk_energinet
     """

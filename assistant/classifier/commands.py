@@ -33,9 +33,9 @@ def classify(
     model: Model = None,
     json: Json = False,
 ) -> None:
-    """Say what a model expects the rules to say of messages; nothing is decided or stored.
+    """Predict the verdicts of messages with a model; nothing is decided or stored.
 
-    Exit code 1: it does not know.
+    Exit code 1: the model abstains.
 
     Example: energycomm assistant classify 17
     """
@@ -63,14 +63,14 @@ def classify(
 
 
 def shadow(
-    once: Annotated[bool, typer.Option("--once", help="Stop when there is nothing left to ask about.")] = False,
-    every: Annotated[float, typer.Option(min=1, help="Seconds between two looks at the EIS.")] = 30,
+    once: Annotated[bool, typer.Option("--once", help="Stop when every message has a prediction.")] = False,
+    every: Annotated[float, typer.Option(min=1, help="Seconds between two queries of the EIS.")] = 30,
     most: Annotated[int | None, typer.Option(min=1, help="Stop after so many messages.")] = None,
     model: Model = None,
 ) -> None:
-    """Ask a model about every message beside the gateway, and keep what it says in the EIS; Ctrl-C stops it.
+    """Run a model on every message beside the gateway and store its predictions in the EIS; Ctrl-C stops it.
 
-    It is a process of its own: the gateway never waits for it.
+    It is a separate process: the gateway never waits for it.
 
     Example: energycomm assistant shadow --once
     """
@@ -96,13 +96,13 @@ def shadow(
 @recorded("assistant disagreements")
 def disagreements(
     market: Market = None,
-    model: Annotated[str | None, typer.Option(help="Name and version of a model, as `message show` tells it.")] = None,
+    model: Annotated[str | None, typer.Option(help="Name and version of a model, as in `message show`.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
     json: Json = False,
 ) -> None:
-    """List messages of which a model that was sure says otherwise than the rules: where a rule may be missing or wrong.
+    """List messages whose verdict differs from a confident prediction: a rule may be missing or wrong.
 
-    The surest come first. Needs `energycomm assistant shadow`.
+    The most confident come first. Needs `energycomm assistant shadow`.
 
     Example: energycomm assistant disagreements --market FR
     """
@@ -142,7 +142,7 @@ def disagreements(
 def drift(
     model: Annotated[str | None, typer.Option(help="Name and version of a model.")] = None, json: Json = False
 ) -> None:
-    """Show how model and rules agree over time, by rule and market; exit code 1 when rules moved and the model did not.
+    """Show the agreement of model and rules by time, rule and market; exit code 1 if it fell after a change of rules.
 
     Needs `energycomm assistant shadow`.
 
@@ -173,11 +173,11 @@ def classifier(
         list[str] | None,
         typer.Option(help="Kind of model, with the form of its texts (tfidf:raw); may be repeated. All by default."),
     ] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="Messages of each kept part at most.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Messages of each held-out part at most.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write the report and its pictures into.")] = None,
     json: Json = False,
 ) -> None:
-    """The models of the verdicts, on access points and months that none of them has seen, as one table.
+    """All models of the verdicts on unseen access points and months, as one table.
 
     Example: energycomm assistant evaluate classifier
     """

@@ -42,14 +42,14 @@ def build(
     ),
     market: Annotated[list[str] | None, typer.Option(help="Simulate only this market; may be repeated.")] = None,
     per_code: Annotated[int, typer.Option(min=1, help="Messages with one error code at most.")] = 100,
-    tokens: Annotated[int, typer.Option(min=32, help="Words of a text at most.")] = 160,
+    tokens: Annotated[int, typer.Option(min=32, help="Maximum number of words of a text.")] = 160,
     without: Annotated[
-        list[str] | None, typer.Option(help="Error code whose rule no model shall be told of; may be repeated.")
+        list[str] | None, typer.Option(help="Error code whose rule is left out of the data set; may be repeated.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all chance.")] = 1,
     json: Json = False,
 ) -> None:
-    """Build a data set from the EIS, from simulated lives with faults, and from messages made around every rule.
+    """Build a data set from the EIS, from simulations with faults, and from messages generated around every rule.
 
     Example: energycomm assistant dataset build --simulate 300
     """
@@ -93,7 +93,7 @@ def build(
 
 @app.command("show")
 def show(data: Dataset = None, json: Json = False) -> None:
-    """Describe a data set: what it was made of, its parts, how often each code comes.
+    """Describe a data set: origin, parts, frequency of each code.
 
     Example: energycomm assistant dataset show
     """

@@ -56,13 +56,15 @@ def learn(
         Path | None, typer.Option("--model", help="Folder of the model; the assistant's own by default.")
     ] = None,
     data: Data = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the taught model; that of the model by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the updated model; that of the model by default.")
+    ] = None,
     budget: Budget = "5m",
-    lives: Annotated[int, typer.Option(min=10, help="Access points to simulate where the EIS holds too little.")] = 60,
+    lives: Annotated[int, typer.Option(min=10, help="Access points to simulate if the EIS has too few messages.")] = 60,
     cpu: Cpu = False,
     json: Json = False,
 ) -> None:
-    """Teach the language model rules that are new or were changed, and tell what it said of their messages before.
+    """Train the language model on new or changed rules, and show its accuracy on their messages before and after.
 
     Example: energycomm assistant learn fr-energy-above-power --budget 5m
     """

@@ -30,7 +30,7 @@ from energycomm.kernel.history import History
 from energycomm.kernel.messages import KernelMessage
 
 BUDGET = 160
-"""Words of a text at most."""
+"""Maximum number of words of a text."""
 FACTS = 24
 """Facts of a text at most."""
 EARLIER = 3

@@ -30,21 +30,19 @@ Cpu = Annotated[bool, typer.Option("--cpu-clock", help="Count CPU seconds: for a
 
 
 def train(
-    model: Annotated[
-        str, typer.Option(help="What to train: language, or one of the models it is measured by.")
-    ] = "language",
+    model: Annotated[str, typer.Option(help="What to train: language, or one of the simpler models.")] = "language",
     data: Data = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write into; the assistant's own by default.")] = None,
     budget: Budget = "20m",
-    base: Annotated[str, typer.Option(help="own: made from nothing; else folder of a causal model.")] = "own",
+    base: Annotated[str, typer.Option(help="own: trained from scratch; else the folder of a causal model.")] = "own",
     four_bit: Annotated[bool, typer.Option("--four-bit", help="QLoRA: the base in 4 bits.")] = False,
     seed: Annotated[int, typer.Option(help="Of weights, order and dropout.")] = 0,
     settings: Settings = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in the folder.")] = False,
     cpu: Cpu = False,
     json: Json = False,
 ) -> None:
-    """Train a model that foretells the Kernel's verdicts, and write it with everything it was made of.
+    """Train a model that predicts the Kernel's verdicts, and write it with its data and settings.
 
     Example: energycomm assistant train --budget 20m
     """

@@ -13,12 +13,8 @@ from energycomm.commands.output import Json, print_json
 from energycomm.commands.recording import announce, of_answer, of_message, of_question, recorded, system_user
 from energycomm.errors import ExitCode
 
-Markets = Annotated[
-    list[str] | None, typer.Option("--market", help="Only what holds for this market; may be repeated.")
-]
-On = Annotated[
-    str | None, typer.Option("--on", help="Only what holds on this day, YYYY-MM-DD: the rules of last March.")
-]
+Markets = Annotated[list[str] | None, typer.Option("--market", help="Only texts for this market; may be repeated.")]
+On = Annotated[str | None, typer.Option("--on", help="Only texts valid on this day, YYYY-MM-DD.")]
 Languages = Annotated[list[str] | None, typer.Option("--language", help="Only documents in this language: fr.")]
 Sources = Annotated[list[str] | None, typer.Option("--source", help="Only this source: rules.")]
 Versions = Annotated[list[str] | None, typer.Option("--version", help="Only this version of the documents.")]
@@ -36,7 +32,7 @@ def ask(
     plain: Plain = False,
     json: Json = False,
 ) -> None:
-    """Answer a question with its sources, or say that they do not tell; exit code 1 when they do not.
+    """Answer a question with its sources, or abstain if they have no answer; exit code 1 if it abstains.
 
     Example: energycomm assistant ask "Pourquoi un relevé R151 est-il rejeté quand l'index diminue ?"
     """
@@ -62,7 +58,7 @@ def chat(
     plain: Plain = False,
     json: Json = False,
 ) -> None:
-    """Talk with the documents: a question a line, an empty line ends; follow-up questions keep their context.
+    """Start a conversation, one question per line; an empty line ends it; follow-up questions keep their context.
 
     Example: energycomm assistant chat --market fr
     """
@@ -121,10 +117,12 @@ def feedback(
     ] = None,
     good: Annotated[bool | None, typer.Option("--good/--bad", help="Whether the answer was good.")] = None,
     comment: Annotated[str, typer.Option(help="What was good or bad about it.")] = "",
-    everybody: Annotated[bool, typer.Option("--all", help="List what everybody asked, of the web page too.")] = False,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="List the questions of all users, those of the web chat too.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Say whether an answer was good, or list one's own latest answers with what was said of them.
+    """Rate an answer, or list your own latest answers with their ratings.
 
     Example: energycomm assistant feedback 12 --bad --comment "names the wrong rule"
     """
@@ -159,7 +157,7 @@ def explain(
     plain: Plain = False,
     json: Json = False,
 ) -> None:
-    """Say why a message was rejected or waits: facts, rules, sources, similar cases, a correction that was tried.
+    """Explain why a message was rejected or waits: facts, rules, sources, similar cases, a tested correction.
 
     Example: energycomm assistant explain 17
     """
@@ -177,12 +175,12 @@ def explain(
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on.")] = 8765,
-    sign_in: Annotated[bool, typer.Option("--sign-in", help="Ask for the sign-in on this machine too.")] = False,
+    sign_in: Annotated[bool, typer.Option("--sign-in", help="Require the sign-in on this machine too.")] = False,
 ) -> None:
-    """Serve the web chat; to other machines only with the sign-in of the web services.
+    """Serve the web chat; other machines need the sign-in of the web services.
 
-    Who is on this machine needs none. Where a sign-in is asked for, people come in as they do to the console, with a
-    token or the identity provider: it needs the EIS. Certificate and proxies are those of [web].
+    On this machine no sign-in is needed. Otherwise users sign in as to the console, with a token or the identity
+    provider; this needs the EIS. Certificate and proxies are those of [web].
 
     Example: energycomm assistant serve --port 8765
     """

@@ -24,18 +24,18 @@ def index(
     ],
     source: Annotated[str | None, typer.Option(help="Name of the source; the folder's name by default.")] = None,
     version: Annotated[
-        str | None, typer.Option(help="Version of the documents: 2025-08. Versions stand side by side.")
+        str | None, typer.Option(help="Version of the documents: 2025-08. Several versions may be indexed.")
     ] = None,
-    market: Annotated[str | None, typer.Option(help="Market that the documents hold for: FR.")] = None,
+    market: Annotated[str | None, typer.Option(help="Market of the documents: FR.")] = None,
     language: Annotated[
         str | None, typer.Option(help="Language of the documents: fr. Found from the text by default.")
     ] = None,
-    valid_from: Annotated[str | None, typer.Option(help="First day on which they hold, YYYY-MM-DD.")] = None,
-    valid_to: Annotated[str | None, typer.Option(help="Last day on which they hold, YYYY-MM-DD.")] = None,
+    valid_from: Annotated[str | None, typer.Option(help="First day of their validity, YYYY-MM-DD.")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="Last day of their validity, YYYY-MM-DD.")] = None,
     dropped: Annotated[bool, typer.Option("--dropped", help="List what was left out, and why.")] = False,
     json: Json = False,
 ) -> None:
-    """Read documents and make them findable; only what changed is embedded again.
+    """Index documents; only changed texts are embedded again.
 
     Example: energycomm assistant index docs rules
     """
@@ -76,7 +76,7 @@ def index(
 
 
 def status(json: Json = False) -> None:
-    """Say what the index holds: passages, embedder, age, size.
+    """Show the contents of the index: passages, embedder, age, size.
 
     Example: energycomm assistant status
     """

@@ -19,7 +19,7 @@ app = typer.Typer(
 Root = Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")]
 Questions = Annotated[Path | None, typer.Option(help="File of questions in JSON lines; our own when not set.")]
 Language = Annotated[str, typer.Option(help="Only questions in this language.")]
-Market = Annotated[str, typer.Option(help="Filter that every question is asked with that names no market, such as FR.")]
+Market = Annotated[str, typer.Option(help="Market filter for questions that name no market, such as FR.")]
 Sample = Annotated[int, typer.Option(help="Only so many questions, evenly picked; 0 takes all.")]
 
 OWN = Path(__file__).parent / "questions" / "own.jsonl"
@@ -159,7 +159,7 @@ def judges(
     sample: Sample = 0,
     out: Out = None,
 ) -> None:
-    """Judges of answers: by ids, words, vectors, and where they are configured a cross-encoder and a language model.
+    """Judges of answers: by ids, words, vectors, and, if configured, a cross-encoder and a language model.
 
     Example: energycomm assistant evaluate judges --chunks 1 --chunks 5
     """
@@ -228,7 +228,7 @@ def generate(
     out: Annotated[Path, typer.Option(help="Review file (CSV) to write.")] = Path("review.csv"),
     root: Root = Path(),
     types: Annotated[list[str] | None, typer.Option(help="Types of questions; all when not set.")] = None,
-    sample: Annotated[list[str] | None, typer.Option(help="A question that people picked, as an example.")] = None,
+    sample: Annotated[list[str] | None, typer.Option(help="A question to use as an example.")] = None,
     limit: Annotated[int, typer.Option(help="Passages, evenly picked.")] = 40,
 ) -> None:
     """Draft questions on our documents for people to review (PermitQA): by the configured generator, else by templates.
@@ -261,7 +261,7 @@ def review(
     file: Annotated[Path, typer.Argument(help="The review file.")],
     out: Annotated[Path, typer.Option(help="Question set to write.")] = Path("questions.jsonl"),
 ) -> None:
-    """Take over what people kept of a review file as a question set.
+    """Write the accepted questions of a review file as a question set.
 
     Example: energycomm assistant evaluate review review.csv --out questions.jsonl
     """

@@ -13,7 +13,7 @@ from energycomm.errors import UserError
 
 Fold = Annotated[
     int | None,
-    typer.Option(min=0, max=FOLDS - 1, help="A fold of the set: its contexts are not learnt from, but measured on."),
+    typer.Option(min=0, max=FOLDS - 1, help="A fold of the set: its contexts are not trained on, but measured."),
 ]
 
 
@@ -37,7 +37,7 @@ def rationale(
 ) -> None:
     """Every rationale method on a set (the study's table 4.1).
 
-    With --fold all rows are over the contexts of that fold, which train-classifier --fold has not seen either.
+    With --fold all rows use the contexts of that fold, which `train-classifier --fold` leaves out of the training.
 
     Example: energycomm assistant evaluate rationale --data sets --set wice
     """
@@ -123,8 +123,8 @@ def train_classifier(
 ) -> None:
     """Fine-tune a sequence classifier with LoRA; the defaults are the study's.
 
-    A tenth of the contexts is kept for validation; they share no text with the others. What the command leaves out by
-    --fold, `rationale --fold` measures on.
+    A tenth of the contexts is held out for validation and shares no text with the others. `rationale --fold` measures
+    on the fold that --fold leaves out here.
 
     Example: energycomm assistant evaluate train-classifier --data sets --base models/roberta --out classifier
     """

@@ -18,7 +18,7 @@ def train_projection(
     root: Annotated[Path, typer.Option(help="The checkout: the folder with docs and rules.")] = Path(),
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("projection.npz"),
 ) -> None:
-    """Fit the axes on which the vectors of tokens are kept, over our own documentation and rules.
+    """Fit the projection of token vectors on our own documentation and rules.
 
     Example: energycomm assistant evaluate train-projection --out projection.npz
     """

@@ -27,13 +27,13 @@ app = typer.Typer(no_args_is_help=True, help="Who read personal data or changed 
 @recorded("audit list")
 def list_(
     person: Annotated[str | None, typer.Option(help="Only of this person.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this: read, change, refused, sign-in.")] = None,
+    action: Annotated[str | None, typer.Option(help="Only this action: read, change, refused, sign-in.")] = None,
     since: Annotated[str | None, typer.Option(help="On or after this day, YYYY-MM-DD.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
+    cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
     json: Json = False,
 ) -> None:
-    """List who read personal data or changed something, the newest first.
+    """List the audit: who read personal data or changed something, the newest first.
 
     Example: energycomm audit list --person anna --action change
     """
@@ -62,14 +62,14 @@ def list_(
 def verify(
     head: Annotated[
         str | None,
-        typer.Option(help="Head that a former check told and that was kept elsewhere: it must still be there."),
+        typer.Option(help="Head of a former check, kept elsewhere; the audit must still contain it."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that no line of the audit was changed, taken out, put in or cut off.
+    """Check that no line of the audit was changed, removed, inserted or truncated.
 
-    Keep the head that it tells where nobody can write who may write to the database: with --head, the next check finds
-    even an audit that was written anew. Exit code 1: the audit is not whole; the first place is told.
+    Keep the printed head where users of the database cannot write: with --head, the next check also detects an audit
+    that was rewritten as a whole. Exit code 1: the audit was tampered with; the first wrong line is shown.
 
     Example: energycomm audit verify --head $(cat /mnt/vault/audit.head)
     """

@@ -51,9 +51,9 @@ def check(
     name: Annotated[str | None, typer.Argument(help="Name of the channel; all of them without.")] = None,
     json: Json = False,
 ) -> None:
-    """Try whether a channel works, without taking or sending anything.
+    """Test a channel, without receiving or sending anything.
 
-    Secrets and certificates are read, the other side is reached and knows us. Exit code 2: one does not work.
+    It reads secrets and certificates, connects and logs in. Exit code 2: a channel does not work.
 
     Example: energycomm channel check sge
     """
@@ -82,9 +82,9 @@ def poll(
     every: Annotated[float, typer.Option(help="Seconds between two polls.", min=1)] = EVERY,
     json: Json = False,
 ) -> None:
-    """Receive what waits on an inbound channel: archive, digest, judge and store it, then acknowledge it.
+    """Receive the waiting envelopes of a channel: archive, digest, judge and store them, then acknowledge them.
 
-    Exit code as of `energycomm process`; 2 also where the channel does not work.
+    Exit codes as for `energycomm process`; 2 also if the channel does not work.
 
     Example: energycomm channel poll enedis --once
     """

@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="The settings of EnergyComm.")
 
 @app.command()
 def show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show the installed markets, and every setting with its value and where it comes from; secrets are hidden.
+    """Show the installed markets, and every setting with its value and origin; secrets are hidden.
 
     Example: energycomm config show --json
     """

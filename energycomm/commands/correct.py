@@ -82,15 +82,17 @@ def replay(
 @app.command()
 @recorded("correct loop", changing=True)
 def loop(
-    waited: Annotated[int, typer.Option(min=0, help="Touch what waits in quarantine only after so many days.")] = 0,
-    ticket: Annotated[bool, typer.Option("--tickets/--no-tickets", help="Make tickets for what is left.")] = True,
-    owner: Annotated[str | None, typer.Option(help="Who takes up the tickets.")] = None,
+    waited: Annotated[int, typer.Option(min=0, help="Include messages in quarantine only after so many days.")] = 0,
+    ticket: Annotated[
+        bool, typer.Option("--tickets/--no-tickets", help="Make tickets for the remaining messages.")
+    ] = True,
+    owner: Annotated[str | None, typer.Option(help="Owner of the tickets.")] = None,
     due: Annotated[int | None, typer.Option(min=0, help="Days until the tickets are due.")] = None,
     by: By = None,
     why: Why = "correction loop",
     json: Json = False,
 ) -> None:
-    """Run the automatic scripts until nothing moves, each only where its dry run frees something; ticket the rest.
+    """Run the automatic scripts, each where its dry run frees a message, until none does; make tickets for the rest.
 
     Example: energycomm correct loop --waited 7 --due 14
     """
@@ -132,7 +134,7 @@ def history(
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 100,
     json: Json = False,
 ) -> None:
-    """List the campaigns, or show what one did.
+    """List the campaigns, or show one.
 
     Example: energycomm correct history 3
     """
@@ -188,7 +190,7 @@ def resume(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")
 @app.command()
 @recorded("correct cancel", changing=True)
 def cancel(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], json: Json = False) -> None:
-    """Stop a campaign after the access point it is at; `resume` goes on with it.
+    """Stop a campaign after the current access point; `resume` continues it.
 
     Example: energycomm correct cancel 3
     """
@@ -201,7 +203,7 @@ def cancel(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")
 def undo(
     number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None, json: Json = False
 ) -> None:
-    """Revert what a campaign stored; the messages are judged again as they were.
+    """Undo a campaign; its messages are judged again with their former content.
 
     Example: energycomm correct undo 3
     """

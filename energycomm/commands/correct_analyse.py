@@ -45,16 +45,16 @@ def analyse(
     at: Annotated[str | None, typer.Option(help="As it stood at the end of this day, YYYY-MM-DD.")] = None,
     against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
     propose_: Annotated[
-        bool, typer.Option("--propose", help="Try the scripts on the groups and tell what each would free.")
+        bool, typer.Option("--propose", help="Try the scripts on the groups and show what each would free.")
     ] = False,
     only: Annotated[str | None, typer.Option(help="Try the scripts on this group alone.")] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Messages of a group that scripts are tried on.")] = SAMPLE,
-    seconds: Annotated[float, typer.Option(min=1, help="How long trying may take.")] = SECONDS,
+    sample: Annotated[int, typer.Option(min=1, help="How many messages of a group the scripts are tried on.")] = SAMPLE,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit of the trial.")] = SECONDS,
     limit: Annotated[int, typer.Option(min=1, help="How many groups at most.")] = 50,
     form: Annotated[Form, typer.Option("--format", help="table, json, csv, xlsx or html.")] = Form.table,
     out: Annotated[Path | None, typer.Option(help="File to write instead of printing.")] = None,
 ) -> None:
-    """Group the messages that are stuck: how many, since when, what is at stake, whose fault, with the evidence.
+    """Group the stuck messages: number, first date, invoices that wait, error class and evidence.
 
     Example: energycomm correct analyse --group class --propose
     """

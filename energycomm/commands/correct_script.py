@@ -25,7 +25,7 @@ app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List the correction scripts, shipped and one's own.
+    """List the correction scripts, shipped ones and your own.
 
     Example: energycomm correct script list
     """
@@ -41,7 +41,7 @@ def list_(json: Json = False) -> None:
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json: Json = False) -> None:
-    """Show a script: what it does, which messages it is about, its parameters.
+    """Show a script: what it does, which messages it selects, its parameters.
 
     Example: energycomm correct script show create-missing-start
     """
@@ -65,8 +65,8 @@ def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json:
 def run(
     name: Annotated[str, typer.Argument(help="Name of the script.")],
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
-    only: Annotated[list[int] | None, typer.Option("--message", help="Of these messages only.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many actions.")] = None,
+    only: Annotated[list[int] | None, typer.Option("--message", help="Only these messages.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="How many actions at most.")] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Do it; without, the dry run is shown and nothing is done.")
     ] = False,
@@ -77,7 +77,7 @@ def run(
     why: Annotated[str, typer.Option(help="Words for the record.")] = "",
     json: Json = False,
 ) -> None:
-    """Try a script out through the Kernel, and with --yes run it where it frees something and takes nothing away.
+    """Show a dry run of a script; with --yes run it where it frees a message and costs no accepted one.
 
     Example: energycomm correct script run create-missing-start --limit 10
     """

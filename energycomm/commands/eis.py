@@ -38,7 +38,7 @@ STATES = {
 
 @app.command()
 def upgrade(json: Json = False) -> None:
-    """Create the tables of this version, or bring those of an older one up to it; safe to repeat.
+    """Create the tables, or upgrade those of an older version; safe to repeat.
 
     Example: energycomm eis upgrade
     """
@@ -55,7 +55,7 @@ def upgrade(json: Json = False) -> None:
 
 @app.command()
 def status(json: Json = False) -> None:
-    """Say whether the database can be used by this version; exit code 4 when not.
+    """Show whether this version can use the database; exit code 4 if not.
 
     Example: energycomm eis status
     """
@@ -97,14 +97,14 @@ def stats(
 @recorded("eis compare")
 def compare(
     other: Annotated[str, typer.Argument(help="Address of the other database: sqlite:///path or postgresql://...")],
-    limit: Annotated[int, typer.Option(help="How many differences to tell.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="How many differences to show.", min=1)] = 100,
     json: Json = False,
 ) -> None:
-    """Compare with another store, whatever the order and time of arrival; exit code 1 when they differ.
+    """Compare with another store, regardless of order and time of arrival; exit code 1 if they differ.
 
-    Compared are the access points with all that is known of them, every message with its Kernel XML, state, findings
-    and what it waits for, what the back office was or is to be told, CH messages with their arrivals, refusals and
-    notes, envelopes, requests. Not compared are ids, times of arrival, and how often something was tried.
+    Compared are access points with their domain rows, messages with Kernel XML, state, findings and what they wait for,
+    notifications, CH messages with their arrivals, refusals and notes, envelopes, and requests. Not compared are ids,
+    times of arrival and numbers of attempts.
 
     Example: energycomm eis compare sqlite:///backup.db
     """

@@ -21,12 +21,14 @@ from energycomm.pipeline.gateway import open_store
 
 Wipe = Annotated[
     bool,
-    typer.Option("--wipe", help="Then rewrite the files, so that nothing of before is left in them; others wait."),
+    typer.Option(
+        "--wipe", help="Then rewrite the database files, so that they contain no former content; other processes wait."
+    ),
 ]
 
 
 def encrypt(wipe_: Wipe = False, json: Json = False) -> None:
-    """Encrypt what is stored under the data key of the store; others may work meanwhile, and a run may be repeated.
+    """Encrypt all stored content under the data key; other processes may continue, and the run may be repeated.
 
     Example: energycomm eis encrypt --wipe
     """
@@ -46,7 +48,7 @@ def encrypt(wipe_: Wipe = False, json: Json = False) -> None:
 
 
 def decrypt(wipe_: Wipe = False, json: Json = False) -> None:
-    """Store in plain again, and bring what is encrypted back to plain; the keys must still be in the key ring.
+    """Switch encryption off and decrypt all stored content; the keys must still be in the key ring.
 
     Example: energycomm eis decrypt
     """
@@ -67,9 +69,9 @@ def decrypt(wipe_: Wipe = False, json: Json = False) -> None:
 
 
 def verify_(json: Json = False) -> None:
-    """Open everything that is encrypted at rest and name the rows that do not open; exit code 2 when there are any.
+    """Decrypt every encrypted row as a check and list those that cannot be decrypted; exit code 2 if there are any.
 
-    Rows in plain in a store that has a data key are counted, and exit code 1 when there are any.
+    Plain rows in a store with a data key are counted; exit code 1 if there are any.
 
     Example: energycomm eis verify
     """

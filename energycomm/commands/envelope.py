@@ -35,7 +35,7 @@ def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state: done, failed, duplicate.")] = None,
     series: Annotated[str | None, typer.Option(help="Only of this numbered series.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
+    cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
     json: Json = False,
 ) -> None:
     """List envelopes, the newest first.
@@ -116,7 +116,7 @@ def extract(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
 ) -> None:
-    """Give back the bytes of an envelope exactly as they arrived.
+    """Write the bytes of an envelope exactly as they arrived.
 
     Example: energycomm envelope extract 3 --out envelope.zip
     """
@@ -136,7 +136,7 @@ def put_aside_(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     why: Annotated[str, typer.Option(help="Why, for the record.")] = "put aside by hand",
 ) -> None:
-    """Put an envelope aside that is not processed yet: the others go on without it, and nothing of it is lost.
+    """Put an unprocessed envelope aside: the others continue without it, and its bytes are kept.
 
     Example: energycomm envelope put-aside 3 --why "kills the worker"
     """
@@ -160,9 +160,9 @@ def retry(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     later: Annotated[bool, typer.Option("--later", help="Leave it to the daemon or the next `process`.")] = False,
 ) -> None:
-    """Process again what was put aside or refused of an envelope, and nothing else of it.
+    """Process the put-aside and refused parts of an envelope again, and nothing else of it.
 
-    Exit code 2: something of it is still put aside or refused.
+    Exit code 2: some part is still put aside or refused.
 
     Example: energycomm envelope retry 3
     """
@@ -199,7 +199,7 @@ def acknowledge(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
 ) -> None:
-    """Write what tells the sender that an envelope was read: the CONTRL of an EDIFACT interchange.
+    """Write the acknowledgement of an envelope for its sender: the CONTRL of an EDIFACT interchange.
 
     Example: energycomm envelope acknowledge 3 --out contrl.edi
     """

@@ -27,7 +27,7 @@ def values(
     station: Station = None,
     json: Json = False,
 ) -> None:
-    """List the calorific values that hold: of several publications of a month the latest.
+    """List the calorific values in force: for each month the latest publication.
 
     Example: energycomm gas values --month 2026-03
     """
@@ -47,7 +47,7 @@ def convert(
     station: Annotated[str, typer.Option("--station", help="EAN-GSRN of the receiving station.")],
     json: Json = False,
 ) -> None:
-    """Turn a volume of gas into energy with the calorific value of its month and station.
+    """Convert a volume of gas into energy with the calorific value of its month and station.
 
     Example: energycomm gas convert 125.3 --month 2026-03 --station 541450000000000016
     """

@@ -27,10 +27,10 @@ def inject(
     by: Annotated[str | None, typer.Option("--by", help="Who injects them; the user of the system by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Give Kernel messages directly to the Kernel: those that came by e-mail or from the TSO.
+    """Inject Kernel messages, such as those received by e-mail or from the TSO.
 
-    All of it is stored or nothing; the same messages again are duplicates. Exit code 0: all were accepted; 1: some were
-    rejected or wait; 2: something cannot be read, nothing is stored.
+    Either all messages are stored or none; repeated messages are duplicates. Exit code 0: all were accepted; 1: some
+    were rejected or wait; 2: a message cannot be read, nothing was stored.
 
     Example: energycomm inject mail.json --by anna
     """

@@ -29,7 +29,7 @@ _Row = tuple[str, str, str, list[str]]
 
 @app.command(name="list")
 def list_(json: Json = False) -> None:
-    """List the keys of the key ring and those that the store needs; exit code 4 when one that it needs is missing.
+    """List the keys of the key ring and those that the store needs; exit code 4 if a needed key is missing.
 
     Example: energycomm keys list
     """
@@ -48,7 +48,7 @@ def generate(
     file: Annotated[Path, typer.Argument(help="File to write the key to; it must not exist.", show_default=False)],
     label: Annotated[str | None, typer.Option("--label", help="Name of the key; the file's by default.")] = None,
 ) -> None:
-    """Write a new random key for the store to a file that only its owner may read, and show its settings.
+    """Write a new random key to a file that only its owner may read, and show the settings for it.
 
     Example: energycomm keys generate storage-2026.key
     """
@@ -76,13 +76,13 @@ def generate(
 @app.command()
 def rotate(
     deep: Annotated[
-        bool, typer.Option("--deep", help="Encrypt all that is stored anew as well, under a new data key.")
+        bool, typer.Option("--deep", help="Also encrypt all stored content again, under a new data key.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Wrap the data keys of the store with the key that `storage_key` names; others may work meanwhile.
+    """Wrap the data keys with the key named by `storage_key`; other processes may continue.
 
-    A run of --deep that was cut off is gone on with by `energycomm eis encrypt`.
+    An interrupted run of --deep is completed by `energycomm eis encrypt`.
 
     Example: energycomm keys rotate
     """

@@ -29,7 +29,7 @@ app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts
 def list_(
     wanted: MessageSearch,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on where a former list ended (its `next`).")] = None,
+    cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
     json: Json = False,
 ) -> None:
     """List Kernel messages, the newest first.
@@ -62,7 +62,7 @@ def list_(
 def show(
     message_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the Kernel message.")], json: Json = False
 ) -> None:
-    """Show one Kernel message: where it came from, its content, its verdicts, what it did.
+    """Show one Kernel message: origin, content, verdicts and effects.
 
     Example: energycomm message show 17
     """
@@ -81,9 +81,9 @@ def explain(
     ],
     json: Json = False,
 ) -> None:
-    """Say why a message is as it is: schema errors, each rule that fails with what it read, what it waits for.
+    """Explain the state of a message: schema errors, violated rules with the values they read, what it waits for.
 
-    The rules are those of today, the history is what was known before the message in business time.
+    It uses the rules of today and the history before the message in business order.
 
     Example: energycomm message explain 17
     """

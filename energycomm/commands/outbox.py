@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="Notifications to the back office."
 @recorded("outbox list")
 def list_(
     state: Annotated[str | None, typer.Option(help="pending, sending, sent or dead.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
     json: Json = False,
 ) -> None:
     """List notifications, with the reason of those that failed.

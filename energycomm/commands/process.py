@@ -35,7 +35,7 @@ def process(
     strict: Annotated[bool, typer.Option("--strict", help="Count notes and gaps like rejections.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge everything, store nothing.")] = False,
 ) -> None:
-    """Take in envelopes: archive, digest, judge and store every message of them.
+    """Process envelopes: archive, digest, judge and store every message in them.
 
     Exit code 0: every message was accepted; 1: some were rejected or wait in quarantine; 2: something could not be
     read.

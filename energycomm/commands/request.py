@@ -34,7 +34,7 @@ def submit(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Hand in messages for the market: judged by the outgoing rules, built once, kept for delivery.
+    """Submit requests to the market: judge them by the outgoing rules, build their bytes and queue them for sending.
 
     Exit code 0: all will be sent; 1: some were rejected by a rule; 2: some could not be read or built.
 
@@ -181,7 +181,7 @@ def show(
     content: Annotated[bool, typer.Option("--content", help="Print only the bytes that are sent.")] = False,
     json: Json = False,
 ) -> None:
-    """Show one request: what was asked, every step of its life, and what the market answered.
+    """Show one request: its content, every step, and the market's answers.
 
     Example: energycomm request show 12
     """
@@ -223,7 +223,7 @@ def show(
 @app.command()
 @recorded("request retry", changing=True, subject=of_request)
 def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of a dead request.")]) -> None:
-    """Send a request again that was given up after technical errors: the same bytes, the same reference.
+    """Send a dead request again, with the same bytes and reference.
 
     Example: energycomm request retry 12
     """

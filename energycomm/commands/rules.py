@@ -72,7 +72,7 @@ def show(
     folder: Folder = None,
     json: Json = False,
 ) -> None:
-    """Show a rule: what it demands, why, its comments and its examples.
+    """Show a rule: condition, source, comments and examples.
 
     Example: energycomm rules show FR-R03
     """
@@ -102,7 +102,7 @@ def check(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check every rule file, predicate, code list and example; exit code 2 when something is wrong.
+    """Check every rule file, predicate, code list and example; exit code 2 if there are mistakes.
 
     Example: energycomm rules check rules/
     """
@@ -126,11 +126,11 @@ def check(
 @app.command()
 def document(
     market: Annotated[str, typer.Option(help="The market: fr.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to; it is made where it does not exist.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to; created if needed.")],
     form: Annotated[Format, typer.Option("--format", help="Form of the document.")] = Format.both,
     folder: Folder = None,
 ) -> None:
-    """Write the KernelRules document of a market.
+    """Write the KernelRules document of a market: all its rules, for reading.
 
     Example: energycomm rules document --market fr --out docs/rules
     """
@@ -155,7 +155,7 @@ def impact_(
     limit: Annotated[int, typer.Option(min=1, help="How many messages to list at most.")] = 50,
     json: Json = False,
 ) -> None:
-    """Run changed rules against stored messages and show which verdicts would change; nothing is stored.
+    """Judge stored messages by changed rules and show which verdicts would change; nothing is stored.
 
     Example: energycomm rules impact --since 2026-01-01 --rules changed-rules/
     """
@@ -183,7 +183,7 @@ def diff(
     new: Annotated[str, typer.Argument(metavar="B", help="Folder of rules, or the first digits of a stored version.")],
     json: Json = False,
 ) -> None:
-    """Say in words what differs between two versions of the rules.
+    """Describe the differences between two versions of the rules.
 
     Example: energycomm rules diff 3f2a rules/
     """

@@ -37,14 +37,14 @@ def simulate(
     market: Annotated[str, typer.Option(help="Market to simulate, by its ISO code.")],
     access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
     months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
-    seed: Annotated[int, typer.Option(help="Of all chance: equal arguments give equal bytes.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers; equal arguments give equal bytes.")] = 1,
     first: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First day.")] = datetime(2025, 1, 1),
     daily_share: Annotated[float, typer.Option(min=0, max=1, help="Share of points with an index every day.")] = 0.1,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND=RATE",
-            help="What goes wrong and how often: wrong-order, lost-message, duplicate-file, grid_operator, product, or "
+            help="Kind of fault and its rate: wrong-order, lost-message, duplicate-file, grid_operator, product, or "
             "a single mistake by its error code.",
         ),
     ] = None,
@@ -53,7 +53,7 @@ def simulate(
         typer.Option(help="Encrypt the envelopes: aes-128-fixed-iv or aes-256-iv-in-file."),
     ] = None,
     flat_file: Annotated[
-        int | None, typer.Option(min=1, help="Instead: one plain XML file of about so many bytes.")
+        int | None, typer.Option(min=1, help="Instead write one plain XML file of about this many bytes.")
     ] = None,
     flat_type: Annotated[str | None, typer.Option(help="Type of the plain file; the market's first.")] = None,
 ) -> None:
@@ -102,9 +102,9 @@ def simulate_answers(
     disorder: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered in the wrong order.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of all chance.")] = 1,
 ) -> None:
-    """Write what the markets would answer to the requests of the EIS that are built or sent.
+    """Write the markets' answers to the built and sent requests of the EIS.
 
-    Files are named in the order in which they would arrive. Process them like any envelope.
+    File names give the order of arrival. Process the files like other envelopes.
 
     Example: energycomm simulate-answers answers/ --refuse 0.2 --twice 0.5
     """

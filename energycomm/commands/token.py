@@ -23,21 +23,23 @@ app = typer.Typer(no_args_is_help=True, help="API tokens of the web services.")
 
 @app.command()
 def create(
-    person: Annotated[str, typer.Argument(help="In whose name it acts: a person or a program.")],
+    person: Annotated[str, typer.Argument(help="Person or program in whose name the token acts.")],
     role: Annotated[
         list[Role], typer.Option("--role", help="back_office, consultant, operator or administrator; may be repeated.")
     ],
     scope: Annotated[
         list[Scope] | None,
-        typer.Option("--scope", help="What it may be used for, everything by default: read, request, inject, ..."),
+        typer.Option(
+            "--scope", help="What the token may be used for, everything by default: read, request, inject, ..."
+        ),
     ] = None,
-    days: Annotated[int, typer.Option(min=1, max=tokens.LONGEST_DAYS, help="How long it holds.")] = tokens.DAYS,
-    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    days: Annotated[int, typer.Option(min=1, max=tokens.LONGEST_DAYS, help="Days until it expires.")] = tokens.DAYS,
+    label: Annotated[str, typer.Option(help="Purpose of the token.")] = "",
     json: Json = False,
 ) -> None:
-    """Make a token and print it: it is shown this once and kept nowhere.
+    """Create a token and print it; it is shown only once and not stored.
 
-    Whoever may run this on the store may give any role; a token made by the API has no more than who makes it.
+    This command can grant every role; the API grants only rights that its user has.
 
     Example: energycomm token create billing --role back_office --scope read --scope notify --days 30
     """
@@ -89,7 +91,7 @@ def list_(
 
 @app.command()
 def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers of tokens.")]) -> None:
-    """Take tokens back: they let nobody in from now on, nor do the sessions and tokens that were made with them.
+    """Revoke tokens, with the sessions and tokens that were made with them; effective at once.
 
     Example: energycomm token revoke 3
     """

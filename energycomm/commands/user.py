@@ -21,7 +21,7 @@ app = typer.Typer(no_args_is_help=True, help="People and programs that use the w
 @app.command("list")
 @recorded("user list")
 def list_(json: Json = False) -> None:
-    """List who holds a token or is signed in, with their roles.
+    """List the people who have a token or are signed in, with their roles.
 
     Example: energycomm user list
     """
@@ -38,10 +38,12 @@ def list_(json: Json = False) -> None:
 
 @app.command("sign-out")
 def sign_out(
-    person: Annotated[str, typer.Argument(help="Their name, as the list shows it.")],
-    revoke: Annotated[bool, typer.Option("--revoke", help="Take back their tokens, and those made with them.")] = False,
+    person: Annotated[str, typer.Argument(help="Name of the person, as in the list.")],
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="Also revoke the person's tokens and those made with them.")
+    ] = False,
 ) -> None:
-    """End all sessions of a person, wherever they are signed in.
+    """End all sessions of a person.
 
     Example: energycomm user sign-out anna --revoke
     """

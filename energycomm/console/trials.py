@@ -28,7 +28,7 @@ from energycomm.market.installed import Markets
 from energycomm.webservice.services import Services
 
 SAMPLE = 40
-"""Messages of a group that scripts are tried on."""
+"""How many messages of a group the scripts are tried on."""
 
 SECONDS = 60.0
 

@@ -46,7 +46,7 @@ class NewToken(Body):
         le=tokens.LONGEST_DAYS,
         description=f"How long it holds; by default {tokens.DAYS}, or until your own token ends where that is sooner.",
     )
-    label: str = Field(min_length=1, max_length=120, description="What it is for.")
+    label: str = Field(min_length=1, max_length=120, description="Purpose of the token.")
 
 
 class MadeToken(Struct, frozen=True, kw_only=True):

@@ -97,8 +97,8 @@ class Trial(Body):
     """What a script is tried on."""
 
     parameters: Parameters = Field(default={})
-    messages: MessageIds | None = Field(default=None, description="Of these messages only.")
-    limit: int | None = Field(default=None, ge=1, le=10_000, description="At most so many actions.")
+    messages: MessageIds | None = Field(default=None, description="Only these messages.")
+    limit: int | None = Field(default=None, ge=1, le=10_000, description="How many actions at most.")
 
 
 class Edit(Body):

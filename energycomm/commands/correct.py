@@ -26,7 +26,7 @@ app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, correc
 app.add_typer(script_app, name="script")
 
 By = Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")]
-Why = Annotated[str, typer.Option("--why", help="Words for the record.")]
+Why = Annotated[str, typer.Option("--why", help="Reason, for the record.")]
 
 
 app.command()(analyse)

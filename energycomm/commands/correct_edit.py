@@ -35,7 +35,7 @@ def edit_(
     yes: Annotated[bool, typer.Option("--yes", help="Store it; without, only the dry run is shown.")] = False,
     key: Annotated[str | None, typer.Option(help="A second edit with the same key does nothing.")] = None,
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,
-    why: Annotated[str, typer.Option("--why", help="Words for the record.")] = "",
+    why: Annotated[str, typer.Option("--why", help="Reason, for the record.")] = "",
     json: Json = False,
 ) -> None:
     """Edit one stuck message; it is checked and tried out before it is stored as a new version.

@@ -74,7 +74,7 @@ def run(
     diffs: Annotated[int, typer.Option("--diff", min=0, help="Show the differences of so many messages.")] = 3,
     key: Annotated[str | None, typer.Option(help="A second run with the same key does nothing.")] = None,
     by: Annotated[str | None, typer.Option(help="Who does it; the user of the system by default.")] = None,
-    why: Annotated[str, typer.Option(help="Words for the record.")] = "",
+    why: Annotated[str, typer.Option(help="Reason, for the record.")] = "",
     json: Json = False,
 ) -> None:
     """Show a dry run of a script; with --yes run it where it frees a message and costs no accepted one.

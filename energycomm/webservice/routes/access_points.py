@@ -20,9 +20,9 @@ from energycomm.webservice.routes.messages import bad_cursor
 router = APIRouter(prefix="/access-points", tags=["access points"], route_class=RecordedRoute)
 
 
-@router.get("/{identifier}", summary="How an access point stands", responses=described(list[AccessPointView]))
+@router.get("/{identifier}", summary="State of an access point", responses=described(list[AccessPointView]))
 def show(request: Request, shared: Shared, _: Reader, identifier: Identifier, market: Market = None) -> Response:
-    """One entry a market that knows the identifier."""
+    """One entry for each market that has the identifier."""
     about(request, f"access point {identifier}")
     found = access_points(shared.store, identifier, market.upper() if market else None)
     if not found:
@@ -30,7 +30,7 @@ def show(request: Request, shared: Shared, _: Reader, identifier: Identifier, ma
     return tagged(request, found)
 
 
-@router.get("/{identifier}/timeline", summary="What happened", responses=described(list[Timeline]))
+@router.get("/{identifier}/timeline", summary="Timeline of an access point", responses=described(list[Timeline]))
 def timeline(
     request: Request,
     shared: Shared,
@@ -41,7 +41,7 @@ def timeline(
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=5000, description="How many of each kind, the latest.")] = 500,
 ) -> Response:
-    """Messages, refused CH messages and what they did, in time order; one timeline a market."""
+    """Messages, refused CH messages and their effects, in order of time; one timeline for each market."""
     about(request, f"access point {identifier}")
     found = timelines(
         shared.store.engine,
@@ -69,7 +69,7 @@ def subject_rows(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The rows of one subject, the latest instant first. Of a series the number of its values is told."""
+    """The rows of one subject, the latest instant first. A series is given with the number of its values."""
     about(request, f"access point {identifier} {subject}")
     try:
         found = rows_of(

@@ -24,7 +24,7 @@ router = APIRouter(tags=["administration"], route_class=RecordedRoute)
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Who asks, as the gateway knows them."""
+    """The person or program that sent the request."""
 
     name: str
     roles: tuple[str, ...]
@@ -33,12 +33,12 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class NewToken(Body):
-    """A token to be made."""
+    """A token to create."""
 
-    person: str = Field(min_length=1, max_length=120, description="In whose name it acts.")
+    person: str = Field(min_length=1, max_length=120, description="Person or program in whose name it acts.")
     roles: list[Role] = Field(min_length=1, max_length=4, description="What it is.")
     scopes: list[Scope] | None = Field(
-        default=None, min_length=1, max_length=7, description="What it may be used for; by default what you may."
+        default=None, min_length=1, max_length=7, description="What it may be used for; by default all your scopes."
     )
     days: int | None = Field(
         default=None,
@@ -50,7 +50,7 @@ class NewToken(Body):
 
 
 class MadeToken(Struct, frozen=True, kw_only=True):
-    """A token that was made; `token` is shown this once and kept nowhere."""
+    """A created token; `token` is shown only once and not stored."""
 
     id: int
     token: str
@@ -58,7 +58,7 @@ class MadeToken(Struct, frozen=True, kw_only=True):
 
 
 class RevokedToken(Struct, frozen=True, kw_only=True):
-    """A token that was taken back; `also` are those that were made by its right, and theirs."""
+    """A revoked token; `also` are the tokens made with it, at every level."""
 
     id: int
     state: str
@@ -66,15 +66,15 @@ class RevokedToken(Struct, frozen=True, kw_only=True):
 
 
 class SignedOut(Struct, frozen=True, kw_only=True):
-    """How many sessions of a person were ended."""
+    """Number of sessions that were ended."""
 
     person: str
     sessions: int
 
 
-@router.get("/me", summary="Who I am", responses=described(Identity), openapi_extra=UNRECORDED)
+@router.get("/me", summary="The present user", responses=described(Identity), openapi_extra=UNRECORDED)
 def me(request: Request, person: Anyone) -> Response:
-    """Name, roles and scopes of whoever asks."""
+    """Name, roles and scopes of the user of this request."""
     roles, scopes = tuple(sorted(map(str, person.roles))), tuple(sorted(map(str, person.scopes)))
     return tagged(request, Identity(name=person.name, roles=roles, scopes=scopes, via=person.via))
 
@@ -90,10 +90,10 @@ def search(
     return tagged(request, tokens.list_tokens(shared.store, everything=everything))
 
 
-@router.post("/tokens", summary="Make a token", status_code=201, responses=described(MadeToken, "Made.", 201))
+@router.post("/tokens", summary="Create a token", status_code=201, responses=described(MadeToken, "Created.", 201))
 def create(request: Request, shared: Shared, person: Administrator, body: NewToken) -> Response:
-    """It is answered once. It has no role or scope that you have not, ends no later than your own token, and is
-    taken back with that. Who signed in with the provider makes tokens of 90 days at most."""
+    """The answer shows it only once. It has no more roles and scopes than you, expires no later than your token, and
+    is revoked with it. Users of the identity provider create tokens of at most 90 days."""
     roles, scopes = frozenset(body.roles), None if body.scopes is None else frozenset(body.scopes)
     about(request, f"token of {body.person}: {words_of(roles)}; {words_of(scopes or person.scopes)}")
     try:
@@ -128,9 +128,9 @@ def _outranked(outranked: tokens.Outranked) -> Problem:
     )
 
 
-@router.delete("/tokens/{number}", summary="Take a token back", responses=described(RevokedToken))
+@router.delete("/tokens/{number}", summary="Revoke a token", responses=described(RevokedToken))
 def revoke(request: Request, shared: Shared, person: Administrator, number: Number) -> Response:
-    """It lets nobody in from now on, nor do the sessions that began with it and the tokens made by its right."""
+    """The token, the sessions that began with it and the tokens made with it end at once."""
     known = {token.id: token for token in tokens.list_tokens(shared.store, everything=True)}
     if number not in known:
         raise not_found("token", "number", number)
@@ -143,7 +143,7 @@ def revoke(request: Request, shared: Shared, person: Administrator, number: Numb
 
 @router.post("/people/{name}/sign-out", summary="Sign a person out", responses=described(SignedOut))
 def sign_out(shared: Shared, _: Administrator, name: Words) -> Response:
-    """Ends the sessions of a person, wherever they are; their tokens are taken back one by one."""
+    """Ends all sessions of a person; revoke their tokens one by one."""
     return answer(SignedOut(person=name, sessions=sessions.end_all(shared.store, name)))
 
 
@@ -158,7 +158,7 @@ def audit(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """Who read personal data or changed something, the newest first; reading it is recorded too."""
+    """Who read personal data or changed something, the newest first; reading the audit is recorded too."""
     try:
         found = list_audit(shared.store, person=person, action=action, since=since, limit=limit, cursor=cursor)
     except (ValueError, OverflowError):

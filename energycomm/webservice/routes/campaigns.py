@@ -27,22 +27,22 @@ log = structlog.get_logger()
 
 
 class Closing(Exception):
-    """The process ends: a campaign stops after the access point it is at."""
+    """The process ends: a campaign stops after the current access point."""
 
 
 class CampaignDetail(Struct, frozen=True, kw_only=True):
-    """A campaign, and what it did message by message."""
+    """A campaign, with the outcome of each message."""
 
     campaign: CampaignRecord
     items: tuple[ItemRecord, ...]
 
 
 class Campaign(Trial):
-    """A campaign to be run."""
+    """A campaign to run."""
 
     script: str = Field(min_length=1, max_length=80, description="Name of the script.")
     why: Reason
-    propose: bool = Field(default=False, description="Only record it; a colleague approves it before it is run.")
+    propose: bool = Field(default=False, description="Only record it; a colleague approves it before it runs.")
 
 
 @router.get("", summary="Campaigns", responses=described(list[CampaignRecord]))
@@ -64,7 +64,7 @@ def show(
     number: Number,
     limit: Annotated[int, Query(ge=1, le=10_000, description="How many messages at most.")] = 1000,
 ) -> Response:
-    """How far it is, and what it did; its `state` is `done` at its end."""
+    """Its progress and the outcome of each message; `state` is `done` at the end."""
     record = find(shared, number)
     items = campaign.items_of(shared.store, number, limit)
     return tagged(request, CampaignDetail(campaign=record, items=tuple(items)))
@@ -72,15 +72,15 @@ def show(
 
 @router.post(
     "",
-    summary="Run a script over messages",
+    summary="Run a script as a campaign",
     status_code=202,
     responses=described(CampaignRecord, "It is on its way: look at it until it is done.", 202),
     openapi_extra=LIST,
 )
 def create(request: Request, shared: Shared, person: Corrector, body: Campaign, key: Key = None) -> Response:
-    """The script is tried out first; what frees something and takes nothing away is done, in the background.
+    """A dry run comes first; actions that free a message and cost no accepted one are applied, in the background.
 
-    409 where nothing of it would free a message. Where four eyes are asked for, it waits for a colleague's approval.
+    409 if no action would free a message. If `four_eyes` is set, the campaign waits for a colleague's approval.
     """
     about(request, f"script {body.script}")
     found = find_script(shared, body.script)
@@ -107,9 +107,9 @@ def create(request: Request, shared: Shared, person: Corrector, body: Campaign, 
     return once(request, shared.store, person, key, body.model_dump_json().encode(), do)
 
 
-@router.post("/{number}/approve", summary="Agree to a campaign", responses=described(CampaignRecord))
+@router.post("/{number}/approve", summary="Approve a campaign", responses=described(CampaignRecord))
 def approve(shared: Shared, person: Corrector, number: Number) -> Response:
-    """Somebody else than who proposed it; it is run at once."""
+    """Not by the person who proposed it; it runs at once."""
     record = find(shared, number)
     if record.by == person.name:
         raise Problem("API_FORBIDDEN", "A campaign is approved by somebody else.", advice="Ask a colleague.")
@@ -122,12 +122,12 @@ def approve(shared: Shared, person: Corrector, number: Number) -> Response:
 
 @router.post(
     "/{number}/run",
-    summary="Go on with a campaign",
+    summary="Continue a campaign",
     status_code=202,
     responses=described(CampaignRecord, "It is on its way.", 202),
 )
 def go_on(shared: Shared, _: Corrector, number: Number) -> Response:
-    """What is left of one that was cancelled or cut off; what was done is never done again."""
+    """Runs the rest of a cancelled or interrupted campaign; no action is done twice."""
     record = find(shared, number)
     if record.state in ("done", "undone"):
         raise _late(record)
@@ -139,16 +139,16 @@ def go_on(shared: Shared, _: Corrector, number: Number) -> Response:
 
 @router.post("/{number}/cancel", summary="Stop a campaign", responses=described(CampaignRecord))
 def cancel(shared: Shared, _: Corrector, number: Number) -> Response:
-    """After the access point it is at."""
+    """After the current access point."""
     record = find(shared, number)
     if record.state not in ("planned", "running"):
         raise _late(record)
     return answer(campaign.cancel(shared.store, number))
 
 
-@router.post("/{number}/undo", summary="Take a campaign back", responses=described(CampaignRecord))
+@router.post("/{number}/undo", summary="Undo a campaign", responses=described(CampaignRecord))
 def undo(shared: Shared, person: Corrector, number: Number) -> Response:
-    """Its versions and made messages are withdrawn, and all is judged again."""
+    """Withdraws its new versions and created messages and judges the access points again."""
     record = find(shared, number)
     if record.state == "undone":
         raise _late(record)
@@ -164,7 +164,7 @@ def find(shared: Services, number: int) -> CampaignRecord:
 
 
 def in_background(shared: Services, number: int) -> None:
-    """Run what is left of a campaign in a thread. A process that dies meanwhile leaves it `running`: `run` goes on."""
+    """Run the rest of a campaign in a thread. If the process dies, it stays `running`, and `run` continues it."""
     with shared.store.transaction() as tx:
         # At once, so that who looks at it knows a campaign on its way from one that waits for approval.
         sql = "UPDATE campaign SET state = 'running', finished_at = NULL WHERE id = ? AND state <> 'done'"

@@ -42,7 +42,7 @@ PREVIEW_SECONDS = 60.0
 Name = Annotated[Words, Path(max_length=80, description="Its name.")]
 MessageId = Annotated[int, Field(ge=1, le=LARGEST)]
 MessageIds = Annotated[list[MessageId], Field(min_length=1, max_length=10_000)]
-Reason = Annotated[str, Field(min_length=1, max_length=400, description="Words for the record.")]
+Reason = Annotated[str, Field(min_length=1, max_length=400, description="Reason, for the record.")]
 Parameters = Annotated[
     dict[Annotated[str, Field(max_length=80)], Annotated[str, Field(max_length=1000)]],
     Field(max_length=50, description="Parameters of the script."),
@@ -50,7 +50,7 @@ Parameters = Annotated[
 
 
 class ScriptDescription(Struct, frozen=True, kw_only=True):
-    """A correction script: what it does, about which messages, with which parameters."""
+    """A correction script: what it does, which messages it selects, its parameters."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class ScriptDescription(Struct, frozen=True, kw_only=True):
 
 
 class PreviewedItem(Struct, frozen=True, kw_only=True):
-    """What a script would do to one message, and what the dry run found."""
+    """The action of a script on one message, and the result of its dry run."""
 
     message_id: int
     access_point: str | None
@@ -72,7 +72,7 @@ class PreviewedItem(Struct, frozen=True, kw_only=True):
 
 
 class PreviewResult(Struct, frozen=True, kw_only=True):
-    """What a dry run found; nothing is stored.
+    """Result of a dry run; nothing is stored.
 
     Attributes:
       selected: how many stuck messages the script is about.
@@ -94,7 +94,7 @@ class PreviewResult(Struct, frozen=True, kw_only=True):
 
 
 class Trial(Body):
-    """What a script is tried on."""
+    """What a dry run covers."""
 
     parameters: Parameters = Field(default={})
     messages: MessageIds | None = Field(default=None, description="Only these messages.")
@@ -102,26 +102,26 @@ class Trial(Body):
 
 
 class Edit(Body):
-    """The Kernel XML that takes a message's place."""
+    """The Kernel XML that replaces a message's content."""
 
     xml: str = Field(min_length=1, max_length=1_000_000, description="Kernel XML.")
     why: Reason
-    dry_run: bool = Field(default=False, description="Only say what it would come to.")
+    dry_run: bool = Field(default=False, description="Only a preview; nothing is stored.")
 
 
 class Replay(Body):
-    """Messages to be judged again."""
+    """Messages to judge again."""
 
     messages: MessageIds
     why: Reason
 
 
 class Delegation(Body):
-    """Messages for a colleague."""
+    """Messages to assign to a colleague."""
 
     messages: MessageIds
     to: str = Field(min_length=1, max_length=120, description="The colleague.")
-    note: str = Field(default="", max_length=2000, description="What they should know.")
+    note: str = Field(default="", max_length=2000, description="Note for the colleague.")
 
 
 @router.get("/groups", summary="Stuck messages in groups", responses=described(list[Group]))
@@ -131,20 +131,20 @@ def grouped(
     _: Consultant,
     by: Annotated[Dimension, Query(description="What the groups have in common.")] = "code",
 ) -> Response:
-    """The largest first: how many, since when, what is at stake, whose fault it seems to be."""
+    """The largest first: number, first date, invoices that wait, error class."""
     return tagged(request, groups(judged_cases(shared.store.engine, shared.gateway.markets), by, now_micros()))
 
 
-@router.get("/proposals", summary="What is proposed about the groups", responses=described(list[Proposal]))
+@router.get("/proposals", summary="Proposals for the groups", responses=described(list[Proposal]))
 def proposed(
     shared: Shared,
     _: Consultant,
     by: Annotated[Dimension, Query(description="What the groups have in common.")] = "code",
-    group: Annotated[Words | None, Query(max_length=400, description="Of this group only.")] = None,
-    sample: Annotated[int, Query(ge=1, le=500, description="Messages of a group that are tried.")] = 20,
-    seconds: Annotated[float, Query(ge=1, le=60, description="How long it may take.")] = 10.0,
+    group: Annotated[Words | None, Query(max_length=400, description="Only this group.")] = None,
+    sample: Annotated[int, Query(ge=1, le=500, description="How many messages of a group to try.")] = 20,
+    seconds: Annotated[float, Query(ge=1, le=60, description="Time limit in seconds.")] = 10.0,
 ) -> Response:
-    """Scripts tried out on a sample of each group, those first that free most; nothing is stored."""
+    """Dry runs of the scripts on a sample of each group, the most effective first; nothing is stored."""
     with shared.rehearsing() as store:
         found = propose(
             store,
@@ -167,7 +167,7 @@ def proposed(
     openapi_extra=UNRECORDED,
 )
 def scripts(request: Request, shared: Shared, _: Consultant) -> Response:
-    """Those that are shipped, and one's own."""
+    """Shipped scripts and your own."""
     return tagged(
         request,
         [_description(one) for one in _scripts(shared).values()],
@@ -186,15 +186,15 @@ def script(
     _: Consultant,
     name: Name,
 ) -> Response:
-    """What it does, which messages it is about, its parameters."""
+    """What it does, which messages it selects, its parameters."""
     return tagged(request, _description(find_script(shared, name)))
 
 
 @router.post(
-    "/scripts/{name}/preview", summary="Try a script out", responses=described(PreviewResult), openapi_extra=LIST
+    "/scripts/{name}/preview", summary="Dry run of a script", responses=described(PreviewResult), openapi_extra=LIST
 )
 def try_out(shared: Shared, _: Consultant, name: Name, body: Trial) -> Response:
-    """Everything it would do, judged by the Kernel and undone: the store is as before."""
+    """All actions of the script are judged by the Kernel and rolled back; the store does not change."""
     with shared.rehearsing() as store:
         found = tried_out(shared, store, find_script(shared, name), body)
     items = tuple(
@@ -234,7 +234,7 @@ def find_script(shared: Services, name: str) -> LoadedScript:
 
 
 def tried_out(shared: Services, store: Store, found: LoadedScript, trial: Trial) -> Preview:
-    """A script tried out in a store of its own (`Services.rehearsing`)."""
+    """A dry run of a script, in a store of its own (`Services.rehearsing`)."""
     planned = plan(
         store.engine, shared.gateway.markets, found, trial.parameters, limit=trial.limit, only=trial.messages
     )
@@ -243,11 +243,11 @@ def tried_out(shared: Services, store: Store, found: LoadedScript, trial: Trial)
 
 @router.get(
     "/edits/{number}",
-    summary="A message to be edited",
+    summary="Content of a message for editing",
     responses={200: {"description": "Kernel XML, one attribute a line.", "content": {"application/xml": {}}}},
 )
 def to_edit(request: Request, shared: Shared, _: Corrector, number: Number) -> Response:
-    """Its Kernel XML as it is best edited."""
+    """Its Kernel XML, formatted for editing."""
     about(request, f"message {number}")
     _known(shared, [number])
     return Response(editable(shared.store, shared.gateway.markets, number).encode(), media_type="application/xml")
@@ -263,7 +263,7 @@ def to_edit(request: Request, shared: Shared, _: Corrector, number: Number) -> R
 def edit_one(
     request: Request, shared: Shared, person: Corrector, number: Number, body: Edit, key: Key = None
 ) -> Response:
-    """Checked against kernel.xsd and the rules before anything is stored; what the market sent is never overwritten."""
+    """The content is checked against kernel.xsd and the rules before it is stored; the market's message stays."""
     about(request, f"message {number}")
     _known(shared, [number])
 
@@ -291,7 +291,7 @@ def _reasons(seen: Examined) -> list[Mistake]:
 
 @router.post("/replays", summary="Judge messages again", responses=described(list[MessageSummary]), openapi_extra=LIST)
 def replay(request: Request, shared: Shared, person: Corrector, body: Replay, key: Key = None) -> Response:
-    """With the rules of today, in business order per access point; answers what became of them."""
+    """By the rules of today, in business order per access point; the answer has the new states."""
     about(request, " ".join(f"message {number}" for number in body.messages))
     _known(shared, body.messages)
 
@@ -312,9 +312,11 @@ def replay(request: Request, shared: Shared, person: Corrector, body: Replay, ke
     return once(request, shared.store, person, key, body.model_dump_json().encode(), do)
 
 
-@router.post("/delegations", summary="Give messages to a colleague", responses=described(Counted), openapi_extra=LIST)
+@router.post(
+    "/delegations", summary="Delegate messages to a colleague", responses=described(Counted), openapi_extra=LIST
+)
 def give(request: Request, shared: Shared, person: Corrector, body: Delegation) -> Response:
-    """With a note; only rejected ones are given."""
+    """With a note; only rejected messages are delegated."""
     about(request, " ".join(f"message {number}" for number in body.messages))
     _known(shared, body.messages)
     given = delegate(shared.store, body.messages, body.to, person.name, body.note)
@@ -322,7 +324,7 @@ def give(request: Request, shared: Shared, person: Corrector, body: Delegation) 
 
 
 def _known(shared: Services, ids: list[int]) -> None:
-    """Refuse numbers of no message, all of them at once."""
+    """Refuse unknown message numbers, all of them at once."""
     with reading(shared.store.engine) as connection:
         known = {one.id for one in summaries(connection, ids)}
     unknown = [number for number in ids if number not in known]

@@ -40,7 +40,7 @@ Sent = Annotated[bytes, Depends(body_of)]
 
 
 def sent_as(schema: dict[str, Any], about_it: str) -> dict[str, Any]:
-    """How a body that the route reads by itself is described in the document."""
+    """The description of a body that the route reads itself."""
     content = {"application/json": {"schema": schema}, XML: {"schema": {"type": "string"}}}
     return LARGE | {"requestBody": {"required": True, "description": about_it, "content": content}}
 
@@ -56,9 +56,9 @@ _SCHEMA = {"anyOf": [one_of(*INCOMING), {"type": "array", "items": one_of(*INCOM
     openapi_extra=sent_as(_SCHEMA, "One Kernel message or many, as JSON, or as Kernel XML in a `batch` element."),
 )
 def create(request: Request, shared: Shared, person: Injector, sent: Sent, key: Key = None) -> Response:
-    """All of it is stored or nothing. A message that a rule rejects is stored as rejected, like one of the market's.
+    """Either all messages are stored or none. A message that a rule rejects is stored as rejected.
 
-    422 lists everything that cannot be read; 409 says that all of it was injected before.
+    422 lists every mistake; 409: all messages were injected before.
     """
     handed = readable(sent, shared.config.web.inject_messages)
     wrong = unfit(handed, shared.gateway.markets.keys(), shared.config.web.inject_messages)

@@ -32,7 +32,7 @@ def subject_rows(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """The rows of one subject, the latest instant first. Of a series the number of its values is told."""
+    """The rows of one subject, the latest instant first. A series is given with the number of its values."""
     about(request, f"market {market} {subject}")
     try:
         found = rows_of_market(

@@ -71,7 +71,7 @@ def filter_of(shared: Services, asked: MessageSearch, zone: tzinfo = UTC) -> Mes
 
 
 def bad_cursor(cursor: str | None) -> Problem:
-    """The refusal of a cursor that is none of ours."""
+    """The refusal of an invalid cursor."""
     return Problem(
         "API_INVALID", "This is no cursor of a list.", target="cursor", value=cursor, advice="Take `next` of a page."
     )
@@ -79,7 +79,7 @@ def bad_cursor(cursor: str | None) -> Problem:
 
 @router.get("/{number}", summary="One message", responses=described(MessageDetail))
 def show(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """A message with its Kernel XML, where it came from, its verdicts, changes of state, effects and notifications."""
+    """A message with its Kernel XML, origin, verdicts, changes of state, effects and notifications."""
     found = find(shared, number)
     about(request, subject_of(found))
     return tagged(request, found)
@@ -91,7 +91,7 @@ def show(request: Request, shared: Shared, _: Reader, number: Number) -> Respons
     responses={200: {"description": "The Kernel message.", "content": {XML: {}, "application/json": {}}}},
 )
 def kernel(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """As XML, or as JSON where `Accept` asks for that."""
+    """As XML, or as JSON if `Accept` asks for it."""
     found = find(shared, number)
     about(request, subject_of(found))
     if "json" not in request.headers.get("accept", ""):
@@ -104,11 +104,11 @@ def kernel(request: Request, shared: Shared, _: Reader, number: Number) -> Respo
 
 @router.get(
     "/{number}/raw",
-    summary="The file that brought a message",
+    summary="File from which a message came",
     responses={200: {"description": "Its bytes, decrypted and unpacked.", "content": {OCTETS: {}}}},
 )
 def raw(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """The member of the envelope that held the CH message, as the market wrote it; `X-Position` is the CH message."""
+    """The member of the envelope with the CH message, as received; `X-Position` is the number of the CH message."""
     found = find(shared, number)
     about(request, subject_of(found))
     if found.origin is None:
@@ -130,9 +130,9 @@ def raw(request: Request, shared: Shared, _: Reader, number: Number) -> Response
     return StreamingResponse(all_of_it(), media_type=OCTETS, headers=headers)
 
 
-@router.get("/{number}/explanation", summary="Why a message is as it is", responses=described(Explanation))
+@router.get("/{number}/explanation", summary="Explanation of a message", responses=described(Explanation))
 def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """Schema errors, each rule of today that fails with what it read, what it waits for or what settled it."""
+    """Schema errors, violated rules of today with the values they read, what it waits for or how it was settled."""
     gateway = shared.gateway
     found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
@@ -141,9 +141,9 @@ def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Resp
     return tagged(request, found)
 
 
-@router.get("/{number}/causes", summary="What caused a message, and what it caused", responses=described(Kinship))
+@router.get("/{number}/causes", summary="Causes and effects of a message", responses=described(Kinship))
 def causes(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """The message it corrects, its versions, the request it answers, its siblings, what it did, who was told."""
+    """The message that it corrects, its versions, the request that it answers, its siblings, effects, notifications."""
     found = find(shared, number)
     about(request, subject_of(found))
     return tagged(request, kinship(shared.store, found))
@@ -158,5 +158,5 @@ def find(shared: Services, number: int) -> MessageDetail:
 
 
 def subject_of(found: MessageDetail) -> str:
-    """Of whom a message is, for the audit."""
+    """The access point of a message, for the audit."""
     return f"message {found.summary.id} access point {found.summary.access_point}"

@@ -36,7 +36,7 @@ class NotifiedMessage(Struct, frozen=True, kw_only=True):
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """One notification, as a webhook is told it too.
+    """One notification, in the same form as for a webhook.
 
     Attributes:
       id: its key, the same each time it is given: who knows the key has been told.
@@ -52,7 +52,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 class Pulled(Struct, frozen=True, kw_only=True):
-    """Notifications that are given to whoever asked.
+    """Notifications returned to the back office.
 
     Attributes:
       notifications: in the order in which they are to be taken in.
@@ -66,42 +66,42 @@ class Pulled(Struct, frozen=True, kw_only=True):
 
 
 class Acknowledgement(Body):
-    """Which notifications the back office has."""
+    """The notifications that the back office has received."""
 
     ids: Ids = Field(description="Their numbers.")
 
 
-@router.get("", summary="Notifications as they stand", responses=described(Page[NotificationSummary]))
+@router.get("", summary="Notifications and their states", responses=described(Page[NotificationSummary]))
 def search(
     request: Request,
     shared: Shared,
     _: Notified,
     state: Annotated[Literal["pending", "sending", "sent", "dead"] | None, Query(description="Only these.")] = None,
     limit: Limit = 50,
-    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Go on where a former answer ended.")] = None,
+    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Continue where a former answer ended.")] = None,
 ) -> Response:
-    """The newest first, without content; looking at them changes nothing."""
+    """The newest first, without content; reading them changes nothing."""
     rows = list_outbox(shared.store, state, limit + 1, cursor)
     return tagged(request, page_of(rows, limit, lambda one: one.id))
 
 
-@router.post("/pull", summary="Fetch what is due", responses=described(Pulled))
+@router.post("/pull", summary="Fetch due notifications", responses=described(Pulled))
 def fetch(request: Request, shared: Shared, _: Notified, limit: Limit = 50) -> Response:
-    """Each at least once, in order for each message. What is not acknowledged is given again after some minutes."""
+    """Each at least once, in order for each message. Unacknowledged ones are returned again after five minutes."""
     taken = pull(shared.store, limit)
     about(request, " ".join(f"message {one.message_id}" for one in taken))
     notices = tuple(msgspec.json.decode(one.body, type=Notice) for one in taken)
     return answer(Pulled(notifications=notices, ids=tuple(one.id for one in taken), seconds=LEASE // SECOND))
 
 
-@router.post("/acknowledge", summary="Acknowledge", responses=described(Counted))
+@router.post("/acknowledge", summary="Acknowledge notifications", responses=described(Counted))
 def confirm(shared: Shared, _: Notified, body: Acknowledgement) -> Response:
-    """They are not given again; acknowledging twice does no harm."""
+    """They are not returned again; acknowledging twice is allowed."""
     return answer(Counted(asked=len(body.ids), done=tuple(acknowledge(shared.store, body.ids))))
 
 
-@router.post("/retry", summary="Send dead ones again", responses=described(Counted))
+@router.post("/retry", summary="Resend dead notifications", responses=described(Counted))
 def again(shared: Shared, _: Operator, body: Acknowledgement) -> Response:
-    """Under their old keys, after they were refused too often."""
+    """With their former keys, after they were refused or failed too often."""
     done = tuple(number for number in dict.fromkeys(body.ids) if retry(shared.store, [number]))
     return answer(Counted(asked=len(body.ids), done=done))

@@ -29,7 +29,7 @@ Onlooker = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, 
 
 
 class AlarmOn(Struct, frozen=True):
-    """Something in the store that needs somebody: its code, what it is about, how many, in words."""
+    """A state of the store that needs attention: code, object, number, description."""
 
     alarm: str
     subject: str
@@ -38,7 +38,7 @@ class AlarmOn(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True, kw_only=True):
-    """How the gateway is, as far as the store tells.
+    """Health of the gateway, as known from the store.
 
     Attributes:
       database: its address, without secrets.
@@ -55,7 +55,7 @@ class Health(Struct, frozen=True, kw_only=True):
     alarms: tuple[AlarmOn, ...]
 
 
-@router.get("/health", summary="How the gateway is", responses=described(Health), openapi_extra=UNRECORDED)
+@router.get("/health", summary="Health of the gateway", responses=described(Health), openapi_extra=UNRECORDED)
 def health(request: Request, shared: Shared, _: Operator) -> Response:
     """Alarms, backlog and database; without the content of any message."""
     engine = shared.store.engine
@@ -92,7 +92,7 @@ def search(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:
-    """What arrived, the newest first."""
+    """Received envelopes, the newest first."""
     try:
         return tagged(request, list_envelopes(shared.store.engine, state=state, limit=limit, cursor=cursor))
     except (ValueError, OverflowError):
@@ -101,7 +101,7 @@ def search(
 
 @router.get("/envelopes/{number}", summary="One envelope", responses=described(EnvelopeDetail))
 def show(request: Request, shared: Shared, _: Onlooker, number: Number) -> Response:
-    """Its members, how many messages of what state it brought, and what could not be read."""
+    """Its members, the number of its messages by state, and its incidents."""
     found = show_envelope(shared.store.engine, number)
     if found is None:
         raise not_found("envelope", "number", number, "GET /api/v1/envelopes lists them.")

@@ -51,7 +51,7 @@ def search(
     market: Market = None,
     access_point: AccessPoint = None,
     limit: Limit = 50,
-    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Go on where a former answer ended.")] = None,
+    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Continue where a former answer ended.")] = None,
 ) -> Response:
     """The newest first."""
     found = list_requests(
@@ -88,7 +88,7 @@ def owed(
 
 @router.get("/{number}", summary="One request", responses=described(RequestDetail))
 def show(request: Request, shared: Shared, _: Reader, number: Number) -> Response:
-    """What was asked, every step of its life, and what the market answered."""
+    """Its content, every step, and the market's answers."""
     found = show_request(shared.store.engine, number)
     if found is None:
         raise not_found("request", "number", number)
@@ -98,15 +98,15 @@ def show(request: Request, shared: Shared, _: Reader, number: Number) -> Respons
 
 @router.post(
     "",
-    summary="Ask the market",
+    summary="Submit requests to the market",
     status_code=202,
     responses=described(Submission, "It will be sent; `request_id` is what it is followed under.", 202),
     openapi_extra=sent_as(one_of(*OUTGOING), "One Kernel message of a kind that a supplier sends."),
 )
 def create(request: Request, shared: Shared, person: Requester, sent: Sent, key: Key = None) -> Response:
-    """Judged by the outgoing rules, built in the market's form, kept for delivery.
+    """Judges them by the outgoing rules, builds them in the market's form and queues them for sending.
 
-    422 lists everything that cannot be read, and every rule that it violates.
+    422 lists every mistake and every violated rule.
     """
     handed = readable(sent, shared.config.web.inject_messages)
     if len(handed) != 1:
@@ -134,9 +134,9 @@ def _submit(shared: Services, person: Person, handed: Handed) -> Response:
     return answer(done, 202, {"Location": f"/api/v1/requests/{done.request_id}"})
 
 
-@router.post("/{number}/retry", summary="Send a dead request again", responses=described(Acted))
+@router.post("/{number}/retry", summary="Resend a dead request", responses=described(Acted))
 def retry(shared: Shared, _: Operator, number: Number) -> Response:
-    """The same bytes under the same reference, after it was given up for technical errors."""
+    """The same bytes under the same reference, after technical errors."""
     found = show_request(shared.store.engine, number)
     if found is None:
         raise not_found("request", "number", number)

@@ -30,12 +30,14 @@ def search(
     rule_set: Annotated[Words | None, Query(max_length=40, description="Only of this set: validation_in.")] = None,
     on: Annotated[date | None, Query(description="Only those in force on this day.")] = None,
 ) -> Response:
-    """The rules that messages are judged by at present."""
+    """The rules by which messages are judged at present."""
     catalogue = shared.gateway.catalogue
     return tagged(request, rule_book(catalogue, catalogue.matching(market, kind, rule_set, on)))
 
 
-@router.get("/firing", summary="How often rules fire", responses=described(list[CodeCount]), openapi_extra=UNRECORDED)
+@router.get(
+    "/firing", summary="Frequency of error codes", responses=described(list[CodeCount]), openapi_extra=UNRECORDED
+)
 def firing(
     request: Request,
     shared: Shared,
@@ -57,7 +59,7 @@ def show(
     _: Anyone,
     code: Annotated[Words, Path(max_length=120, description="Code of a rule, or an error code.")],
 ) -> Response:
-    """By its own code or its error code, which several rules may share."""
+    """By its code or its error code, which several rules may share."""
     catalogue = shared.gateway.catalogue
     found = catalogue.find(code)
     if not found:

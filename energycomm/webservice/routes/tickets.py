@@ -23,10 +23,10 @@ State = Literal["open", "waiting", "closed"]
 
 
 class TicketChange(Body):
-    """What is changed of a ticket; what is absent stays."""
+    """The changes of a ticket; absent fields do not change."""
 
     state: State | None = Field(default=None, description="Its new state.")
-    owner: str | None = Field(default=None, min_length=1, max_length=120, description="Who takes it up.")
+    owner: str | None = Field(default=None, min_length=1, max_length=120, description="Owner of the ticket.")
     due: datetime | None = Field(default=None, description="When it is due; UTC where it names no offset.")
     link: str | None = Field(
         default=None,
@@ -61,7 +61,7 @@ def search(
 
 @router.get("/{number}", summary="One ticket", responses=described(Ticket))
 def show(request: Request, shared: Shared, _: Consultant, number: Number) -> Response:
-    """With its messages and evidence; its ETag is what a change names in `If-Match`."""
+    """With its messages and evidence; a change names its ETag in `If-Match`."""
     return tagged(request, find(shared, number))
 
 
@@ -73,10 +73,11 @@ def change(
     number: Number,
     body: TicketChange,
     if_match: Annotated[
-        str | None, Header(max_length=200, description="ETag of the ticket as it was seen: refused when it is another.")
+        str | None,
+        Header(max_length=200, description="ETag of the ticket when it was read; refused if it has changed."),
     ] = None,
 ) -> Response:
-    """Owner, due date, state, link. 412 where somebody else changed it after it was seen."""
+    """Owner, due date, state, link. 412 if somebody else changed it after it was read."""
     seen = find(shared, number)
     about(request, f"ticket {number} {body.model_dump_json(exclude_none=True)}")
     if if_match is not None and not unchanged(request, seen):

@@ -146,7 +146,7 @@ def _run(arguments: list[str] | None) -> int:
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("Interrupted.", "What was committed stays; run the command again to go on.", 130)
+        return _complain("Interrupted.", "Committed work is kept; run the command again to continue.", 130)
     except (BrokenPipeError, SystemExit):
         # Whoever read our output (head, less) has seen enough. Rich and Typer make a SystemExit of it; nobody else
         # exits. Python would complain once more when it flushes at the end.

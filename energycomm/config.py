@@ -79,7 +79,7 @@ class DaemonSettings(Settings):
         description="Number of workers that may die on one envelope before it is put aside as failed.",
     )
     gap_minutes: float = Field(
-        default=60, ge=0, description="Minutes that a numbered series is quiet before its gaps are reported."
+        default=60, ge=0, description="Minutes without a new file before gaps of a numbered series are reported."
     )
     host: str = Field(default="127.0.0.1", description="Address that metrics and health are served on.")
     port: int = Field(default=9464, ge=0, le=65_535, description="Port of metrics and health; 0 takes a free one.")

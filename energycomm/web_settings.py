@@ -27,7 +27,7 @@ class WebSettings(ListenSettings):
     key_file: Path | None = Field(default=None, description="Its private key, in PEM.")
     proxies: tuple[str, ...] = Field(
         default=(),
-        description="Addresses of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        description="Addresses of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are used.",
     )
     public_url: WebAddress | None = Field(
         default=None,

@@ -71,7 +71,7 @@ _TABLE = CodeTable(
         "NOTE_TYPE_DECLARED",
         "note",
         "The header names another document type than the root element's.",
-        "Nothing: the root decides. Report it to the clearing house if it goes on.",
+        "Nothing: the root decides. Report it to the clearing house if it persists.",
     ),
     AdapterCode(
         "NOTE_INDEX_FRACTION",
@@ -82,7 +82,7 @@ _TABLE = CodeTable(
     AdapterCode(
         "NOTE_CSV_COLUMNS",
         "note",
-        "The columns stand in another order, under other names, or below a preamble.",
+        "The columns have another order or other names, or a preamble precedes them.",
         "Nothing: they were recognised by the mapping table.",
     ),
     AdapterCode(

@@ -42,7 +42,7 @@ SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
         "TYPE_UNKNOWN",
         "member",
-        "The member is a message of this market that is not read, or its label is none of the types.",
+        "The member is a message of this market that is not read, or its label is not one of the types.",
         "Nothing is lost: the bytes are kept. Have the table of types extended if the message matters.",
     ),
     AdapterCode(
@@ -78,7 +78,7 @@ SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
         "SYN_UNEXPECTED",
         "message",
-        "A known element stands where it does not belong, or twice where once is allowed.",
+        "A known element is in the wrong place, or occurs more often than allowed.",
         "Report it to the sender; correct and replay.",
     ),
     AdapterCode(
@@ -90,7 +90,7 @@ SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
         "SYN_CODE",
         "message",
-        "A code that decides how the message is read is none of those known.",
+        "A code that decides how the message is read is unknown.",
         "Check whether the market announced a new code; have the digester or its table extended, and replay.",
     ),
     AdapterCode(
@@ -120,7 +120,7 @@ SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
         "JSON_SYNTAX",
         "member",
-        "The content is no JSON, or a key stands twice.",
+        "The content is not JSON, or has a key twice.",
         "Ask the sender for a correct file.",
     ),
     AdapterCode(
@@ -168,8 +168,8 @@ SHARED: tuple[AdapterCode, ...] = (
     AdapterCode(
         "NOTE_FORM",
         "note",
-        "The file's name says another form (XML, JSON) than its content has; the content holds.",
-        "Nothing. Report it to the sender if it goes on.",
+        "The file's name announces another form (XML, JSON) than its content has; the content decides.",
+        "Nothing. Report it to the sender if it persists.",
     ),
     AdapterCode(
         "NOTE_ELEMENT_UNKNOWN",

@@ -119,7 +119,7 @@ def coverage(
             for document in ledger.documents:
                 found += [(adapter.market, document.label, one) for one in entries(adapter, document, reasons)]
         except LedgerFault as fault:
-            raise UserError(str(fault), "Correct the adapter's ledger; docs/adapters.md says how.") from None
+            raise UserError(str(fault), "Correct the adapter's ledger, see docs/adapters.md.") from None
     documents = list(dict.fromkeys((code, label) for code, label, _ in found))
     if json:
         print_json(

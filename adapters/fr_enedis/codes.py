@@ -46,7 +46,7 @@ _TABLE = CodeTable(
     AdapterCode(
         "BUILD_SERVICE",
         "build",
-        "market_type names a service of another kind of request, or no service serves what is asked.",
+        "market_type names a service for another kind of request, or no service fits the request.",
         "Name one of the services of the kind, or none.",
     ),
     AdapterCode(
@@ -59,12 +59,12 @@ _TABLE = CodeTable(
         "NOTE_TYPE_DECLARED",
         "note",
         "The header names another flux than the root element.",
-        "Nothing: the content decides. Report it to Enedis if it goes on.",
+        "Nothing: the content decides. Report it to Enedis if it persists.",
     ),
     AdapterCode(
         "NOTE_TIME_UNKNOWN",
         "note",
-        "An answer of the SGE bears no time, and its file's name tells none; the year 1970 stands for it.",
+        "An answer of the SGE contains no time, and its file's name has none; the year 1970 is used.",
         "Keep answers under the name that the channel gives them: answer-REFERENCE_YYYYMMDDTHHMMSSZ.xml.",
     ),
     AdapterCode(

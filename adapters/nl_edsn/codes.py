@@ -39,12 +39,12 @@ _TABLE = CodeTable(
         "NOTE_ORDER",
         "note",
         "Readings of an interval answer came out of their order in time and were put into it.",
-        "Nothing. Report it to EDSN if it goes on.",
+        "Nothing. Report it to EDSN if it persists.",
     ),
     AdapterCode(
         "NOTE_TIME_UNKNOWN",
         "note",
-        "A SOAP fault bears no time, neither in its SOAP header nor in its name; the year 1970 stands for it.",
+        "A SOAP fault has no time, neither in its SOAP header nor in its name; the year 1970 is used.",
         "Keep answers under a name with a time stamp, as docs/markets/nl.md says.",
     ),
     AdapterCode(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WORDS: dict[str, dict[str, str]] = {
     "en": {
-        "unknown": "I do not know: the sources do not say.",
+        "unknown": "I do not know: the sources have no answer.",
         "looked": "I looked at {count} passages. Nearest, without answering it:",
         "nothing": "Nothing is indexed that comes near.",
         "source_in": "source in {named}",

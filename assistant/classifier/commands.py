@@ -157,7 +157,7 @@ def drift(
     with open_store(config) as store:
         pairs = read_pairs(store, model)
     if not pairs:
-        raise UserError("No model said anything of a judged message.", "Run `energycomm assistant shadow --once`.")
+        raise UserError("No model has predicted a judged message.", "Run `energycomm assistant shadow --once`.")
     found = found_drift(pairs, open_catalogue(config.rules_folder).version)
     if json:
         print_json(found)

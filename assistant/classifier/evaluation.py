@@ -184,7 +184,7 @@ def _slices(best: Measured, points: Sequence[Example], comments: Comments) -> li
         title = f"{best.model.name} by {name}"
         tables.append(Table(title=title, keys=(name,), measures=MEASURES, rows=tuple(rows)))
     worst = by_code(points, best.points)[:WORST]
-    tables.append(code_table(f"{best.model.name}: the codes it knows least", worst))
+    tables.append(code_table(f"{best.model.name}: its weakest codes", worst))
     missed = confusions(points, best.points).most_common(WORST)
     taken: list[dict[str, Any]] = [{"verdict": label, "said": said, "times": times} for (label, said), times in missed]
     title = f"{best.model.name}: what it takes for what"
@@ -238,7 +238,7 @@ def _held_out(measured: Sequence[Measured], points: Sequence[Example], card: Car
             }
         )
     measures = ("messages", "abstained", "refused", "the other codes right")
-    title = f"Messages that break a rule no model was told of ({', '.join(sorted(codes))})"
+    title = f"Messages that break a rule unknown to the models ({', '.join(sorted(codes))})"
     return [Table(title=title, keys=("model",), measures=measures, rows=tuple(rows))]
 
 
@@ -286,5 +286,5 @@ def draw_confusions(examples: Sequence[Example], said: Sequence[Prediction], pat
                 axes.text(x, y, str(cell), ha="center", va="center", fontsize=6, color="red" if x != y else "black")
     axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=6)
     axes.set_yticks(range(len(labels)), labels, fontsize=6)
-    axes.set(xlabel="said", ylabel="verdict", title="What is taken for what: the labels with most mistakes")
+    axes.set(xlabel="said", ylabel="verdict", title="Confusions: the labels with most mistakes")
     figure.savefig(path, bbox_inches="tight")

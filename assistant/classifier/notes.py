@@ -40,7 +40,7 @@ class Note(Struct, frozen=True, kw_only=True):
         return market in self.markets and kind in self.facts
 
     def text(self, kind: str) -> str:
-        """What is said of it beside a message of a kind."""
+        """The text of the rule in the prompt of a message of a kind."""
         return f"{self.facts[kind]} : {self.sentence}"
 
     def cards(self) -> list[str]:

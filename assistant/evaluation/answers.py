@@ -32,7 +32,7 @@ MEASURES = (
 
 
 NOTES = (
-    "accuracy: every wanted statement is in the answer, normalised as in ALCE; EM recall: share of statements, "
+    "accuracy: every expected statement is in the answer, normalised as in ALCE; EM recall: share of statements, "
     "exact substring as in EquinorQA. Citations are scored against the relevant passages that were shown; an "
     "empty set scores 0; a right citation: at least one cited passage is relevant (a rule's sentence stands in "
     "its page, in two languages, and in the list of codes, so that recall of all of them is low by nature). "

@@ -32,7 +32,7 @@ def train_projection(
 
     embedder = open_embedder(load_config())
     if not isinstance(embedder, SentenceTransformerEmbedder):
-        raise UserError("Only one model at a time tells of its tokens.", "Configure one embedder.")
+        raise UserError("Only one model at a time can give token vectors.", "Configure one embedder.")
     texts = [passage.embedded for passage in own_passages(own_documents(root), embedder)][::EVERY]
     _, rows = embedder.read_tokens(texts)
     Projection.fit(np.concatenate(rows)).save(out)

@@ -29,7 +29,7 @@ WORDS: dict[str, dict[str, str]] = {
         "left": "warnings that stay: {codes}",
         "no_proposal": "None of {tried} values that the facts suggest frees the message: "
         "the grid operator has to correct it.",
-        "confirm": "The rules accept it; whether it is true only the grid operator or the meter can tell.",
+        "confirm": "The rules accept it; only the grid operator or the meter can confirm that it is true.",
         "accepted": "accepted",
         "rejected": "rejected",
         "quarantined": "in quarantine",

@@ -52,7 +52,7 @@ class AttentionRationale:
         self._model = whole.base_model
         self._last: tuple[tuple[int, ...], Any] = ((), None)
         if not self._tokenizer.is_fast:
-            raise UserError("Attention needs a tokenizer that tells offsets.", "Use a model with a fast tokenizer.")
+            raise UserError("Attention needs a tokenizer that gives offsets.", "Use a model with a fast tokenizer.")
         self._model.eval()
         self._max_tokens = max_tokens
         self.family = f"attention {self._model.config.model_type}"

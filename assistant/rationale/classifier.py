@@ -114,7 +114,7 @@ def open_tokenizer(base: str) -> Any:
     except (OSError, ValueError) as error:
         raise _unopened(base, error) from None
     if not tokenizer.is_fast:
-        raise UserError("The classifier needs a tokenizer that tells offsets.", "Use a model with a fast tokenizer.")
+        raise UserError("The classifier needs a tokenizer that gives offsets.", "Use a model with a fast tokenizer.")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer

@@ -88,7 +88,7 @@ def verify(
 
 def _digest(text: str) -> bytes:
     if not _HEAD.fullmatch(text.strip()):
-        raise UserError(f"{text!r} is no head of an audit.", "Write the 64 hexadecimal digits that a check told.")
+        raise UserError(f"{text!r} is no head of an audit.", "Write the 64 hexadecimal digits that a check printed.")
     return bytes.fromhex(text.strip())
 
 

@@ -42,7 +42,7 @@ class Form(StrEnum):
 @recorded("correct analyse")
 def analyse(
     by: Annotated[str, typer.Option("--group", help=f"What groups have in common: {', '.join(DIMENSIONS)}.")] = "code",
-    at: Annotated[str | None, typer.Option(help="As it stood at the end of this day, YYYY-MM-DD.")] = None,
+    at: Annotated[str | None, typer.Option(help="State at the end of this day, YYYY-MM-DD.")] = None,
     against: Annotated[str | None, typer.Option(help="Compare with the end of this earlier day.")] = None,
     propose_: Annotated[
         bool, typer.Option("--propose", help="Try the scripts on the groups and show what each would free.")

@@ -44,7 +44,7 @@ def edit_(
     """
     config = load()
     if yes and not why.strip():
-        raise UserError("Say why: it is kept with the edit.", 'Add --why "...".')
+        raise UserError("Give a reason; it is recorded with the edit.", 'Add --why "...".')
     with open_store(config) as store:
         stored = editable(store, installed_adapters(config.mapping_files), message)
         if show:

@@ -84,7 +84,7 @@ def run(
     config = load()
     parameters = _parameters(set_ or [])
     if (yes or propose) and not why:
-        raise UserError("Say why: it is kept with the campaign.", 'Add --why "...".')
+        raise UserError("Give a reason; it is recorded with the campaign.", 'Add --why "...".')
     with open_store(config) as store:
         gateway = Gateway(config, store)
         found = find_script(name, gateway.catalogue.rules, config.scripts_folder)

@@ -114,7 +114,7 @@ def compare(
     if json:
         print_json({"equal": not found, "differences": found, "more": more})
     else:
-        for line in found or ["both stores know the same"]:
+        for line in found or ["both stores have the same content"]:
             typer.echo(line)
         if more:
             typer.echo(f"and more: --limit {10 * limit} shows them")

@@ -149,7 +149,7 @@ def put_aside_(
             raise UserError(
                 f"Envelope {envelope_id} ({summary.name}) is {summary.state}: only one that is archived or processing "
                 "can be put aside.",
-                "`energycomm envelope retry` processes what was refused again.",
+                "`energycomm envelope retry` processes the refused parts again.",
             )
     typer.echo(f"envelope {envelope_id} ({summary.name}) is put aside")
 
@@ -175,7 +175,7 @@ def retry(
         if number is None:
             raise UserError(
                 f"Nothing of envelope {envelope_id} ({summary.name}) was put aside or refused.",
-                "`energycomm envelope show` tells what became of it.",
+                "`energycomm envelope show` shows its state.",
             )
         typer.echo(f"envelope {envelope_id} ({summary.name}) is tried again")
         if later:
@@ -210,7 +210,7 @@ def acknowledge(
         answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
     for answer in answers:
         if isinstance(answer, Refusal):
-            raise UserError(f"Nobody can be answered: {answer}.", "Ask the sender for it again by another way.")
+            raise UserError(f"Nobody can be answered: {answer}.", "Ask the sender to send it in another way.")
     content = b"".join(answer for answer in answers if isinstance(answer, bytes))
     if not content:
         raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")

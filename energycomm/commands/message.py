@@ -127,7 +127,7 @@ def _print_explanation(found: Explanation) -> None:
         print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
         print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in rule.read.items()])
     if found.evidence:
-        print_heading("Whose fault it seems to be")
+        print_heading("Probable error class")
         print_rows(("class", "found", "message"), [(e.error_class, e.words, e.message_id) for e in found.evidence])
     if found.around:
         print_heading("Around it, in business time")
@@ -196,7 +196,7 @@ def _print_detail(found: MessageDetail) -> None:
             ("code", "field", "value", "comment"), [(f.error_code, f.field, f.value, f.comment) for f in current]
         )
     if found.predictions:
-        print_heading("What models say of it (this decides nothing)")
+        print_heading("Predictions of models (they decide nothing)")
         print_rows(("model", "says", "probability", "agrees", "comment"), [_opinion(one) for one in found.predictions])
     print_heading("What happened to it")
     print_rows(

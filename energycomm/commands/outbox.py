@@ -55,7 +55,7 @@ def retry(
     Example: energycomm outbox retry --all
     """
     if bool(ids) == everything:
-        raise UserError("Say which notifications.", "Name their ids, or --all.")
+        raise UserError("Name the notifications.", "Name their ids, or --all.")
     with open_store(load()) as store:
         number = retry_rows(store, None if everything else ids)
     typer.echo(f"{number} notifications are due again")

@@ -181,7 +181,7 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     for told in summary["refusals"][:TOP_REFUSALS]:
         console.print(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}", markup=False, soft_wrap=True)
     if len(summary["refusals"]) > TOP_REFUSALS:
-        console.print("and more: `energycomm envelope show NUMBER` tells those of one envelope", soft_wrap=True)
+        console.print("and more: `energycomm envelope show NUMBER` lists those of one envelope", soft_wrap=True)
     for gap in summary["gaps"]:
         console.print(f"gap: {gap}", markup=False, soft_wrap=True)
     if summary["judged_again"]:

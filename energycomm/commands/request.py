@@ -66,7 +66,7 @@ def submit(
 
 def _print_submission(answer: Submission) -> None:
     if answer.request_id is not None:
-        again = " (handed in before)" if answer.repeated else ""
+        again = "  (submitted before)" if answer.repeated else ""
         typer.echo(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
     else:
         typer.echo(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))

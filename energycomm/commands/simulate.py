@@ -88,7 +88,7 @@ def simulate(
     try:
         counts = simulator.simulate(scenario, out, encrypt)
     except FileExistsError as error:
-        raise UserError(f"{error}.", "Take another folder, or remove what is there.") from None
+        raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
     each = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.by_type.items()))
     typer.echo(f"{counts.envelopes} envelopes, {counts.messages} CH messages ({each}), {counts.bytes} bytes in {out}")
 

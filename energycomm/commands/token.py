@@ -108,7 +108,7 @@ def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbe
             subject = f"token {', '.join(map(str, done))}"
             audit.record(store, _operator(by), "change", "energycomm token revoke", subject=subject)
     made = taken - set(ids)
-    typer.echo(f"{len(taken)} token(s) taken back" + (f", {len(made)} of them made with the others" if made else ""))
+    typer.echo(f"{len(taken)} token(s) revoked" + (f", {len(made)} of them made with the others" if made else ""))
 
 
 def _operator(by: str) -> Person:

@@ -56,4 +56,4 @@ def sign_out(
         revoked = {one for number in taken for one in tokens.revoke(store, number, by)}
         who = Person(by, frozenset({Role.ADMINISTRATOR}), "command")
         audit.record(store, who, "change", "energycomm user sign-out", subject=person)
-    typer.echo(f"{ended} session(s) ended, {len(revoked)} token(s) taken back")
+    typer.echo(f"{ended} session(s) ended, {len(revoked)} token(s) revoked")

@@ -63,7 +63,7 @@ def trial_run(
     job = _job(request, job_id)
     found = job.result
     if not isinstance(found, Trial) or not found.preview.useful:
-        raise Problem("API_CONFLICT", "There is nothing to run.", advice="Try the script out anew.")
+        raise Problem("API_CONFLICT", "There is nothing to run.", advice="Repeat the dry run of the script.")
     number = trials.begin(
         request.app.state.workbench,
         found,
@@ -78,7 +78,7 @@ def trial_run(
 def _job(request: Request, job_id: str) -> Job:
     job: Job | None = request.app.state.workbench.find(job_id)
     if job is None:
-        raise not_found("dry run", "id", job_id, "Dry runs are forgotten when the process ends: try it out anew.")
+        raise not_found("dry run", "id", job_id, "Dry runs are lost when the process ends: run it again.")
     return job
 
 

@@ -78,7 +78,7 @@ def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> 
 
 @router.post("/analysis")
 def analyse(request: Request, person: Reader, shared: Shared, by: Annotated[str, Form()] = "class") -> Response:
-    """Analyse anew."""
+    """Analyse again."""
     if by in DIMENSIONS:
         _analyse(request, shared, by, person.name)
     return RedirectResponse(address("/failures", by=by), 303)

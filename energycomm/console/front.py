@@ -122,7 +122,7 @@ def outcome_words(words: Words) -> dict[str, str]:
         "good": words.t("accepted"),
         "wait": words.t("waiting"),
         "bad": words.t("rejected"),
-        "open": words.t("in other hands"),
+        "open": words.t("delegated, ticketed, withdrawn"),
     }
 
 

@@ -173,6 +173,6 @@ class Workbench:
             job.trouble, job.state = str(error), "failed"
         except Exception:
             log.exception("console.job", job=job.title, by=job.by)
-            job.trouble, job.state = "EnergyComm itself failed; the log says more.", "failed"
+            job.trouble, job.state = "EnergyComm itself failed; details are in the log.", "failed"
         else:
             job.state = "done"

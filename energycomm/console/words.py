@@ -19,7 +19,7 @@ FRENCH: dict[str, str] = {
     "30 days": "30 jours",
     "7 days": "7 jours",
     "A piece of member": "Un extrait du membre",
-    "An error in its date is likelier than a message still to come:": (
+    "An error in its date is more likely than a missing message:": (
         "Une erreur dans sa date est plus probable qu'un message encore à venir :"
     ),
     "API token": "Jeton d'API",
@@ -30,14 +30,14 @@ FRENCH: dict[str, str] = {
     "Access points": "Points de livraison",
     "Action": "Action",
     "Actions": "Actions",
-    "Agree and run": "Approuver et lancer",
-    "Agreed by": "Approuvé par",
+    "Approve and run": "Approuver et lancer",
+    "Approved by": "Approuvé par",
     "Alarms": "Alarmes",
     "All messages": "Tous les messages",
     "All of them": "Tous",
-    "All of them lie in open tickets already.": "Tous figurent déjà dans des tickets ouverts.",
-    "An administrator makes one: energycomm token create.": "Un administrateur en crée un : energycomm token create.",
-    "Analyse anew": "Analyser à nouveau",
+    "All of them are in open tickets already.": "Tous figurent déjà dans des tickets ouverts.",
+    "An administrator creates one: energycomm token create.": "Un administrateur en crée un : energycomm token create.",
+    "Analyse again": "Analyser à nouveau",
     "Analysed {n} s ago.": "Analysé il y a {n} s.",
     "Answer until": "Réponse avant",
     "Around it, in business time": "Autour de lui, dans l'ordre métier",
@@ -102,16 +102,16 @@ FRENCH: dict[str, str] = {
     "Health": "Santé",
     "How often it was found": "Fréquence des constats",
     "In tickets": "En tickets",
-    "Is being analysed; {n} s so far.": "Analyse en cours, depuis {n} s.",
-    "Is being looked up …": "Recherche en cours …",
-    "Is being opened …": "Ouverture en cours …",
+    "Analysis in progress, {n} s so far.": "Analyse en cours, depuis {n} s.",
+    "Searching …": "Recherche en cours …",
+    "Opening …": "Ouverture en cours …",
     "It did not come from a market.": "Il ne vient pas d'un marché.",
     "It frees nothing: nothing would be done.": "Il ne libère rien : rien ne serait fait.",
-    "It is sent to the Kernel again as it is.": "Il est renvoyé au Kernel tel quel.",
-    "It waits for the agreement of a second person.": "Elle attend l'accord d'une seconde personne.",
+    "It is judged again without changes.": "Il est renvoyé au Kernel tel quel.",
+    "It waits for the approval of a second person.": "Elle attend l'accord d'une seconde personne.",
     "It waits for {what}.": "Il attend {what}.",
     "It was cancelled; nothing was changed.": "Annulé ; rien n'a été modifié.",
-    "It was stuck, and is not any more:": "Il était bloqué et ne l'est plus :",
+    "It was stuck and is settled:": "Il était bloqué et ne l'est plus :",
     "Its messages": "Ses messages",
     "Judges": "Juge",
     "Kernel XML": "XML du Kernel",
@@ -119,7 +119,7 @@ FRENCH: dict[str, str] = {
     "Kind": "Genre",
     "Latest envelopes": "Dernières enveloppes",
     "Latest incidents": "Derniers incidents",
-    "Leave it": "Abandonner",
+    "Cancel the edit": "Abandonner",
     "Life": "Vie",
     "Life of access point {identifier}": "Vie du point de livraison {identifier}",
     "Light": "Clair",
@@ -143,30 +143,30 @@ FRENCH: dict[str, str] = {
         "Aucune campagne encore. Un échec mène aux scripts, un script à un essai à blanc, un essai à une campagne."
     ),
     "No error code holds for any message.": "Aucun code d'erreur ne concerne de message.",
-    "No market has told of this access point.": "Aucun marché n'a parlé de ce point de livraison.",
+    "No message about this access point has arrived.": "Aucun message n'est arrivé pour ce point de livraison.",
     "No message is held up by it.": "Il ne retient aucun message.",
-    "No message is like this.": "Aucun message ne correspond.",
-    "No more than {n} actions are tried at once; run these, then try again.": (
+    "No message matches.": "Aucun message ne correspond.",
+    "At most {n} actions are tried at once; run these, then try again.": (
         "Pas plus de {n} actions sont essayées à la fois ; lancez celles-ci, puis réessayez."
     ),
-    "No request is like this.": "Aucune demande ne correspond.",
-    "No rule of today has anything against it.": "Aucune règle actuelle ne s'y oppose.",
-    "No script frees anything of it: a person has to look, here or at the market.": (
+    "No request matches.": "Aucune demande ne correspond.",
+    "It violates no rule of today.": "Aucune règle actuelle ne s'y oppose.",
+    "No script frees a message of this group: a person must look, here or at the market.": (
         "Aucun script n'en libère : une personne doit regarder, ici ou au marché."
     ),
-    "No ticket is like this.": "Aucun ticket ne correspond.",
+    "No ticket matches.": "Aucun ticket ne correspond.",
     "No.": "N°",
-    "Nobody can sign in here: neither a provider nor tokens are set up.": (
-        "Personne ne peut se connecter ici : ni fournisseur ni jetons ne sont configurés."
+    "Sign-in is not possible: neither an identity provider nor tokens are set up.": (
+        "Connexion impossible : ni fournisseur d'identité ni jetons ne sont configurés."
     ),
-    "Nobody works on it here: it was cut off, or another process runs it.": (
-        "Personne n'y travaille ici : elle a été interrompue, ou un autre processus l'exécute."
+    "It does not run in this process: it was interrupted, or another process runs it.": (
+        "Elle ne tourne pas dans ce processus : elle a été interrompue, ou un autre l'exécute."
     ),
-    "None among those looked through so far.": "Aucun parmi ceux parcourus jusqu'ici.",
+    "None among those searched so far.": "Aucun parmi ceux parcourus jusqu'ici.",
     "None yet.": "Aucun pour l'instant.",
     "Note": "Note",
     "Notes": "Notes",
-    "Nothing alarms.": "Aucune alarme.",
+    "No alarms.": "Aucune alarme.",
     "Nothing came in on this day.": "Rien n'est arrivé ce jour-là.",
     "Nothing is changed.": "Rien n'est modifié.",
     "Nothing is stored until you save; saving checks again.": (
@@ -198,8 +198,8 @@ FRENCH: dict[str, str] = {
     "Save": "Enregistrer",
     "Save and replay": "Enregistrer et rejouer",
     "Script": "Script",
-    "Scripts are being tried out; {n} s so far.": "Essai des scripts en cours, depuis {n} s.",
-    "Scripts can be tried out on some messages of the group; nothing is changed by it.": (
+    "Trying the scripts, {n} s so far.": "Essai des scripts en cours, depuis {n} s.",
+    "Scripts can be tried on some messages of the group; nothing is changed.": (
         "Les scripts peuvent être essayés sur quelques messages du groupe ; rien n'en est modifié."
     ),
     "Set": "Jeu",
@@ -212,9 +212,9 @@ FRENCH: dict[str, str] = {
     "Source": "Source",
     "State": "État",
     "Steps": "Étapes",
-    "Take back what this campaign stored?": "Retirer ce que cette campagne a enregistré ?",
+    "Undo this campaign?": "Annuler cette campagne ?",
     "That did not work": "Cela n'a pas fonctionné",
-    "The daemon tells of its workers and channels at its own address; see [daemon] host and port.": (
+    "The daemon shows its workers and channels at its own address; see [daemon] host and port.": (
         "Le démon renseigne sur ses processus et ses canaux à sa propre adresse ; voir [daemon] host et port."
     ),
     "The day after": "Le lendemain",
@@ -222,7 +222,7 @@ FRENCH: dict[str, str] = {
     "The market's reference": "Référence du marché",
     "The token is unknown, expired or revoked.": "Le jeton est inconnu, expiré ou révoqué.",
     "The whole member": "Le membre entier",
-    "This is no Kernel message that may take its place.": (
+    "This Kernel message cannot replace the original.": (
         "Ce n'est pas un message du Kernel qui puisse prendre sa place."
     ),
     "This list": "Cette liste",
@@ -246,19 +246,19 @@ FRENCH: dict[str, str] = {
     "What caused it": "Ce qui l'a causé",
     "What could be done": "Ce qu'on peut faire",
     "What happened to it": "Ce qui lui est arrivé",
-    "What is said of it": "Ce qui en est dit",
+    "Comment": "Commentaire",
     "What is sent": "Ce qui est envoyé",
     "What it caused": "Ce qu'il a causé",
     "What it says": "Ce qu'il dit",
-    "What it would come to": "Ce que cela donnerait",
+    "Result of the dry run": "Résultat de l'essai à blanc",
     "What runs here": "Ce qui tourne ici",
-    "What the market sent stays as it is: a new version is stored and judged, and can be undone.": (
+    "The market's message is not changed: a new version is stored and judged, and can be undone.": (
         "Ce que le marché a envoyé reste tel quel : une nouvelle version est stockée, jugée, et peut être défaite."
     ),
     "What the rules of today read": "Ce que lisent les règles actuelles",
     "What waits": "Ce qui attend",
     "When": "Quand",
-    "Whose fault it seems to be": "À qui semble être la faute",
+    "Probable error class": "Classe d'erreur probable",
     "Why": "Pourquoi",
     "Why messages are stuck": "Pourquoi des messages sont bloqués",
     "With your organisation": "Avec votre organisation",
@@ -280,7 +280,7 @@ FRENCH: dict[str, str] = {
     "from line {n}": "à partir de la ligne {n}",
     "from {sender}": "de {sender}",
     "gap": "lacune",
-    "in other hands": "en d'autres mains",
+    "delegated, ticketed, withdrawn": "délégué, en ticket, retiré",
     "left alone": "laissé",
     "makes it wait": "le fait attendre",
     "messages": "messages",

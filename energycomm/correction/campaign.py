@@ -161,7 +161,7 @@ def approve(store: Store, campaign_id: int, by: str) -> None:
     """
     record = show(store, campaign_id)
     if record.by == by:
-        raise UserError("A campaign is approved by somebody else than who proposed it.", "Ask a colleague.")
+        raise UserError("The person who proposed a campaign cannot approve it.", "Ask a colleague.")
     if record.state != "planned":
         raise UserError(f"Campaign {campaign_id} is {record.state} already.")
     with store.transaction() as tx:

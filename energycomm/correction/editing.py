@@ -192,7 +192,7 @@ def edit(
       UserError: no reason is given, the message cannot be edited, or the edit is not fit to be stored.
     """
     if not why.strip():
-        raise UserError("Say why: it is kept with the edit.")
+        raise UserError("Give a reason; it is recorded with the edit.")
     if key is not None and (known := campaign.by_key(store, key)) is not None:
         return campaign.show(store, known)
     seen, item = _examined(store, writer, _case(store, writer.markets, message_id), xml)

@@ -132,7 +132,7 @@ def load_script(file: Path) -> LoadedScript:
         )
     documentation = (module.__doc__ or "").strip()
     if not documentation:
-        raise UserError(f"The correction script {file} has no documentation.", "Say at its top what it does and why.")
+        raise UserError(f"The correction script {file} has no documentation.", "State at the top what it does and why.")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     return LoadedScript(
         name=name,

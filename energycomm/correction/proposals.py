@@ -246,7 +246,7 @@ def _ranked(key: str, group: Sequence[Judged], proposals: list[Proposal]) -> lis
         ticket = Proposal(
             group=key,
             script=None,
-            title="Ticket to whoever can put it right",
+            title="Ticket for a person who can correct it",
             parameters={},
             messages=len(group) - best,
             tried=0,

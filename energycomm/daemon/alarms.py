@@ -28,15 +28,17 @@ ALARMS: tuple[AlarmCode, ...] = (
     AlarmCode("WORKER_DYING", "A worker died several times within a short time."),
     AlarmCode("WORKER_HUNG", "A worker gave no sign of life and was replaced."),
     AlarmCode("CHANNEL_FAILING", "A channel failed several times in a row, or needs a person."),
-    AlarmCode("BACKLOG_FULL", "More envelopes wait than may; polling pauses."),
-    AlarmCode("ENVELOPE_PUT_ASIDE", "An envelope was put aside because workers died of it again and again."),
-    AlarmCode("DUTY_FAULT", "A duty of the daemon broke: a mistake of the program."),
-    AlarmCode("CLOCK_JUMPED", "The clock jumped; nothing is given up or removed by its word until it can be believed."),
-    AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule broke."),
+    AlarmCode("BACKLOG_FULL", "The backlog of envelopes has reached its limit; polling is paused."),
+    AlarmCode("ENVELOPE_PUT_ASIDE", "An envelope was put aside because it killed workers repeatedly."),
+    AlarmCode("DUTY_FAULT", "A duty of the daemon failed: a mistake of the program."),
+    AlarmCode(
+        "CLOCK_JUMPED", "The clock jumped; work that depends on the calendar is suspended until the clock is right."
+    ),
+    AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule failed."),
     AlarmCode("REQUEST_OVERDUE", "The market did not answer requests in time."),
     AlarmCode("ANSWER_DUE", "An answer that we owe is late, or due soon."),
     AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),
-    AlarmCode("OUTBOX_FAILING", "The back office cannot be told."),
+    AlarmCode("OUTBOX_FAILING", "The back office cannot be notified."),
     AlarmCode("OUTBOX_DEAD", "Notifications were refused and put aside."),
 )
 CODES = frozenset(alarm.code for alarm in ALARMS)

@@ -29,7 +29,7 @@ class Metrics:
             "energycomm_requests": ("Attempts at requests by outcome.", ("market", "outcome")),
             "energycomm_notifications": ("Attempts at notifications by outcome.", ("outcome",)),
             "energycomm_given_up": ("Messages that waited too long.", ()),
-            "energycomm_worker_deaths": ("Workers that ended without being told to.", ()),
+            "energycomm_worker_deaths": ("Workers that ended unexpectedly.", ()),
         }
         self._counters = {
             name: Counter(name, words, labels, registry=self.registry) for name, (words, labels) in counters.items()
@@ -47,7 +47,7 @@ class Metrics:
         self._messages = self._gauge("energycomm_messages_in_state", "Messages that wait or broke a rule.", "state")
         self._outbox = self._gauge("energycomm_outbox", "Notifications that are not sent.", "state")
         self._oldest = self._gauge("energycomm_outbox_oldest_seconds", "Age of the oldest one that is to be sent.")
-        self._requests = self._gauge("energycomm_requests_in_state", "Requests under way.", "market", "state")
+        self._requests = self._gauge("energycomm_requests_in_state", "Open requests.", "market", "state")
         self._overdue = self._gauge("energycomm_requests_overdue", "Requests without an answer in time.", "market")
         self._answers = self._gauge("energycomm_answers_due", "Answers of ours that are late or due soon.", "market")
         for code in ALARMS:

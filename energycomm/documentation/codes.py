@@ -37,11 +37,13 @@ KERNEL: tuple[Code, ...] = (
     Code(
         "KERNEL_XML_NAMESPACE", "The root element is not of the Kernel's namespace.", "Write urn:energycomm:kernel:1."
     ),
-    Code("KERNEL_XML_KIND", "The root element is no kind of Kernel message.", "See kernel.xsd for the kinds."),
-    Code("KERNEL_XML_ELEMENT", "An element that the kind does not have, or has once only.", "See kernel.xsd."),
+    Code("KERNEL_XML_KIND", "The root element is not a kind of Kernel message.", "See kernel.xsd for the kinds."),
+    Code(
+        "KERNEL_XML_ELEMENT", "An element that the kind does not have, or that may occur only once.", "See kernel.xsd."
+    ),
     Code("KERNEL_XML_ATTRIBUTE", "An attribute that the element does not have.", "See kernel.xsd."),
     Code("KERNEL_XML_VALUE", "A value that its type does not allow.", "See kernel.xsd."),
-    Code("KERNEL_XML_MISSING", "A required attribute or element is not there.", "See kernel.xsd."),
+    Code("KERNEL_XML_MISSING", "A required attribute or element is missing.", "See kernel.xsd."),
     Code("KERNEL_XML_TEXT", "Text between elements: the Kernel writes values as attributes.", "Remove the text."),
     Code("KERNEL_XML_SYNTAX", "A text holds characters that XML cannot hold.", "Remove them."),
     Code(
@@ -59,17 +61,17 @@ KERNEL: tuple[Code, ...] = (
 GATEWAY: tuple[Code, ...] = (
     Code(
         "TYPE_UNKNOWN",
-        "No installed market knows the member's type.",
+        "No installed market has this type of member.",
         "Check the file, and which adapters are installed.",
     ),
     Code(
         "TYPE_CLAIMED",
-        "Several installed markets take the member for their own, and no channel says whose it is.",
-        "Let it come by a channel of its market.",
+        "Several installed markets recognise the member, and it came through no channel of one of them.",
+        "Send it through a channel of its market.",
     ),
     Code(
         "CH_PUT_ASIDE",
-        "The program broke on a CH message, which was put aside by itself: no verdict was reached.",
+        "The program failed on a CH message, which alone was put aside: it has no verdict.",
         "Report it with the envelope; then `energycomm envelope retry`.",
     ),
     Code(
@@ -79,32 +81,36 @@ GATEWAY: tuple[Code, ...] = (
     ),
     Code(
         "ADAPTER_FAULT",
-        "A digester broke on a member: a mistake of the program, not of the market.",
+        "A digester failed on a member: a mistake of the program, not of the market.",
         "Report it with the envelope. The bytes are kept: `energycomm envelope retry` processes them after an upgrade.",
     ),
     Code(
         "ENV_PUT_ASIDE",
-        "An envelope broke the program again and again and was put aside.",
+        "The program failed on an envelope repeatedly; the envelope was put aside.",
         "Report it with the envelope. The bytes are kept: `energycomm envelope retry` processes them after an upgrade.",
     ),
-    Code("OUT_KIND", "The message is of a kind that the market sends, not we.", "Inject it, or send another kind."),
+    Code("OUT_KIND", "Only the market sends messages of this kind.", "Inject it, or send another kind."),
     Code("OUT_MARKET", "No adapter of the message's market is installed.", "Install it, or correct the market."),
     Code("OUT_NOT_BUILT", "The market has no form for messages of this kind.", "Ask in another way."),
-    Code("INJECT_KIND", "A message of a kind that we send, not the market.", "Submit it as a request."),
-    Code("INJECT_MARKET", "Its market is not installed, or another than the first message's.", "Inject it apart."),
-    Code("INJECT_NUMBER", "No message at all, or more than one injection may hold.", "Send several injections."),
+    Code("INJECT_KIND", "Only suppliers send messages of this kind, not the market.", "Submit it as a request."),
+    Code("INJECT_MARKET", "Its market is not installed, or is not that of the first message.", "Inject it apart."),
+    Code(
+        "INJECT_NUMBER",
+        "An injection without messages, or with more messages than allowed.",
+        "Send several injections.",
+    ),
     Code(
         "FAULT_UNKNOWN", "`simulate --fault` names no known kind of fault.", "`energycomm simulate --help` lists them."
     ),
     Code("FAULT_RATE", "`simulate --fault` needs KIND=RATE with a share from 0 to 1.", "Write it so."),
     Code(
         DamagedRow.code,
-        "A row of the store that is encrypted at rest does not open: it was changed, or moved from another row.",
+        "An encrypted row of the store cannot be decrypted: it was changed, or copied from another row.",
         f"{DamagedRow.advice[:1].upper()}{DamagedRow.advice[1:]}.",
     ),
     Code(
         "EDIT_OTHER",
-        "An edited message became one of another kind or market.",
+        "An edit changed the kind or market of a message.",
         "Edit its content only; inject the other message.",
     ),
 )

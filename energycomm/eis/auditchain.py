@@ -115,7 +115,7 @@ def _append(tx: StoreTransaction, content: Sequence[int | str]) -> None:
 def _headless() -> UserError:
     return UserError(
         "The audit cannot be continued: its head is not that of its last line.",
-        "`energycomm audit verify` tells what happened to it.",
+        "`energycomm audit verify` shows the damage.",
         EXIT_DATABASE,
     )
 
@@ -141,7 +141,7 @@ def verify(engine: Engine, remembered: bytes | None = None) -> Verification:
                 found = found or last == remembered
     flaw = flaw or _end(checked, last, None if head is None else (head[0], bytes(head[1])))
     if flaw is None and not found:
-        words = "no line has the hash that was remembered: the audit was cut off there or written anew since"
+        words = "no line has the given head: the audit was truncated or rewritten since"
         flaw = Flaw(kind="rewritten", position=1, words=words)
     if flaw is not None:
         return Verification(checked=min(checked, flaw.position - 1), head=None, flaw=flaw)
@@ -206,14 +206,14 @@ def _end(checked: int, last: bytes, head: tuple[int, bytes] | None) -> Flaw | No
     """What the head says of the end of the chain."""
     if head is None:
         return Flaw(
-            kind="truncated", position=checked + 1, words="the head is gone: nothing tells where the audit ends"
+            kind="truncated", position=checked + 1, words="the head is missing: the end of the audit is unknown"
         )
     position, hash_ = head
     if position > checked:
         words = f"lines {checked + 1} to {position}" if position > checked + 1 else f"line {position}"
         return Flaw(kind="truncated", position=checked + 1, words=f"{words} at the end")
     if position < checked:
-        return Flaw(kind="inserted", position=position + 1, words=f"the head says that the audit ends at {position}")
+        return Flaw(kind="inserted", position=position + 1, words=f"by its head the audit ends at  {position}")
     if hash_ != last:
         return Flaw(
             kind="changed", position=checked, words="the head has another hash: the line was replaced, or the head"

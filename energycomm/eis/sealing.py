@@ -134,12 +134,12 @@ class Vault:
             return stored[len(_PLAIN_TEXT) :]
         number, mark, body = stored[len(_SEALED_TEXT) :].partition(":")
         if not (stored.startswith(_SEALED_TEXT) and mark and number.isascii() and number.isdigit()):
-            raise DamagedRow(table, str(key), "is sealed in a form that this program does not know")
+            raise DamagedRow(table, str(key), "is encrypted in a form that this version does not support")
         try:
             content = binascii.a2b_base64(body, strict_mode=True)
             return self._opened(table, (key,), int(number), content).decode()
         except ValueError:
-            raise DamagedRow(table, str(key), "was changed: it is not what was sealed there") from None
+            raise DamagedRow(table, str(key), "was changed: it is not the value that was encrypted there") from None
 
     def content(self, table: str, keys: Row, stored: bytes) -> bytes:
         """What a binary column holds in clear; `keys` is the primary key. Raises as `text` does."""
@@ -148,7 +148,7 @@ class Vault:
         if stored.startswith(_PLAIN_BYTES):
             return stored[len(_PLAIN_BYTES) :]
         if not stored.startswith(_SEALED_BYTES):
-            raise DamagedRow(table, shown_key(keys), "is sealed in a form that this program does not know")
+            raise DamagedRow(table, shown_key(keys), "is encrypted in a form that this version does not support")
         number = int.from_bytes(stored[len(_SEALED_BYTES) : len(_SEALED_BYTES) + 4], "big")
         return self._opened(table, keys, number, stored[len(_SEALED_BYTES) + 4 :])
 
@@ -204,7 +204,7 @@ class Vault:
         if number is None and self.required is not None:
             raise UserError(
                 f"The configuration wants the store encrypted under {self.required!r}; encryption was switched off.",
-                "Unset storage_key to store in plain, or start again to switch it on.",
+                "Unset storage_key to store plain text, or start again to switch encryption on.",
                 ExitCode.DATABASE,
             )
         return number
@@ -241,7 +241,7 @@ class Vault:
         if key is None:
             raise UserError(
                 f"The store is encrypted under the key {label!r}, which is not in the key ring.",
-                f"Add the key {label!r} to `keys`; without it what is encrypted cannot be read.",
+                f"Add the key {label!r} to `keys`; without it encrypted content cannot be read.",
                 ExitCode.DATABASE,
             )
         found = key.unwrap(bytes(wrapped), wrapping_context(number))
@@ -249,7 +249,7 @@ class Vault:
             raise UserError(
                 f"The key {label!r} of the key ring does not open the store: data key {number} was wrapped with "
                 "another key of that name.",
-                f"Put the right key under {label!r}; `energycomm keys list` tells which labels the store needs.",
+                f"Put the right key under {label!r}; `energycomm keys list` shows which labels the store needs.",
                 ExitCode.DATABASE,
             )
         return found
@@ -265,7 +265,9 @@ class Vault:
         try:
             return cipher.decrypt(content[:NONCE], content[NONCE:], _context(table, keys, number))
         except (InvalidTag, ValueError):
-            raise DamagedRow(table, shown_key(keys), "was changed: it is not what was sealed there") from None
+            raise DamagedRow(
+                table, shown_key(keys), "was changed: it is not the value that was encrypted there"
+            ) from None
 
     def _cipher(self, number: int) -> AESGCM:
         cipher = self._known(number)

@@ -97,9 +97,11 @@ def check_relation(envelope: etree._Element, signed: Sequence[etree._Element], m
     named = [one for space in (WSA, WSA_2004) for one in envelope.findall(f"{header}/{{{space}}}RelatesTo")]
     replies = [one for one in named if one.get("RelationshipType") in _REPLY]
     if len(replies) != 1:
-        raise Doubt("it does not say which request it answers", f"{len(replies)} wsa:RelatesTo", "1 in the header")
+        raise Doubt("it does not name the request that it answers", f"{len(replies)} wsa:RelatesTo", "1 in the header")
     if replies[0] not in signed:
-        raise Doubt("what it answers is not signed", "wsa:RelatesTo outside of the signature", "a signed one")
+        raise Doubt(
+            "the reference to the request is not signed", "wsa:RelatesTo outside of the signature", "a signed one"
+        )
     found = (replies[0].text or "").strip()
     if message_id is None or found != message_id:
         raise Doubt("it answers another request", found, str(message_id))
@@ -123,7 +125,7 @@ def check_time(
     space = etree.QName(envelope).namespace
     stamps = envelope.findall(f"{{{space}}}Header/{{{WSSE}}}Security/{{{WSU}}}Timestamp")
     if len(stamps) != 1:
-        raise Doubt("it does not say when it was made", f"{len(stamps)} wsu:Timestamp", "1 in wsse:Security")
+        raise Doubt("it has no time", f"{len(stamps)} wsu:Timestamp", "1 in wsse:Security")
     if stamps[0] not in signed:
         raise Doubt("when it was made is not signed", "wsu:Timestamp outside of the signature", "a signed one")
     created, expires = _instant(stamps[0], "Created"), _instant(stamps[0], "Expires")

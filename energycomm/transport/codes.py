@@ -21,7 +21,7 @@ class Code(NamedTuple):
 CODES: tuple[Code, ...] = (
     Code(
         "ENV_MISSING",
-        "A file or folder given to read does not exist, or vanished before it was read.",
+        "A named file or folder does not exist, or disappeared before it was read.",
         "check the path; if another process moved the file, run again",
     ),
     Code(
@@ -37,12 +37,12 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "ENV_NO_KEY",
-        "The content looks encrypted and no configured key opens it.",
+        "The content looks encrypted, and no configured key decrypts it.",
         "add the key of that period to the key ring, then process the file again",
     ),
     Code(
         "ENV_ZIP_BROKEN",
-        "The zip is cut, damaged or contradicts itself.",
+        "The zip is truncated, damaged or inconsistent.",
         "fetch the file again; if it stays broken, ask the market to send it again",
     ),
     Code(
@@ -52,12 +52,12 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "ENV_TOO_LARGE",
-        "The envelope or a member of it is, or says it is, larger than the configured limit.",
+        "The size of the envelope or of a member, actual or declared, is above the configured limit.",
         "if the file is genuine, raise the limit in the configuration",
     ),
     Code(
         "ENV_BOMB",
-        "The zip unpacks to far more than its size explains, has too many members, or members that share bytes.",
+        "The zip unpacks to far more than its size allows, has too many members, or members that share bytes.",
         "do not unpack it by hand; if the sender vouches for it, raise the limit in the configuration",
     ),
     Code("ENV_DEPTH", "Zips are nested deeper than the configured limit.", "ask the sender why; or raise the limit"),
@@ -78,19 +78,19 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "ENV_PUT_ASIDE",
-        "The program broke on the envelope or a member of it, runs ended in the middle of it again and again, or "
-        "somebody put it aside.",
+        "The program failed on the envelope or a member of it, runs ended in the middle of it repeatedly, or a user "
+        "put it aside.",
         "look at the log; `energycomm envelope retry` processes it again once the cause is removed",
     ),
     Code(
         "HEAD_VALUE",
-        "A field of a member's header is longer than any market writes it, or holds a character that is none.",
+        "A header field of a member is longer than the market allows, or contains an invalid character.",
         "ask the sender for a correct file",
     ),
     Code(
         "NOTE_EMPTY",
-        "A member is well formed and holds no message: nothing was lost, and nothing was learned.",
-        "nothing, where the market sends such files; else ask what was to be told",
+        "A member is well formed and contains no message.",
+        "none if the market sends such files; otherwise ask the sender what is missing",
     ),
     Code("JSON_SYNTAX", "The member begins like JSON but is not JSON.", "ask the market to send it again"),
     Code(
@@ -100,18 +100,19 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "CHANNEL_ANSWER",
-        "The other side answered what its protocol does not allow: no SOAP, or no message where one was promised.",
-        "it is tried again; if it stays, compare the address and the names of the channel's settings with the market's",
+        "The answer of the other side violates its protocol: no SOAP, or an announced message is missing.",
+        "it is retried; if the error persists, compare the address and the names in the channel's settings with the "
+        "market's",
     ),
     Code(
         "CHANNEL_BROKEN",
-        "The connection was lost in the middle.",
-        "it is tried again, and a file is fetched on from where it stopped; if it stays, look at the network",
+        "The connection was lost during a transfer.",
+        "it is retried, and a file continues where it stopped; if the error persists, check the network",
     ),
     Code(
         "CHANNEL_BUSY",
         "Another process polls this channel.",
-        "nothing to do where a daemon runs; else find who holds the file `.lock` of the channel's folder",
+        "none if a daemon runs; otherwise find the process that holds the file `.lock` in the channel's folder",
     ),
     Code(
         "CHANNEL_CONFIG",
@@ -125,18 +126,19 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "CHANNEL_DENIED",
-        "The other side knows us and does not let us do this.",
+        "The login succeeded, but the other side does not allow this action.",
         "ask the market for the right to this folder, service or message",
     ),
     Code(
         "CHANNEL_HOST_KEY",
         "The SFTP server shows a key that is not the one in the known hosts file, or none is known for it.",
-        "ask the market for its host key by another way before changing the file: somebody may stand in between",
+        "confirm the host key with the market by another way before you change the file: the connection may be "
+        "intercepted",
     ),
     Code(
         "CHANNEL_LIMITED",
-        "The other side asks us to send less.",
-        "it is tried again when it said; lower the channel's rate if it stays",
+        "The other side limits the rate of requests.",
+        "it is retried at the time given; lower the channel's rate if the error persists",
     ),
     Code(
         "CHANNEL_LOCAL",
@@ -150,29 +152,33 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "CHANNEL_OPEN",
-        "The channel failed several times in a row and is left alone for a while.",
-        "nothing: it is tried again by itself; the errors before this one say why",
+        "The channel failed several times in a row and is paused.",
+        "none: it is retried automatically; the preceding errors have the cause",
     ),
     Code(
         "CHANNEL_REFUSED",
-        "The other side does not take the message as it is, without a reason of its own market rules.",
+        "The other side rejects the message for a technical reason, not by a market rule.",
         "the same bytes will be refused again: compare them and the channel's settings with the market's guide",
     ),
     Code(
         "CHANNEL_SERVER",
-        "The other side says that it is out of order.",
-        "it is tried again; if it stays, look at the market's announcements",
+        "The other side reports that its service is out of order.",
+        "it is retried; if the error persists, look at the market's announcements",
     ),
     Code(
         "CHANNEL_SIGNATURE",
-        "The signature of the answer is not believed: by whom, when, for which request, or how it was made.",
-        "nothing of it was taken in; compare `signers_file`, `answers` and the clocks with what the market says, and "
-        "ask it by another way: somebody may stand in between",
+        "The signature of the answer is not accepted: its signer, time, request or method is wrong.",
+        "nothing of the answer was processed; check `signers_file`, `answers` and the clocks, and contact the "
+        "market by another way: the connection may be intercepted",
     ),
-    Code("CHANNEL_TIMEOUT", "The other side did not answer in time.", "it is tried again; if it stays, raise the time"),
+    Code(
+        "CHANNEL_TIMEOUT",
+        "The other side did not answer in time.",
+        "it is retried; if the error persists, raise the time limit",
+    ),
     Code(
         "CHANNEL_TLS",
-        "The server's certificate is not valid: expired, for another name, or of an authority that is not ours.",
+        "The server's certificate is not valid: expired, for another name, or of an unknown authority.",
         "ask the market; a new authority is added to the channel's `ca_file`, verification is never switched off",
     ),
     Code(
@@ -182,8 +188,8 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "CHANNEL_UNREACHABLE",
-        "The other side cannot be reached: no such name, no route, nothing listens.",
-        "it is tried again; if it stays, check address, firewall and the market's list of allowed addresses",
+        "The other side cannot be reached: unknown name, no route, or no service at the port.",
+        "it is retried; if the error persists, check address, firewall and the market's list of allowed addresses",
     ),
     Code(
         "SERIES_GAP",

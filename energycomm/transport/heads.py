@@ -76,5 +76,5 @@ def _beyond(request: h11.Request) -> tuple[int, str] | None:
     if size > HEAD_BYTES:
         return 431, f"The headers have {size} bytes, at most {HEAD_BYTES} are read."
     if b"transfer-encoding" in names and b"content-length" in names:
-        return 400, "The request says its length in two ways: a proxy before us may have read another one."
+        return 400, "The request states its length twice: a proxy may have read it differently."
     return None

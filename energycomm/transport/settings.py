@@ -45,9 +45,7 @@ class ChannelSetting(Settings):
     )
     attempts: int = Field(default=4, ge=1, le=20, description="Attempts in one go, including the first.")
     first_wait: float = Field(default=1.0, gt=0, le=3600, description="Seconds before the second attempt.")
-    wait_factor: float = Field(
-        default=3.0, ge=1, le=10, description="Factor by which each wait is longer than the one before."
-    )
+    wait_factor: float = Field(default=3.0, ge=1, le=10, description="Factor between one wait and the next.")
     longest_wait: float = Field(default=60.0, gt=0, le=86_400, description="Longest wait between attempts, seconds.")
     jitter: float = Field(default=0.5, ge=0, le=1, description="Random share of each wait.")
     patience: float = Field(default=120.0, ge=0, le=86_400, description="Seconds that all waits may take together.")

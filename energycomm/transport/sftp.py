@@ -99,7 +99,7 @@ class SftpIn:
         if after == "move" and move_to is None:
             raise ValueError("move needs the folder to move to")
         if after == "keep" and seen is None:
-            raise ValueError("keep needs a memory of what was seen")
+            raise ValueError("`keep` needs a record of the files that were fetched")
         self.name, self.market, self.path = name, market, posixpath.normpath(path)
         self._session, self._spool = SftpSession(name, server), Spool(name, spool)
         self._after, self._seen = after, seen

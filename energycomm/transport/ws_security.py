@@ -210,12 +210,12 @@ class Verifier:
             raise Doubt("the signature refers to no element, or to several", f"{len(named)} of {name!r}", "1")
         transforms = [one.get("Algorithm") for one in reference.iter(f"{{{DS}}}Transform")]
         if transforms != [C14N]:
-            raise Doubt("the signature transforms what it signs", ", ".join(map(str, transforms)), C14N)
+            raise Doubt("the signature has transforms that are not allowed", ", ".join(map(str, transforms)), C14N)
         digest = self._known(_DIGESTS, reference, "DigestMethod")
         wanted = "".join((reference.findtext(f"{{{DS}}}DigestValue") or "").split())
         found = _hashed(digest, _canonical(named[0], reference))
         if found != wanted:
-            raise Doubt("what is signed was changed", f"digest {found}", wanted)
+            raise Doubt("the signed content was changed", f"digest {found}", wanted)
         return named[0]
 
     def _check_key(self, signature: etree._Element, signed: etree._Element) -> None:
@@ -233,7 +233,7 @@ class Verifier:
         fitting = [one for one in certificates if _made_by(one, value, content, method())]
         if not fitting:
             known = ", ".join(one.subject.rfc4514_string() for one in certificates)
-            raise Doubt("it is signed by none of the certificates that are believed", "another key", known)
+            raise Doubt("it is not signed by a certificate of `signers_file`", "another key", known)
         now, skew = self._clock(), timedelta(seconds=self.trust.skew)
         reasons = [unfit(one, now, skew) for one in fitting]
         if None not in reasons and reasons[0] is not None:
@@ -247,7 +247,7 @@ class Verifier:
         found = table.get(named or "")
         if found is None or (found is hashes.SHA1 and self.trust.algorithm != "rsa-sha1"):
             good = [uri for uri, made in table.items() if made is not hashes.SHA1 or self.trust.algorithm == "rsa-sha1"]
-            raise Doubt("the signature is made in a way that is not believed", named, ", ".join(good))
+            raise Doubt("the method of the signature is not allowed", named, ", ".join(good))
         return found
 
 

@@ -87,7 +87,7 @@ def _claim(store: Store, digest: bytes, sent: bytes) -> Response | None:
         )
     if row["status"] is None:
         if row["at"] > now - STALE or not _take_over(store, digest, row["at"], now):
-            words = "The first try with this key is under way."
+            words = "The first request with this key is still in progress."
             raise Problem("API_CONFLICT", words, target="Idempotency-Key", headers={"Retry-After": "2"})
         return None
     return Response(row["answer"], row["status"], {REPLAYED: "true"}, JSON)

@@ -33,17 +33,17 @@ came."""
 
 PROBLEMS: dict[str, tuple[int, str]] = {
     "API_UNREADABLE": (400, "The request cannot be read."),
-    "API_NOT_SIGNED_IN": (401, "Nobody is signed in."),
+    "API_NOT_SIGNED_IN": (401, "Not signed in."),
     "API_FORBIDDEN": (403, "This is not allowed with these roles and scopes."),
-    "API_FORGED": (403, "The request does not come from a page of ours."),
-    "API_NOT_FOUND": (404, "There is no such thing."),
-    "API_METHOD": (405, "This method is not for this address."),
-    "API_CONFLICT": (409, "This was done before, or stands against what is there."),
-    "API_CHANGED": (412, "It was changed since it was seen."),
+    "API_FORGED": (403, "The request does not come from a page of this site."),
+    "API_NOT_FOUND": (404, "The object does not exist."),
+    "API_METHOD": (405, "This method is not allowed for this address."),
+    "API_CONFLICT": (409, "The change was made before, or conflicts with the present state."),
+    "API_CHANGED": (412, "It was changed after it was read."),
     "API_TOO_LARGE": (413, "The body is too large."),
-    "API_ENCODED": (415, "Packed bodies are not read."),
-    "API_INVALID": (422, "Something in the request is wrong; every mistake is listed."),
-    "API_REFUSED": (422, "A rule or the schema refuses it; every reason is listed."),
+    "API_ENCODED": (415, "Compressed bodies are not accepted."),
+    "API_INVALID": (422, "The request has mistakes; all are listed."),
+    "API_REFUSED": (422, "A rule or the schema refuses it; all reasons are listed."),
     "API_RATE": (429, "Too many requests."),
     "API_FAULT": (500, "The gateway failed; it is logged."),
     "API_DATABASE": (503, "The database cannot be used at the moment."),
@@ -190,7 +190,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Conflict)
     async def _conflict(request: Request, _: Conflict) -> Response:
         return answer(
-            request, Problem("API_CONFLICT", "Somebody else did this at the same time.", advice="Look, and try again.")
+            request,
+            Problem("API_CONFLICT", "Another user made this change at the same time.", advice="Look, and try again."),
         )
 
     @app.exception_handler(UserError)
@@ -204,7 +205,7 @@ def install(app: FastAPI) -> None:
 def fault(request: Request, error: Exception) -> Response:
     """The answer to a mistake of the program: logged, and told without a word of it."""
     log.error("web.fault", path=request.url.path, exc_info=error)
-    return answer(request, Problem("API_FAULT", advice="Tell the operator when it happened."))
+    return answer(request, Problem("API_FAULT", advice="Report the time to the operator of the gateway."))
 
 
 def answer(request: Request, problem: Problem) -> Response:

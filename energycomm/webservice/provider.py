@@ -155,7 +155,7 @@ class Provider:
                 issuer = str(self.settings.issuer).rstrip("/")
                 found = self._discovered(f"{issuer}/.well-known/openid-configuration")
                 if str(found.get("issuer", "")).rstrip("/") != issuer:
-                    raise SignInRefused("The identity provider says that it is another one.")
+                    raise SignInRefused("The answer is from another identity provider.")
                 self._described = self._clock(), found
             address = str(self._described[1].get(name, ""))
         wanted = urlsplit(str(self.settings.issuer)).scheme
@@ -215,11 +215,11 @@ class Provider:
             ).validate(claims)
         except (JoseError, ValueError) as error:
             raise SignInRefused(
-                f"What the identity provider says cannot be believed: {type(error).__name__}."
+                f"The ID token of the identity provider is not valid:  {type(error).__name__}."
             ) from None
         audience = claims["aud"]
         if isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != self.settings.client_id:
-            raise SignInRefused("What the identity provider says is meant for another program.")
+            raise SignInRefused("The ID token of the identity provider is for another client.")
         return dict(claims)
 
     def _asked(self, client: Any) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class Provider:
             answer.raise_for_status()
             found = answer.json()
         except (AuthlibBaseError, httpx.HTTPError, ValueError) as error:
-            raise SignInRefused(f"The identity provider does not tell who it is: {type(error).__name__}.") from None
+            raise SignInRefused(f"The ID token has no name of the user:  {type(error).__name__}.") from None
         return found if isinstance(found, dict) else {}
 
     def _person(self, claims: dict[str, Any]) -> Person:

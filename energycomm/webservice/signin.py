@@ -198,7 +198,7 @@ def _plain(content: SignIn) -> str:
             f'<input type="hidden" name="then" value="{then}"><button>Sign in</button></form>'
         )
     if not content.provider and not content.token:
-        parts.append("<p>Nobody can sign in to the pages here: neither a provider nor tokens are set up.</p>")
+        parts.append("<p>Sign-in is not possible: neither an identity provider nor tokens are set up.</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>EnergyComm: sign in</title></head>'
         f"<body><main><h1>EnergyComm</h1>{''.join(parts)}</main></body></html>"

@@ -137,7 +137,7 @@ def test_the_report_holds_every_model_on_both_kept_parts_and_on_spoilt_texts(dat
     ]
     text = report.markdown()
     assert "history missing" in text
-    assert "Messages that break a rule no model was told of (FR-R03)" in text
+    assert "Messages that break a rule unknown to the models (FR-R03)" in text
     assert read_model(tmp_path / "models" / "tfidf")["examples"] == [240, 60]
 
 

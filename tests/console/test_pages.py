@@ -115,7 +115,7 @@ def test_what_waits_is_among_the_failures_and_has_scripts(lite: Site, anna: Visi
 
 def test_groups_that_have_to_be_analysed_are_analysed_in_the_background(anna: Visitor) -> None:
     anna.get("/failures?by=class")
-    until(lambda: "Analyse anew" in anna.get("/failures?by=class").text)
+    until(lambda: "Analyse again" in anna.get("/failures?by=class").text)
     words = plain(anna.get("/failures?by=class").text)
     assert "missing message" in words
     assert "grid operator" in words or "our rules" in words
@@ -274,9 +274,9 @@ def test_with_four_eyes_a_campaign_waits_for_somebody_else(arrived: Path, tmp_pa
     anna, ben = Visitor(site, Role.CONSULTANT), Visitor(site, Role.CONSULTANT, person="ben")
     anna.send(f"{tried(site, anna)}/run", why="confirmed")
     assert rows(site, "SELECT state FROM campaign") == [("planned",)]
-    assert "Agree and run" not in anna.get("/campaigns/1").text
+    assert "Approve and run" not in anna.get("/campaigns/1").text
     assert anna.send("/campaigns/1/approve").status_code == 422
-    assert "Agree and run" in ben.get("/campaigns/1").text
+    assert "Approve and run" in ben.get("/campaigns/1").text
     ben.send("/campaigns/1/approve")
     until(lambda: rows(site, "SELECT state, approved_by FROM campaign") == [("done", "ben")])
     site.app.state.workbench.close()

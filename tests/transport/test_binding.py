@@ -73,7 +73,7 @@ def test_an_answer_to_our_request_of_this_minute_is_believed(tmp_path: Path) -> 
             "does not say which request it answers; found: 2",
         ),
         (lambda: good(header=relation(OURS, ' RelationshipType="urn:other"')), "does not say which request"),
-        (lambda: signed(envelope(relation(OURS), stamp()), key(), "bt"), "what it answers is not signed"),
+        (lambda: signed(envelope(relation(OURS), stamp()), key(), "bt"), "the reference to the request is not signed"),
         (lambda: signed(envelope(relation(OURS), ""), key(), "br"), "does not say when it was made"),
         (lambda: signed(envelope(relation(OURS), stamp()), key(), "br"), "when it was made is not signed"),
         (lambda: signed(envelope(relation(OURS), stamp()), key(), "rt"), "does not cover the body; found: RelatesTo"),
@@ -150,7 +150,7 @@ def test_signed_parts_in_other_places_do_not_count(tmp_path: Path) -> None:
     assert "0 wsa:RelatesTo" in str(believed(tmp_path, etree.tostring(root)))
     other = etree.SubElement(header, f"{{{WSA}}}RelatesTo")
     other.text = OURS
-    assert "what it answers is not signed" in str(believed(tmp_path, etree.tostring(root)))
+    assert "the reference to the request is not signed" in str(believed(tmp_path, etree.tostring(root)))
     root = etree.fromstring(good())
     (times,) = root.iterfind(f".//{{{OASIS}utility-1.0.xsd}}Timestamp")
     etree.SubElement(root[0], "wrapper").append(times)

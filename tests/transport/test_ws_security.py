@@ -85,7 +85,7 @@ def test_a_signature_of_another_program_is_understood() -> None:
     assert verifier(FOLDER / "another_program.pem").fault(text) is None
     changed = text.replace(b"4210", b"4211")
     assert str(verifier(FOLDER / "another_program.pem").fault(changed)).startswith(
-        "what is signed was changed; found: "
+        "the signed content was changed; found: "
     )
 
 

@@ -103,7 +103,7 @@ def create(request: Request, shared: Shared, person: Administrator, body: NewTok
     except tokens.Outranked as outranked:
         raise _outranked(outranked) from None
     except tokens.TakenBack:
-        raise Problem("API_NOT_SIGNED_IN", "Your own token was taken back meanwhile.") from None
+        raise Problem("API_NOT_SIGNED_IN", "Your own token was revoked meanwhile.") from None
     return answer(MadeToken(id=number, token=secret, expires_at=ends), 201)
 
 
@@ -123,7 +123,7 @@ def _outranked(outranked: tokens.Outranked) -> Problem:
         "A token cannot do more, or hold longer, than who makes it.",
         target=mistakes[0].target,
         value=mistakes[0].value,
-        advice="Leave it out, or let somebody make it who has it; `energycomm token create` may give anything.",
+        advice="Leave it out, or ask a user who has the right; `energycomm token create` can grant every right.",
         errors=mistakes,
     )
 

@@ -74,7 +74,7 @@ def show(
     "",
     summary="Run a script as a campaign",
     status_code=202,
-    responses=described(CampaignRecord, "It is on its way: look at it until it is done.", 202),
+    responses=described(CampaignRecord, "Started; poll the campaign until its `state` is `done`.", 202),
     openapi_extra=LIST,
 )
 def create(request: Request, shared: Shared, person: Corrector, body: Campaign, key: Key = None) -> Response:
@@ -112,7 +112,9 @@ def approve(shared: Shared, person: Corrector, number: Number) -> Response:
     """Not by the person who proposed it; it runs at once."""
     record = find(shared, number)
     if record.by == person.name:
-        raise Problem("API_FORBIDDEN", "A campaign is approved by somebody else.", advice="Ask a colleague.")
+        raise Problem(
+            "API_FORBIDDEN", "The person who proposed a campaign cannot approve it.", advice="Ask a colleague."
+        )
     if record.state != "planned":
         raise _late(record)
     campaign.approve(shared.store, number, person.name)
@@ -124,7 +126,7 @@ def approve(shared: Shared, person: Corrector, number: Number) -> Response:
     "/{number}/run",
     summary="Continue a campaign",
     status_code=202,
-    responses=described(CampaignRecord, "It is on its way.", 202),
+    responses=described(CampaignRecord, "Started.", 202),
 )
 def go_on(shared: Shared, _: Corrector, number: Number) -> Response:
     """Runs the rest of a cancelled or interrupted campaign; no action is done twice."""

@@ -257,7 +257,7 @@ def to_edit(request: Request, shared: Shared, _: Corrector, number: Number) -> R
     "/edits/{number}",
     summary="Edit one message by hand",
     responses=described(CampaignRecord, "Stored as a campaign of one.", 201)
-    | described(Examined, "What it would come to: a dry run."),
+    | described(Examined, "Result of the dry run."),
     openapi_extra=EDITED,
 )
 def edit_one(

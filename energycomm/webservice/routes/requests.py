@@ -100,7 +100,7 @@ def show(request: Request, shared: Shared, _: Reader, number: Number) -> Respons
     "",
     summary="Submit requests to the market",
     status_code=202,
-    responses=described(Submission, "It will be sent; `request_id` is what it is followed under.", 202),
+    responses=described(Submission, "Queued for sending; `request_id` is its number.", 202),
     openapi_extra=sent_as(one_of(*OUTGOING), "One Kernel message of a kind that a supplier sends."),
 )
 def create(request: Request, shared: Shared, person: Requester, sent: Sent, key: Key = None) -> Response:

@@ -107,7 +107,7 @@ class AssistantConfig(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment goes before the file, whose values are passed to the constructor."""
+        """The environment overrides the file, whose values are passed to the constructor."""
         return env_settings, init_settings
 
 

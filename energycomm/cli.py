@@ -116,7 +116,7 @@ OWN = ("adapters", "rules", "assistant")
 
 
 def refuse_foreign_packages() -> None:
-    """Refuse to work where a package of another project stands under the name of one of ours, or has overwritten it.
+    """Refuse to start if a package of another project has the name of one of ours, or has overwritten it.
 
     Nothing is imported: each of ours says in its first lines whose it is.
 

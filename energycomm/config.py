@@ -229,7 +229,7 @@ class Config(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment goes before the file, whose values are passed to the constructor."""
+        """The environment overrides the file, whose values are passed to the constructor."""
         return env_settings, init_settings
 
     @field_validator("parties", mode="before")

@@ -8,7 +8,7 @@ from energycomm.masking import mask
 
 
 class ExitCode(IntEnum):
-    """What the exit code of a command says."""
+    """The exit codes of commands."""
 
     OK = 0
     """Everything was done; every message was accepted."""
@@ -44,7 +44,7 @@ class UserError(Exception):
 
 
 class DamagedRow(Exception):
-    """A row of the store was changed by another hand, or moved: its value is not what was sealed there.
+    """An encrypted row of the store cannot be decrypted: it was changed, or copied from another row.
 
     It concerns that row alone: whoever reads many goes on with the others, or says so and stops.
 

@@ -17,7 +17,7 @@ _UNFIT: Final = re.compile(r"[\x00-\x20\x7f-\xa0\\<>\"`{}|^\u200b-\u200f\u2028-\
 
 
 def fault_of_link(text: str) -> str | None:
-    """What is wrong with a link; None where a page may lead there.
+    """The reason why a link is refused; None if a page may link to it.
 
     Args:
       text: the address.
@@ -40,5 +40,5 @@ def fault_of_link(text: str) -> str | None:
 
 
 def is_link(text: object) -> bool:
-    """Whether a value may be the target of a link; what is none is shown as text."""
+    """Whether a value may be the target of a link; other values are shown as text."""
     return isinstance(text, str) and fault_of_link(text) is None

@@ -171,7 +171,7 @@ def conceal_address(address: str, *, path: bool = False) -> str:
 
 
 def conceal_environment(environ: Mapping[str, str] | None = None) -> None:
-    """Mask from now on what the environment keeps secret: PGPASSWORD, API tokens, passwords of proxies."""
+    """Mask from now on the secrets of the environment: PGPASSWORD, API tokens, passwords of proxies."""
     for name, value in (os.environ if environ is None else environ).items():
         if is_secret_name(name):
             conceal(value)
@@ -245,7 +245,7 @@ def _without_values(text: str) -> str:
 
 
 def masked(content: Any, name: str = "") -> Any:
-    """Values of any depth without their secrets, as they are logged or written as JSON.
+    """Values of any depth with masked secrets, for logs and JSON.
 
     Args:
       content: text, number, list or mapping; anything else is taken by its representation.
@@ -265,7 +265,7 @@ def masked(content: Any, name: str = "") -> Any:
 
 
 class MaskedStream:
-    """A stream of text that masks what is written to it; all else is the stream's own.
+    """A text stream that masks everything written to it; all else is delegated to the stream.
 
     Args:
       stream: where it is written.
@@ -300,7 +300,7 @@ _disclosing = _Disclosing()
 
 @contextmanager
 def disclosing() -> Iterator[None]:
-    """What this thread prints within is printed as it is: a new token, shown once to whoever asked for it."""
+    """A block in which this thread prints without masking: a new token, shown once to its user."""
     _disclosing.on = True
     try:
         yield

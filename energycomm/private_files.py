@@ -1,4 +1,4 @@
-"""Files and folders that nobody but the user who runs EnergyComm may read, whatever the umask says.
+"""Files and folders that only the user who runs EnergyComm may read, whatever the umask.
 
 Files are 0600 and folders 0700: the database and what SQLite keeps beside it, spools, the assistant's index. A file or
 spool that was wider is narrowed when it is opened; a folder that somebody else may have made for other things too is
@@ -29,7 +29,7 @@ _warned: set[Path] = set()
 
 @contextlib.contextmanager
 def private_files() -> Iterator[None]:
-    """Whatever this process and its children create within is readable by their user only."""
+    """A block in which files created by this process and its children are readable by their user only."""
     before = os.umask(OTHERS)
     try:
         yield

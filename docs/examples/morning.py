@@ -1,4 +1,4 @@
-"""An example of the client: what a consultant does each morning, by way of the API.
+"""An example of the client: a consultant's morning routine through the API.
 
     ENERGYCOMM_TOKEN=ec_... python docs/examples/morning.py https://energycomm.example.org
 

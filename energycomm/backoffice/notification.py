@@ -1,4 +1,4 @@
-"""The back office is told what happened: each row of `outbox` at least once, in order for each message.
+"""Notifications to the back office: each row of `outbox` is delivered at least once, in order for each message.
 
 A notification is taken before it is sent (`sending`), so that what is withdrawn meanwhile counts as told. A process
 that dies in between leaves it so; it is sent again when its time is over, with the same bytes and the same idempotency
@@ -218,13 +218,13 @@ def _give_back(store: Store, left: list[Notification]) -> None:
 
 
 def take_up(store: Store) -> int:
-    """Make due what a sender that died left behind; for whoever takes its place. How many."""
+    """Make notifications due again that a dead sender had claimed; how many."""
     with store.transaction() as tx:
         return tx.driver.run("UPDATE outbox SET next_at = NULL WHERE state = 'sending'")
 
 
 def pull(store: Store, limit: int) -> list[Notification]:
-    """Give what is due to a back office that fetches it; what it does not acknowledge in time is given again.
+    """Return due notifications to a back office that fetches them; unacknowledged ones are returned again.
 
     Args:
       store: the EIS.

@@ -12,7 +12,7 @@ from energycomm.transport.folder_lock import write_whole
 
 
 def open_target(config: Config) -> Target | None:
-    """The target of the configuration; None when nobody is to be told."""
+    """The target of the configuration; None when no target is configured."""
     notify = config.notify
     if notify.folder is not None:
         return FolderTarget(config.folder / notify.folder)

@@ -38,7 +38,7 @@ class Client(Connection):
     """The API of one gateway; see `Connection` for its arguments, docs/api.md for the routes."""
 
     def me(self) -> Identity:
-        """Who the token stands for."""
+        """The person of the token."""
         return self.ask(Identity, "GET", "/me")
 
     # --- messages ---
@@ -73,17 +73,17 @@ class Client(Connection):
         return found
 
     def explanation(self, number: int) -> Explanation:
-        """Why a message is as it is."""
+        """The explanation of a message."""
         return self.ask(Explanation, "GET", f"/messages/{number}/explanation")
 
     def causes(self, number: int) -> Kinship:
-        """What caused a message, and what it caused."""
+        """Causes and effects of a message."""
         return self.ask(Kinship, "GET", f"/messages/{number}/causes")
 
     # --- access points ---
 
     def access_point(self, identifier: str, market: str | None = None) -> list[AccessPointView]:
-        """How an access point stands, one entry a market."""
+        """State of an access point, one entry for each market."""
         return self.ask(list[AccessPointView], "GET", f"/access-points/{identifier}", query={"market": market})
 
     def timeline(self, identifier: str, *, since: datetime | None = None) -> list[Timeline]:
@@ -148,7 +148,7 @@ class Client(Connection):
         return self.ask(list[Group], "GET", "/corrections/groups", query={"by": by})
 
     def proposals(self, by: Dimension = "code", group: str | None = None) -> list[Proposal]:
-        """What is proposed about the groups, tried out."""
+        """Proposals for the groups, with the results of their dry runs."""
         return self.ask(list[Proposal], "GET", "/corrections/proposals", query={"by": by, "group": group})
 
     def scripts(self) -> list[ScriptDescription]:

@@ -1,4 +1,4 @@
-"""`energycomm config`: what EnergyComm is set to, and where that was said."""
+"""`energycomm config`: the settings in force, and where each comes from."""
 
 from __future__ import annotations
 

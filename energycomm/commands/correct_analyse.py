@@ -172,7 +172,7 @@ def _output(out: Path | None) -> Iterator[None]:
 
 
 def end_of(day: str | None) -> datetime | None:
-    """The end of a day that somebody typed; None for None.
+    """The end of a typed day; None for None.
 
     Raises:
       UserError: it is no day.

@@ -120,7 +120,7 @@ def run(
 
 
 def user(by: str | None) -> str:
-    """Who does it: as told, else the user of the system."""
+    """The acting person: as given, else the user of the system."""
     return by or system_user()
 
 

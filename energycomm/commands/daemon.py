@@ -1,4 +1,4 @@
-"""`energycomm daemon`: runs unattended until it is told to stop."""
+"""`energycomm daemon`: runs unattended until it is stopped."""
 
 from __future__ import annotations
 

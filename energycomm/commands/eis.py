@@ -1,4 +1,4 @@
-"""`energycomm eis`: the Energy Information Store itself: its tables, its counts, whether two stores know the same."""
+"""`energycomm eis`: the Energy Information Store itself: its tables, its counts, comparison with another store."""
 
 from __future__ import annotations
 

@@ -95,13 +95,13 @@ def verify_(json: Json = False) -> None:
 
 
 def resealed(engine: Engine) -> Resealed:
-    """Bring what is stored under the current data key, with progress on standard error where that is a terminal."""
+    """Encrypt stored content under the current data key, with progress on standard error if that is a terminal."""
     with _watched() as watch:
         return reseal(engine, watch)
 
 
 def print_resealed(done: Resealed, how: str, *, json: bool) -> None:
-    """Say what was written anew; exit code 2 when rows did not open."""
+    """Print the number of rewritten rows; exit code 2 when rows could not be decrypted."""
     if not json:
         for table, number in done.rows.items():
             typer.echo(f"{table}: {number} rows were written {how}")

@@ -1,4 +1,4 @@
-"""`energycomm inject`: Kernel messages handed straight to the Kernel, past the adapters."""
+"""`energycomm inject`: Kernel messages given directly to the Kernel, without an adapter."""
 
 from __future__ import annotations
 

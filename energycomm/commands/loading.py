@@ -1,4 +1,4 @@
-"""Commands are imported when they are asked for: the help of the whole program, or one command, needs few of them."""
+"""Commands are imported on first use: most runs need few of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 class Loaded(MutableMapping[str, Any]):
-    """Name -> command, in the order of the help. A command is imported the first time that it is asked for."""
+    """Name -> command, in the order of the help. A command is imported on first use."""
 
     def __init__(self, places: dict[str, Place]) -> None:
         """Args:
@@ -41,7 +41,7 @@ class Loaded(MutableMapping[str, Any]):
         self._names = dict.fromkeys((*places, *self.added))
 
     def words(self, name: str) -> str:
-        """What the help of the whole program says of a command. One of another package is imported for it."""
+        """The sentence of a command in the program's help. A command of another package is imported for it."""
         place = self.places.get(name)
         return place.words if place is not None else str(self[name].get_short_help_str(limit=200))
 

@@ -1,4 +1,4 @@
-"""`energycomm outbox`: what the back office is told, listed, and told again."""
+"""`energycomm outbox`: list notifications to the back office, and send them again."""
 
 from __future__ import annotations
 

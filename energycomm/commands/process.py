@@ -142,7 +142,7 @@ def _count(transactions: Counter[tuple[str, str, str]]) -> dict[str, int]:
 
 
 def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
-    """What the exit code says of a run."""
+    """The exit code of a run."""
     of_ch = summary["ch_messages"]
     if summary["envelopes"]["unreadable"] or summary["envelopes"]["left"] or of_ch.get("refused") or of_ch.get(ASIDE):
         return ExitCode.UNREADABLE

@@ -101,7 +101,7 @@ def record(store: Store, action: str, name: str, subject: str) -> None:
 
 
 def announce(config: Config) -> None:
-    """Open the EIS where one was made: a command that reads what was copied from it is recorded like one that reads it.
+    """Open the EIS if there is one: a command that reads content copied from it is recorded like one that reads it.
 
     Args:
       config: says where it would be.
@@ -117,7 +117,7 @@ def announce(config: Config) -> None:
 
 
 def has_store(config: Config) -> bool:
-    """Whether an EIS was made: a SQLite file that is not there, or a database without tables of ours, is none.
+    """Whether there is an EIS: an absent SQLite file, or a database without our tables, is none.
 
     Raises:
       UserError: the database cannot be reached.
@@ -141,7 +141,7 @@ def system_user() -> str:
 
 
 def as_typed(command: Callable[..., Any], typed: Mapping[str, Any]) -> str:
-    """What was typed, apart from what is so by default: `state=rejected market=FR`."""
+    """The arguments that differ from their defaults: `state=rejected market=FR`."""
     usual = {name: parameter.default for name, parameter in inspect.signature(command).parameters.items()}
     return " ".join(
         f"{name.rstrip('_')}={_word(value)}"

@@ -1,4 +1,4 @@
-"""`energycomm serve`: the web services of the back office, and the console, until they are told to stop."""
+"""`energycomm serve`: the web services and the console, until they are stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`energycomm simulate` and `simulate-answers`: what a market would send, about simulated lives and to our requests."""
+"""`energycomm simulate` and `simulate-answers`: simulated envelopes of a market, and answers to our requests."""
 
 from __future__ import annotations
 

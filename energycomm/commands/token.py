@@ -1,4 +1,4 @@
-"""`energycomm token`: what programs sign in with; made, listed, taken back."""
+"""`energycomm token`: create, list and revoke API tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`energycomm user`: who uses the web services, and signing somebody out."""
+"""`energycomm user`: list the users of the web services, and sign users out."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def show(request: Request, market: str, identifier: str, person: Reader, shared:
 
 
 def told(entry: Entry, words: Words) -> str:
-    """What an entry says, in a line, in the visitor's words."""
+    """An entry as one line, in the visitor's language."""
     content = entry.content
     if entry.what == "message":
         return " ".join([content["kind"], *content.get("codes", ()), content.get("waits_for") or ""]).strip()

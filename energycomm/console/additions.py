@@ -55,7 +55,7 @@ class Addition(Struct, frozen=True, kw_only=True):
         return f"/{self.name}/{self.explain.format(id=message_id)}"
 
     def subject(self, store: Store, path: str) -> str | None:
-        """Of whom or what a path is, for the audit; None where it shows nothing personal."""
+        """The subject of a path, for the audit; None if it shows no personal data."""
         below = path.removeprefix(f"/{self.name}/")
         before = self.explain.partition("{")[0]
         if before and below.startswith(before):
@@ -64,7 +64,7 @@ class Addition(Struct, frozen=True, kw_only=True):
 
 
 def mount(app: FastAPI) -> None:
-    """Add what is installed; what fails is left out, and the log says why."""
+    """Mount the installed additions; those that fail are left out and logged."""
     found = []
     for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         try:
@@ -80,7 +80,7 @@ def mount(app: FastAPI) -> None:
 
 
 class Guarded:
-    """Lets only readers of the console into an addition, and makes it when it is first asked for.
+    """Restricts an addition to readers of the console, and creates it on first use.
 
     The addition finds who asks in `request.state.person`.
 

@@ -26,7 +26,7 @@ ITEMS = 500
 
 @router.get("/trials/{job_id}")
 def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Response:
-    """A dry run: how far it is, and then what it would do, message by message."""
+    """A dry run: its progress, then its result message by message."""
     job = _job(request, job_id).look()
     if isinstance(job.result, Ticketed) and job.over:
         return page(request, "ticketed.html", job=job, made=job.result)
@@ -40,7 +40,7 @@ def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Resp
 
 @router.get("/trials/{job_id}/progress", openapi_extra=UNRECORDED)
 def trial_progress(request: Request, job_id: str, person: Reader) -> Response:
-    """How far a dry run is; when it is over, the page is loaded anew."""
+    """Progress of a dry run; at its end the page is loaded again."""
     job = _job(request, job_id).look()
     response = page(request, "job.html", job=job, address=f"/trials/{job_id}")
     if job.over:
@@ -59,7 +59,7 @@ def trial_cancel(request: Request, job_id: str, person: Consultant) -> Response:
 def trial_run(
     request: Request, job_id: str, person: Consultant, why: Annotated[str, Form(max_length=400)] = ""
 ) -> Response:
-    """Run what the dry run found useful, as a campaign; a second click finds the first one's."""
+    """Run the useful actions of the dry run as a campaign; a second click finds the same campaign."""
     job = _job(request, job_id)
     found = job.result
     if not isinstance(found, Trial) or not found.preview.useful:
@@ -90,7 +90,7 @@ def listing(request: Request, person: Reader, shared: Shared) -> HTMLResponse:
 
 @router.get("/campaigns/{number}")
 def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """One campaign: who, why, how far, and what became of every message."""
+    """One campaign: who, why, its progress, and the outcome of every message."""
     return page(
         request,
         "campaign.html",
@@ -101,7 +101,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
 
 @router.get("/campaigns/{number}/progress", openapi_extra=UNRECORDED)
 def progress(request: Request, number: int, person: Reader, shared: Shared) -> Response:
-    """How far a campaign is; when it is over, the page is loaded anew."""
+    """Progress of a campaign; at its end the page is loaded again."""
     facts = _facts(request, shared, number)
     response = page(request, "campaign-progress.html", **facts)
     if not facts["working"]:
@@ -140,7 +140,7 @@ def cancel(request: Request, number: int, person: Consultant, shared: Shared) ->
 
 @router.post("/campaigns/{number}/approve")
 def approve(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
-    """Agree to what a colleague proposed, and run it."""
+    """Approve a colleague's campaign and run it."""
     campaign.approve(shared.store, _record(shared, number).id, person.name)
     trials.run(request.app.state.workbench, number, person.name)
     return RedirectResponse(f"/campaigns/{number}", 303)
@@ -148,7 +148,7 @@ def approve(request: Request, number: int, person: Consultant, shared: Shared) -
 
 @router.post("/campaigns/{number}/resume")
 def resume(request: Request, number: int, person: Consultant, shared: Shared) -> Response:
-    """Go on with a campaign that was cancelled or cut off."""
+    """Continue a cancelled or interrupted campaign."""
     _record(shared, number)
     trials.run(request.app.state.workbench, number, person.name)
     return RedirectResponse(f"/campaigns/{number}", 303)

@@ -50,7 +50,7 @@ def check(
     shared: Shared,
     xml: Annotated[str, Form(max_length=LONGEST)] = "",
 ) -> HTMLResponse:
-    """What the edited message would come to; nothing is stored."""
+    """The result of a dry run of the edit; nothing is stored."""
     with shared.rehearsing() as store:
         seen = examine(store, shared.writer(), number, plain(xml))
     return page(request, "examined.html", seen=seen)

@@ -1,4 +1,4 @@
-"""Failure groups: what is stuck by what it has in common, what would free it, tried out before anything is touched."""
+"""Groups of stuck messages, and dry runs of the scripts that would free them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 @router.get("", openapi_extra=UNRECORDED)
 def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> HTMLResponse:
-    """The groups by what they have in common."""
+    """The groups of stuck messages in one dimension."""
     bench = request.app.state.workbench
     bench.tidy()
     dimension = by if by in DIMENSIONS or by in AT_ONCE else "code"
@@ -86,7 +86,7 @@ def analyse(request: Request, person: Reader, shared: Shared, by: Annotated[str,
 
 @router.get("/analysis", openapi_extra=UNRECORDED)
 def analysing(request: Request, person: Reader, by: str = "class") -> Response:
-    """How long an analysis has taken so far; when it is over, the page is loaded anew."""
+    """Progress of an analysis; at its end the page is loaded again."""
     job = _seen(request.app.state.workbench.latest(f"analysis {by}"))
     response = page(request, "analysing.html", by=by, job=job)
     if job is None or job.over:
@@ -103,7 +103,7 @@ def _analyse(request: Request, shared: Any, by: Any, name: str) -> Any:
 
 @router.get("/code/{code}")
 def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLResponse:
-    """One group: the rule, the messages, whose fault it seems to be, what could be done."""
+    """One group: rule, messages, probable error class, possible corrections."""
     bench = request.app.state.workbench
     with reading(shared.store.engine) as connection:
         line = next(iter(_by_code(connection, shared.gateway.catalogue, code)), None)
@@ -138,7 +138,7 @@ def propose(request: Request, code: str, person: Consultant, shared: Shared) -> 
 
 @router.get("/code/{code}/proposals")
 def proposals(request: Request, code: str, person: Reader) -> HTMLResponse:
-    """How far the trying is, and what it came to."""
+    """Progress and results of the dry runs."""
     job = _seen(request.app.state.workbench.latest(trials.proposals_key(code)))
     return page(request, "proposals.html", code=code, job=job)
 
@@ -152,7 +152,7 @@ def ticket(
     owner: Annotated[str, Form(max_length=120)] = "",
     due: Annotated[int, Form(ge=0, le=3650)] = 14,
 ) -> Response:
-    """Make tickets for what is left of the group, in the background."""
+    """Make tickets for the remaining messages of the group, in the background."""
     bench = request.app.state.workbench
     job = trials.ticket_rest(bench, code, person.name, owner.strip() or None, due)
     return RedirectResponse(f"/trials/{job.id}", 303)

@@ -1,4 +1,4 @@
-"""The front page: what came in and how it ended, what is stuck, what somebody should look at; sign-in and errors."""
+"""The front page: arrivals and outcomes, stuck messages, worklists; sign-in and errors."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def login_page(request: Request, sign_in: Any) -> Response:
 
 @router.get("/preferences", openapi_extra=UNRECORDED)
 def prefer(request: Request, person: Anybody, then: str = "/", language: str = "", theme: str = "") -> Response:
-    """Remember what was chosen and go back to the page."""
+    """Store the chosen preference and return to the page."""
     response = RedirectResponse(local(then), 303)
     secure = request.url.scheme == "https"
     for name, value, known in (

@@ -1,4 +1,4 @@
-"""How the gateway is: what waits, what alarms, what was put aside; without the content of any message."""
+"""Health of the gateway: backlog, alarms, incidents; without the content of any message."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SETTLE_EVERY = 60.0
 
 
 class Cancelled(Exception):
-    """Somebody stopped the job."""
+    """A user stopped the job."""
 
 
 class Job:
@@ -69,7 +69,7 @@ class Job:
         return int(time.monotonic() - self.started)
 
     def look(self) -> Job:
-        """The job as it is at this instant, for a page: while one is made the job goes on."""
+        """A snapshot of the job, for a page: the job continues meanwhile."""
         state = self.state  # set last, when the result is there
         seen = copy(self)
         seen.state = state
@@ -82,7 +82,7 @@ class Job:
             self.state = "cancelled"
 
     def step(self, done: int, total: int | None = None) -> None:
-        """Tell how far it is; ends the job when somebody cancelled it.
+        """Report progress; ends the job if a user cancelled it.
 
         Raises:
           Cancelled: to be let through.

@@ -1,4 +1,4 @@
-"""Messages: the browser, whose filters are in its address, and one message with everything that is known of it."""
+"""Messages: the browser, whose filters are in its address, and the page of one message."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _choices(connection: Connection, words: Words) -> dict[str, Any]:
 
 @router.get("/messages/{number}")
 def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """One message: raw and Kernel XML, verdict, history of its states, what caused it and what it caused."""
+    """One message: raw and Kernel XML, verdict, history of its states, causes and effects."""
     found = show_message(shared.store.engine, number)
     if found is None:
         raise not_found("Kernel message", "id", number)
@@ -126,7 +126,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
 
 @router.get("/messages/{number}/explanation")
 def explain(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """Why a message is as it is: schema errors, rules that fail with the facts they read, what it waits for."""
+    """The explanation of a message: schema errors, violated rules with the facts they read, what it waits for."""
     gateway = shared.gateway
     found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
@@ -136,7 +136,7 @@ def explain(request: Request, number: int, person: Reader, shared: Shared) -> HT
 
 @router.get("/messages/{number}/raw")
 def raw(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """What the market sent, around the place that the message came from."""
+    """The market's text around the place of the message."""
     found = show_message(shared.store.engine, number)
     if found is None:
         raise not_found("Kernel message", "id", number)

@@ -1,4 +1,4 @@
-"""What the market sent: the member of an envelope that a message came from, around the place it is at."""
+"""The market's text: the member that a message came from, around the message's place."""
 
 from __future__ import annotations
 

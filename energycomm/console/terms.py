@@ -1,4 +1,4 @@
-"""Words of the field that come from the store or the rules, and how the pages say them in French."""
+"""Terms from the store and the rules, with the words that the pages show for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of the correction: proposals for a group, dry runs of scripts, campaigns, tickets for what is left.
+"""Jobs of the correction: proposals for a group, dry runs of scripts, campaigns, tickets for the rest.
 
 What a dry run found is kept with its job until the campaign begins. The job's id is the campaign's idempotency key, so
 that a second click on "run" finds the campaign of the first.
@@ -37,7 +37,7 @@ MOST_ACTIONS = 5_000
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """What a dry run came to.
+    """The result of a dry run.
 
     Attributes:
       script: what was tried.
@@ -61,7 +61,7 @@ class Ticketed(Struct, frozen=True, kw_only=True):
 
 
 def scripts_of(shared: Services) -> dict[str, LoadedScript]:
-    """The scripts there are; their files are read anew only when one of one's own folder has changed.
+    """All scripts; their files are read again only when one in the configured folder has changed.
 
     Raises:
       UserError: a script cannot be read.
@@ -185,7 +185,7 @@ def begin(bench: Workbench, trial: Trial, items: Sequence[Planned], *, by: str, 
 
 
 def run(bench: Workbench, number: int, by: str) -> Job:
-    """Run a campaign, or go on with it, in the background; once at a time."""
+    """Run or continue a campaign in the background; once at a time."""
     shared = bench.shared
 
     def work(job: Job) -> Any:

@@ -108,7 +108,7 @@ STATES = {
 
 
 def marked(text: str) -> Markup:
-    """A sentence with what stands in backquotes as code."""
+    """A sentence with its backquoted parts as code."""
     pieces = [escape(piece) for piece in text.split("`")]
     wrapped = (f"<code>{piece}</code>" if number % 2 else str(piece) for number, piece in enumerate(pieces))
     return Markup("".join(wrapped))  # noqa: S704 - every piece is escaped

@@ -1,4 +1,4 @@
-"""The words of the pages in two languages: English is what the templates say, French is looked up here.
+"""The texts of the pages in two languages: templates have the English ones, this module the French ones.
 
 A test finds every text that a page asks for, and refuses one without French words, and words that nobody asks for.
 """
@@ -11,7 +11,7 @@ LANGUAGES = ("en", "fr")
 
 
 def translate(text: str, language: str) -> str:
-    """A text of ours in a language; what has no other words stays as it is."""
+    """A text in a language; a text without translation is returned unchanged."""
     return ENGLISH.get(text, text) if language == "en" else FRENCH.get(text) or TERMS.get(text) or text
 
 

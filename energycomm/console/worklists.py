@@ -1,4 +1,4 @@
-"""Worklists: the quarantine and the requests under way, each with its page."""
+"""Worklists: the quarantine and the open requests, each with its page."""
 
 from __future__ import annotations
 

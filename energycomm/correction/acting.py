@@ -1,4 +1,4 @@
-"""What a script asks for, done to the store: versions, made messages, marks; then the access point is judged again."""
+"""Applies a script's actions to the store: versions, created messages, marks; the access point is judged again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _own = threading.local()
 
 
 class NotDone(Exception):
-    """An action that cannot be done; says why."""
+    """An action that cannot be done, with the reason."""
 
 
 class Outcome(Struct, frozen=True):
@@ -60,7 +60,7 @@ class Outcome(Struct, frozen=True):
 
 
 def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str) -> int | None:
-    """Do what a script asks for; the access point is not judged again yet.
+    """Apply an action of a script; the access point is not judged again yet.
 
     Args:
       tx: the transaction.
@@ -104,7 +104,7 @@ def _set_aside(tx: StoreTransaction, message_id: int, before: str, by: str, why:
 
 
 def take_up(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
-    """Take back that a message was set aside; it is to be judged again.
+    """Restore a message that was set aside; it is marked to be judged again.
 
     Returns:
       The instant (microseconds) from which the access point is to be judged again.
@@ -141,7 +141,7 @@ def _checker() -> KernelChecker:
 
 
 def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> int:
-    """Store a message that the market did not send, to be judged; it is attributed to whoever made it."""
+    """Store a message that the market did not send, to be judged, with the name of its author."""
     now = now_micros()
     point_id = None
     if message.access_point is not None:
@@ -155,7 +155,7 @@ def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> i
 
 
 def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
-    """Take back a version or a made message; the one that it corrected counts again, and is to be judged.
+    """Withdraw a version or a created message; the message that it corrected counts again and is marked to be judged.
 
     Returns:
       The instant (microseconds) from which the access point is to be judged again.
@@ -189,7 +189,7 @@ def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
 def judge_again(
     store: Store, writer: BatchWriter, market: str, identifier: str | None, since: int | None = None
 ) -> None:
-    """Judge what is marked: of an access point, or of all messages that concern none."""
+    """Judge the marked messages of an access point, or all marked messages without one."""
     if identifier is None:
         replay_alone(store, writer)
     else:

@@ -1,4 +1,4 @@
-"""Stuck messages in groups: how many, since when, what is at stake, whose fault, with the evidence."""
+"""Stuck messages in groups: number, first date, invoices that wait, error class and evidence."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _KINDS: dict[str, type[Modify | Reorder | Create]] = {"modify": Modify, "reorder
 
 
 class CampaignRecord(Struct, frozen=True, kw_only=True):
-    """A campaign as it stands; `items` counts its items by state."""
+    """A campaign and its state; `items` counts its items by state."""
 
     id: int
     script: str
@@ -64,7 +64,7 @@ class CampaignRecord(Struct, frozen=True, kw_only=True):
 
 
 class ItemRecord(Struct, frozen=True, kw_only=True):
-    """What a campaign did to one message."""
+    """The outcome of a campaign for one message."""
 
     message_id: int
     access_point: str | None
@@ -133,7 +133,7 @@ def start(
 
 
 def by_key(store: Store, key: str) -> int | None:
-    """The campaign that bears an idempotency key; None when none does."""
+    """The campaign with an idempotency key; None when there is none."""
     with reading(store.engine) as connection:
         rows = driver_of(connection).rows("SELECT id FROM campaign WHERE key = ?", (key,))
     return rows[0][0] if rows else None
@@ -176,7 +176,7 @@ def run(
     four_eyes: bool = False,
     watch: Callable[[int, int], None] = lambda _done, _freed: None,
 ) -> CampaignRecord:
-    """Do what is left of a campaign, access point by access point; what was done is never done again.
+    """Run the rest of a campaign, access point by access point; no item is done twice.
 
     Args:
       store: the EIS.
@@ -317,7 +317,7 @@ def _made_before(tx: StoreTransaction, item_id: int, message_id: int) -> bool:
 
 
 def cancel(store: Store, campaign_id: int) -> CampaignRecord:
-    """Stop a campaign after the access point it is at; `run` goes on with it."""
+    """Stop a campaign after the current access point; `run` continues it."""
     record = show(store, campaign_id)
     if record.state in ("planned", "running"):
         _set_state(store, campaign_id, "cancelled")
@@ -325,7 +325,7 @@ def cancel(store: Store, campaign_id: int) -> CampaignRecord:
 
 
 def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> CampaignRecord:
-    """Take back what a campaign stored: its versions and made messages are withdrawn, and all is judged again.
+    """Undo a campaign: withdraw its versions and created messages, and judge the access points again.
 
     Messages that were only sent back keep the verdict that today's rules gave them. A version that was corrected
     further stays, and its item says so.
@@ -373,7 +373,7 @@ def _set_state(store: Store, campaign_id: int, state: str) -> None:
 
 
 def show(store: Store, campaign_id: int) -> CampaignRecord:
-    """A campaign as it stands.
+    """A campaign and its state.
 
     Raises:
       UserError: there is none.
@@ -410,7 +410,7 @@ def campaigns(store: Store, campaign_id: int | None = None, limit: int = 100) ->
 
 
 def items_of(store: Store, campaign_id: int, limit: int = 1000) -> list[ItemRecord]:
-    """What a campaign did, message by message."""
+    """The outcome of a campaign, message by message."""
     sql = (
         "SELECT i.message_id, p.identifier, i.action, i.state, i.note, i.before, i.after, i.result_id "
         "FROM campaign_item i LEFT JOIN access_point p ON p.id = i.access_point_id WHERE i.campaign_id = ? "

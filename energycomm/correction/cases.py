@@ -25,7 +25,7 @@ _PIECE = 2000
 
 
 class Neighbour:
-    """Another Kernel message of the same access point. Its content is read when somebody asks for it.
+    """Another Kernel message of the same access point. Its content is read on first use.
 
     Attributes:
       id: of the message.

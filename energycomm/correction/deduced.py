@@ -45,5 +45,5 @@ def head(like: KernelMessage, words: Announcement, at: datetime, what: str) -> d
 
 
 def whole_day(zone: ZoneInfo, at: datetime, words: Announcement) -> datetime:
-    """An instant, put to the midnight before it in the market's legal time where it knows whole days only."""
+    """An instant; in markets with whole days only, the midnight before it in legal time."""
     return midnight(zone, local_day(zone, micros(at))) if words.whole_days else at

@@ -1,4 +1,4 @@
-"""Whose fault a stuck message is, with the evidence found in the history of its access point."""
+"""The error class of a stuck message, with the evidence found in the history of its access point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a message is as it is: schema errors, violated rules with what they read, what it waits for, what settled it."""
+"""The explanation of a message: schema errors, violated rules with values, what it waits for or what settled it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FailedRule(Struct, frozen=True, kw_only=True):
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """What a message waits for, or waited for in vain.
+    """The message that a message waits for, or waited for until it was given up.
 
     Attributes:
       what: the message that is missing.
@@ -117,7 +117,7 @@ class Settled(Struct, frozen=True, kw_only=True):
 
 
 class Nearby(Struct, frozen=True, kw_only=True):
-    """A message before or after; `offset` tells how far in business time: -1 is the one before."""
+    """A neighbouring message; `offset` is its distance in business order: -1 is the one before."""
 
     offset: int
     id: int
@@ -179,7 +179,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
 def explain(
     store: Store, catalogue: Catalogue, engine: RuleEngine, markets: Markets, message_id: int
 ) -> Explanation | None:
-    """Why a Kernel message is as it is; None when there is none with this id. Nothing is locked, nothing is stored.
+    """The explanation of a Kernel message; None when there is none with this id. Nothing is locked or stored.
 
     Args:
       store: the EIS.

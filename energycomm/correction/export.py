@@ -28,7 +28,7 @@ What = Literal["created", "changed", "unchanged", "failed"]
 
 
 class Exported(Struct, frozen=True, kw_only=True):
-    """What became of one ticket.
+    """The outcome of the export of one ticket.
 
     Attributes:
       ticket: its number.
@@ -48,7 +48,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 def export(
     store: Store, tracker: Tracker, name: str, chosen: Iterable[Ticket], *, public_url: str | None = None
 ) -> list[Exported]:
-    """Export tickets: those that the tracker does not know are made, the others changed where they changed here.
+    """Export tickets: create those that the tracker does not have, update the others if they changed here.
 
     A ticket that fails does not stop the next.
 
@@ -108,7 +108,7 @@ def _remember(store: Store, ticket_id: int, name: str, remote: str, digest: str)
 
 
 def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
-    """A ticket in the words that another tracker is told.
+    """A ticket as an issue of another tracker.
 
     Args:
       ticket: the ticket.

@@ -50,7 +50,7 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
     suggest: Suggest | None = None
 
     def ask(self, case: Case, values: Mapping[str, str], lookup: Lookup) -> Action | None:
-        """What the script says about a message; it is given the lookup if it wants one."""
+        """The script's action for a message; a script with a third parameter gets the lookup."""
         wants = len(inspect.signature(self.correct).parameters) > len(("case", "parameters"))
         return self.correct(case, values, lookup) if wants else self.correct(case, values)
 
@@ -64,7 +64,7 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
         return structs.replace(self, declared=structs.replace(self.declared, selection=selection))
 
     def values(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The parameters of a run: what was given, and the defaults.
+        """The parameters of a run: the given values, and defaults for the others.
 
         Raises:
           UserError: one is unknown or missing.
@@ -97,8 +97,7 @@ def load_scripts(rules: Sequence[Rule], folder: Path | None = None) -> dict[str,
 
 
 def read_scripts(folder: Path | None = None) -> dict[str, LoadedScript]:
-    """The shipped scripts, those of the installed markets and those of a folder, by name, as they are written; of two
-    of one name the later holds.
+    """The scripts by name: shipped ones, those of markets, those of a folder; of two with one name the later counts.
 
     Raises:
       UserError: a script cannot be read.

@@ -1,4 +1,4 @@
-"""What a correction script may ask the EIS besides its message: other access points, read-only.
+"""Read-only queries of a correction script about other access points.
 
 A script that wants it has a third parameter:
 

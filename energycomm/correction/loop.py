@@ -1,4 +1,4 @@
-"""The loop: analyse, act, replay, until nothing moves; then tickets for what is left."""
+"""The loop: run the automatic scripts until a round frees nothing; then make tickets for the rest."""
 
 from __future__ import annotations
 

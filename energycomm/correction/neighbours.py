@@ -1,4 +1,4 @@
-"""What the accepted messages around a stuck one say: questions that correction scripts ask of the history."""
+"""Questions about the accepted messages around a stuck one, for correction scripts."""
 
 from __future__ import annotations
 

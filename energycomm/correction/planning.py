@@ -1,4 +1,4 @@
-"""What a script would do, and a dry run through the Kernel that says what it would free."""
+"""The plan of a script, and its dry run through the Kernel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SLICE = 8
 
 
 class Planned(Struct, frozen=True):
-    """What a script asks for one message."""
+    """The action of a script on one message."""
 
     case: Case
     action: Action
@@ -57,7 +57,7 @@ class Planned(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a script asks for.
+    """The actions of a script.
 
     Attributes:
       selected: how many stuck messages it is about.
@@ -163,7 +163,7 @@ def asked(
     cases: Iterable[Case],
     limit: int | None = None,
 ) -> Plan:
-    """What a script asks for these stuck messages; those that its selection does not take are passed over.
+    """The actions of a script on stuck messages; messages outside its selection are skipped.
 
     Args:
       engine: the store, for what the script looks up.
@@ -275,7 +275,7 @@ def _try(store: Store, writer: BatchWriter, items: Sequence[Planned]) -> tuple[O
 
 
 def refusals(store: Store, ids: Sequence[int]) -> dict[int, str]:
-    """What the Kernel has against messages that it did not accept."""
+    """The reasons why the Kernel did not accept messages."""
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         sql = "SELECT id, state, waits_for FROM kernel_message WHERE true"

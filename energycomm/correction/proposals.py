@@ -79,7 +79,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        """What a consultant types to see the dry run of the whole group."""
+        """The command that shows the dry run of the whole group."""
         if self.script is None:
             return "energycomm correct loop"
         words = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.parameters.items()]

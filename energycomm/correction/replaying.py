@@ -38,7 +38,7 @@ class Version(Struct, frozen=True):
 
 
 class Replaying(Struct, frozen=True, kw_only=True):
-    """What a replay came to.
+    """The result of a replay.
 
     Attributes:
       marked: ids of the messages that were sent back, now or by a replay that was cut off; the others of those asked

@@ -1,4 +1,4 @@
-"""What a correction script is: one Python file with a declared selection, parameters, documentation and one function.
+"""Correction scripts: a Python file with a declared selection, parameters, documentation and one function.
 
     from energycomm.correction.script import Modify, Script, Selection
 
@@ -53,13 +53,13 @@ class Create(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Send the message back to the Kernel as it is."""
+    """Judge the message again without changes."""
 
     note: str
 
 
 class SetAside(Struct, frozen=True):
-    """Put the message aside: it says nothing new. The history goes on without it, and it can be taken back."""
+    """Set the message aside because it says nothing new. The history continues without it; this can be undone."""
 
     note: str
 
@@ -71,7 +71,7 @@ Action: TypeAlias = Storing | Replay | SetAside
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """Which stuck messages a script is about; what is empty does not restrict.
+    """The stuck messages that a script selects; empty fields do not restrict.
 
     Attributes:
       codes: it has one of these error codes.

@@ -1,4 +1,4 @@
-"""Tickets: what no correction frees, grouped for whoever can do something about it, with its evidence."""
+"""Tickets: messages that no correction frees, grouped, with evidence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATES = ("open", "waiting", "closed")
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
-    """A ticket as it stands."""
+    """A ticket and its state."""
 
     id: int
     title: str

@@ -30,11 +30,11 @@ LATER = frozenset((429, 502, 503, 504))
 
 
 class TrackerTrouble(Exception):
-    """A tracker did not do what was asked; says why, without secrets."""
+    """A tracker failed or refused; the message has the reason, without secrets."""
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """A ticket as a tracker is told it.
+    """A ticket in the form of a tracker's issue.
 
     Attributes:
       mark: label that is this ticket's own: `energycomm-ticket-3`.
@@ -251,18 +251,18 @@ class GitLab(_Client):
 
 
 class Webhook(_Client):
-    """An address of one's own that is told each ticket as JSON, signed like notifications are."""
+    """A webhook that receives each ticket as JSON, signed like notifications."""
 
     def __init__(self, setting: TrackerSetting, token: str, trust: ssl.SSLContext | bool) -> None:
         super().__init__(setting, {}, trust)
         self._token = token
 
     def find(self, mark: str) -> Place | None:
-        """A webhook is not asked: it knows a ticket by its idempotency key."""
+        """None: a webhook recognises a ticket by its idempotency key."""
         return None
 
     def create(self, issue: Issue) -> Place:
-        """Tell it; its answer may name the ticket: `{"id": ..., "url": ...}`."""
+        """Send the ticket; the answer may name it: `{"id": ..., "url": ...}`."""
         body = msgspec.json.encode({"ticket": issue.facts, "title": issue.title, "body": issue.body})
         headers = {
             "Content-Type": "application/json",

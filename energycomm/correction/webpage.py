@@ -1,4 +1,4 @@
-"""A report as one HTML file with charts, to be kept, printed or sent: it needs nothing else and asks nobody."""
+"""A report as one HTML file with charts; it loads nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alarms: one line when something begins that a person must know, one when it ends, none in between.
+"""Alarms: one log line when an alarm begins, one when it ends.
 
 An alarm ends when its cause has been gone for a while: what comes and goes is one alarm, not a hundred.
 """
@@ -98,7 +98,7 @@ class AlarmBook:
                 alarm.clear_since = self._clock()
 
     def forget(self, source: str) -> None:
-        """A source is gone: what only it said is over."""
+        """Remove a source; alarms that only it reported end."""
         for (code, subject), alarm in self.on.items():
             if source in alarm.sources:
                 self.say(code, subject, source, False)

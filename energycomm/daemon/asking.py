@@ -1,4 +1,4 @@
-"""The duty that fetches what waits at a market: its lists are asked for, and what is answered is taken in."""
+"""The duty that requests a market's lists and processes the answers."""
 
 from __future__ import annotations
 

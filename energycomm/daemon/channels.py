@@ -63,7 +63,7 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
 
 
 def open_places(config: Config) -> Places:
-    """Where the files of channels are, and what the services of markets call things."""
+    """The folders of channels, and the element names of the markets' services."""
     names = {market: adapter.service for market, adapter in installed_adapters(config.mapping_files).items()}
     return Places(config.folder, config.spool_folder, queue_names=names)
 

@@ -85,11 +85,11 @@ class Duty(threading.Thread):
         self._pause = Pause()
 
     def turn(self) -> float | None:
-        """Do what is due; seconds to the next turn where they are not the usual ones."""
+        """Do the due work; seconds to the next turn if they differ from the usual ones."""
         raise NotImplementedError
 
     def rest(self) -> None:
-        """Give up what is held: the lead was lost, something failed, or the process stops."""
+        """Release resources: the lock was lost, an error occurred, or the process stops."""
 
     def going(self) -> bool:
         """Whether to go on within a turn: we still lead and are not to stop."""

@@ -99,7 +99,7 @@ def make_app(config: Config) -> tuple[object, list[PushIn]]:
 
 
 def serve(_: int, config: Config, connection: Connection, listening: socket.socket) -> None:
-    """What the process does from its beginning to its end.
+    """The main function of the process.
 
     Args:
       config: the configuration.

@@ -1,4 +1,4 @@
-"""Signs of life for whoever watches from outside: a file, and systemd's socket."""
+"""Signs of life for monitoring: a file, and systemd's socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BEAT_SECONDS = 1.0
 
 
 class Heartbeat:
-    """A file that tells how the daemon is, whole at any moment. An old one tells that the daemon hangs or is dead.
+    """A file with the state of the daemon, replaced atomically. An old file means that the daemon hangs or is dead.
 
     Args:
       file: the file; None for none.
@@ -49,7 +49,7 @@ class Heartbeat:
 
 
 def tell_service_manager(state: str) -> bool:
-    """Tell systemd (``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``); True when told, or when nobody wants to know."""
+    """Notify systemd (``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``); True when sent, or when there is no systemd."""
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return True

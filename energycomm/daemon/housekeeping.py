@@ -1,4 +1,4 @@
-"""The duty that nobody asks for: time-outs, overdue requests, gaps in series, and what is old enough to go."""
+"""The periodic duty: time-outs, overdue requests, gaps in series, retention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Prometheus is told: counts of the workers since the daemon began, and the state of the store."""
+"""Prometheus metrics: counts of the workers since the daemon began, and the state of the store."""
 
 from __future__ import annotations
 

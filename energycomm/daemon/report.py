@@ -1,4 +1,4 @@
-"""What a worker tells the supervisor: signs of life, counts, and whether something that alarms is so."""
+"""Reports of a worker to the supervisor: signs of life, counts and alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Duties that tell others: requests go to the market, notifications to the back office."""
+"""The sending duties: requests to the market, notifications to the back office."""
 
 from __future__ import annotations
 

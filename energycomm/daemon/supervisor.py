@@ -1,4 +1,4 @@
-"""The supervisor: keeps the workers alive, gathers what they tell, raises alarms, answers how it is.
+"""The supervisor: keeps the workers alive, collects their reports, raises alarms, serves health.
 
 It holds no state that matters: when it dies its workers finish their batches and end, and the next one goes on.
 """
@@ -347,7 +347,7 @@ class Supervisor:
 
 
 def health_token(config: Config) -> Secret | None:
-    """What metrics and details ask for; None where no token is set.
+    """The token for metrics and details; None if none is set.
 
     Raises:
       UserError: it cannot be read.
@@ -365,7 +365,7 @@ def health_token(config: Config) -> Secret | None:
 
 
 def check(config: Config) -> None:
-    """Refuse at once what a person must put right; a database that does not answer is waited for.
+    """Refuse wrong settings at once; wait for a database that does not answer.
 
     Raises:
       UserError: rules, keys, channels or the target of notifications are wrong, or the database is not upgraded.

@@ -45,7 +45,7 @@ class Stopped(Exception):
 
 
 def work(number: int, config: Config, connection: Connection) -> None:
-    """What a worker process does from its beginning to its end.
+    """The main function of a worker process.
 
     Args:
       number: of the worker, from 1.
@@ -79,7 +79,7 @@ class Worker:
         self._signed = 0.0
 
     def run(self) -> None:
-        """Wait for the database, then serve until told to stop."""
+        """Wait for the database, then serve until stopped."""
         self.report.send(Alive("starting"))
         pause = Pause()
         while not self.stop.is_set():

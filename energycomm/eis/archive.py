@@ -136,7 +136,7 @@ class RawContent(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Read up to the end of the piece at hand."""
+        """Read up to the end of the current piece."""
         number, start = divmod(self._position, CHUNK)
         if self._position >= self._size:
             return 0

@@ -57,7 +57,7 @@ class Flaw(Struct, frozen=True, kw_only=True):
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """What became of checking the chain.
+    """The result of a check of the chain.
 
     Attributes:
       checked: lines that hold, from the first on.

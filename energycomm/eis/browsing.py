@@ -1,4 +1,4 @@
-"""Which messages a list shows: queries whose time depends on the page, not on how much the store holds.
+"""The messages of a list: queries whose time depends on the page, not on the size of the store.
 
 Lists go from the newest arrival back. Without a filter they walk the index of arrivals. By market, type, kind or
 state they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest
@@ -30,7 +30,7 @@ LATEST = (1 << 62, 1 << 62)
 
 
 class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which Kernel messages to list; what is None does not restrict.
+    """Which Kernel messages to list; None does not restrict.
 
     Attributes:
       access_point: identifier of the access point, of any market.
@@ -94,14 +94,14 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
 
 
 def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
-    """How many messages a filter finds, where the tallies tell; None where they do not."""
+    """The number of messages that a filter finds, if the tallies have it; else None."""
     if any((wanted.access_point, wanted.codes, wanted.envelope, wanted.particular, wanted.since, wanted.until)):
         return None
     return sum(one.messages for one in combinations(connection) if _fits(one, wanted))
 
 
 def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence[Combination] = ()) -> Select[Any]:
-    """The query of one page (received_at, id), with one row more than the page to tell whether another follows.
+    """The query of one page (received_at, id), with one additional row that shows whether another page follows.
 
     Args:
       wanted: which messages; `codes` only together with an access point or an envelope.
@@ -140,7 +140,7 @@ def _mark_query(wanted: MessageFilter, before: int | None, window: int) -> Selec
 
 
 def cursor_of(place: Place) -> str:
-    """What a page's `next` says."""
+    """The cursor of a page's `next`."""
     return f"{place.received_at}-{place.id}"
 
 

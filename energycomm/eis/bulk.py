@@ -32,7 +32,7 @@ SQLITE_CHUNK = 512
 
 
 class Driver(Protocol):
-    """What the store needs of a database's driver.
+    """The operations of a database driver that the store needs.
 
     Attributes:
       vault: what opens the columns that are encrypted at rest.
@@ -50,7 +50,7 @@ class Driver(Protocol):
         """Run a statement for each row of values."""
 
     def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
-        """Store rows; what is encrypted at rest is sealed here.
+        """Insert rows; columns that are encrypted at rest are encrypted here.
 
         Raises:
           Misfit: one of the databases would refuse a value.

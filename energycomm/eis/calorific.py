@@ -1,4 +1,4 @@
-"""Calorific values of gas: what was published per receiving station and month, and volumes turned into energy."""
+"""Calorific values of gas, per receiving station and month, and the conversion of volumes into energy."""
 
 from __future__ import annotations
 

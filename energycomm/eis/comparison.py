@@ -1,4 +1,4 @@
-"""Whether two stores know the same, and in words where they do not.
+"""Comparison of two stores by content, with the differences in words.
 
 What is compared is their meaning (`energycomm.eis.meaning`): no ids, no clocks, nothing of the order in which they
 learned it.
@@ -39,7 +39,7 @@ NAMES = {
 
 
 def compare(left: Engine, right: Engine) -> Iterator[str]:
-    """Where two stores differ, one line a place; nothing when they know the same.
+    """The differences of two stores, one line each; empty when they have the same content.
 
     Only a slice of each is in memory at any time, and the names of their access points.
     """

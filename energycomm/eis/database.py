@@ -35,12 +35,12 @@ class Conflict(Exception):
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether an error says that the database cannot be used at present: it is down, full, locked or read-only."""
+    """Whether an error means that the database cannot be used at present: down, full, locked or read-only."""
     return isinstance(error, UserError) and error.exit_code == EXIT_DATABASE
 
 
 def absent(url: str) -> str | None:
-    """The address, to show to people, of a SQLite store whose file is not there; None for every other one.
+    """The masked address of a SQLite store whose file is absent; None for every other store.
 
     Raises:
       UserError: the URL is of no such database.
@@ -156,7 +156,7 @@ def _rehearsals() -> dict[Engine, Connection]:
 
 @contextmanager
 def rehearsal(engine: Engine) -> Iterator[None]:
-    """Whatever is written within is seen within, and undone at the end: for dry runs.
+    """A block whose writes are visible within and rolled back at its end: for dry runs.
 
     Other threads and processes see nothing of it; the database stays locked for other writers meanwhile (SQLite), or
     the access points do (PostgreSQL).

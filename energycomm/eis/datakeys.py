@@ -37,7 +37,7 @@ class DataKey(NamedTuple):
 
 
 def unlock(engine: Engine, ring: Mapping[str, WrappingKey], label: str | None = None) -> Vault:
-    """Bring the keys that open a store; where a label is set and the store is in plain, encryption is switched on.
+    """Load the keys that decrypt a store; if a label is set and the store is plain, switch encryption on.
 
     Args:
       engine: the store, of this version.
@@ -71,7 +71,7 @@ def data_keys(engine: Engine) -> list[DataKey]:
 
 
 def current_data_key(engine: Engine) -> int | None:
-    """The data key that is written under; None while the store is in plain."""
+    """The current data key; None while the store is plain."""
     with reading(engine) as connection:
         return _current(driver_of(connection))
 
@@ -109,7 +109,7 @@ def switch_on(engine: Engine, label: str, *, anew: bool = False) -> int:
 
 
 def switch_off(engine: Engine) -> None:
-    """Write in plain from now on; what is sealed stays sealed until it is opened."""
+    """Write plain values from now on; encrypted ones stay until they are decrypted."""
     with writing(engine) as connection:
         driver = driver_of(connection)
         _hold(engine, driver)

@@ -1,4 +1,4 @@
-"""Domain rows: what the fields of a message that declare a column become in the table of its kind."""
+"""Domain rows: the fields of a message that declare a column, in the table of its kind."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _type(scalar: Scalar | None) -> TypeEngine[Any]:
 
 
 def row_of(message: KernelMessage) -> dict[str, Any]:
-    """The kept fields of a message by column, as they are stored."""
+    """The kept fields of a message by column, in stored form."""
     return _maker(type(message))(message)
 
 

@@ -27,7 +27,7 @@ class Writing(Protocol):
 
 
 def keep_images(tx: Writing, table: Table, rows: Sequence[Row], why: str, now: int) -> None:
-    """Keep rows as they are now.
+    """Keep before-images of rows.
 
     Args:
       tx: the transaction.

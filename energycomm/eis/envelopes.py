@@ -60,7 +60,7 @@ class MemberRecord(Struct, frozen=True, kw_only=True):
 
 
 class EnvelopeDetail(Struct, frozen=True, kw_only=True):
-    """An envelope with what was in it.
+    """An envelope with its content.
 
     Attributes:
       summary: the envelope.
@@ -108,7 +108,7 @@ def list_envelopes(
 
 
 def envelopes_query(state: str | None, series_key: str | None, limit: int, cursor: str | None) -> Select[Any]:
-    """The query of one page, with one row more than the page to tell whether another follows."""
+    """The query of one page, with one additional row that shows whether another page follows."""
     e = tables.envelope.c
     query = _envelopes().order_by(e.id.desc()).limit(limit + 1)
     if state is not None:
@@ -123,7 +123,7 @@ def envelopes_query(state: str | None, series_key: str | None, limit: int, curso
 
 
 def show_envelope(engine: Engine, envelope_id: int) -> EnvelopeDetail | None:
-    """One envelope with what was in it; None when there is none with this id."""
+    """One envelope with its content; None when there is none with this id."""
     e, m = tables.envelope.c, tables.member
     with reading(engine) as connection:
         row = connection.execute(_envelopes().where(e.id == envelope_id)).mappings().first()

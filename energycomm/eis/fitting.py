@@ -1,4 +1,4 @@
-"""What both databases accept in a column, told before either is asked.
+"""The limits of both databases for a column, checked before a row is written.
 
 PostgreSQL minds the length of texts and the range of numbers, and its texts hold no U+0000; SQLite minds none of that.
 What one of them would not take is not given to the other either, so that the same messages end in the same store.
@@ -34,7 +34,7 @@ class Misfit(ValueError):
 
 
 def storable(text: str, longest: int) -> str:
-    """A text as both databases hold it and a terminal shows it: control characters and halves of characters are
+    """A text that both databases can store and a terminal can show: control characters and halves of characters are
     written as escapes, and what is longer than `longest` characters is cut. For names that others chose and values
     that are told; a value that counts is refused instead."""
     if not text.isascii() or not text.isprintable():

@@ -58,7 +58,7 @@ class BlockPool:
         self._left: dict[str, range] = {}
 
     def take(self, table: str, n: int, driver: Driver) -> range:
-        """The next `n` ids of a table; asks the sequence when the block at hand is too small."""
+        """The next `n` ids of a table; uses the sequence when the reserved block is too small."""
         with self._lock:
             left = self._left.get(table, range(0))
             if len(left) < n:

@@ -1,4 +1,4 @@
-"""What a store means, without ids, clocks and the story of arrival.
+"""The content of a store by meaning: without ids, clocks and the order of arrival.
 
 Two stores that were given the same messages in any order, with any interruption, on any of the databases, have equal
 meanings. It is read in slices, so that two stores of any size can be compared: some access points, the CH messages and

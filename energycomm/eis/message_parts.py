@@ -80,7 +80,7 @@ class Effect(Struct, frozen=True, kw_only=True):
 
 
 class Notification(Struct, frozen=True, kw_only=True):
-    """What the back office is told because of a message."""
+    """A notification to the back office about a message."""
 
     id: int
     event: str

@@ -112,7 +112,7 @@ def summaries(connection: Connection, ids: Sequence[int]) -> tuple[MessageSummar
 
 
 def show_message(engine: Engine, message_id: int) -> MessageDetail | None:
-    """One Kernel message with everything that is known of it; None when there is none with this id."""
+    """One Kernel message with all its data; None when there is none with this id."""
     k = tables.kernel_message
     with reading(engine) as connection:
         row = connection.execute(select(k).where(k.c.id == message_id)).mappings().first()

@@ -127,7 +127,7 @@ def _upgrade(engine: Engine) -> tuple[str | None, str]:
 
 
 def revisions() -> list[str]:
-    """The revisions that this program knows, the newest first."""
+    """The revisions of this program, the newest first."""
     from alembic.script import ScriptDirectory
 
     return [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]

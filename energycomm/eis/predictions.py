@@ -1,4 +1,4 @@
-"""What models that learned from the rules say of Kernel messages, beside the verdicts of the rules.
+"""Predictions of models for Kernel messages, stored beside the verdicts of the rules.
 
 Another process writes these rows (`energycomm assistant shadow`); here they are kept and read. They decide nothing.
 """
@@ -23,7 +23,7 @@ SEPARATOR = ", "
 
 
 class PredictionRecord(Struct, frozen=True, kw_only=True):
-    """What a model said of a message.
+    """A model's prediction for a message.
 
     Attributes:
       message_id: the message.
@@ -49,7 +49,7 @@ class PredictionRecord(Struct, frozen=True, kw_only=True):
 
 
 def save_predictions(tx: StoreTransaction, records: Sequence[PredictionRecord]) -> None:
-    """Store what a model said, in place of what the same model said of the same messages before."""
+    """Store predictions, in place of earlier ones of the same model for the same messages."""
     ids = [record.message_id for record in records]
     for model in {record.model for record in records}:
         found = tx.driver.matching("SELECT message_id FROM prediction WHERE model = ?", ids, "message_id", "", (model,))
@@ -58,14 +58,14 @@ def save_predictions(tx: StoreTransaction, records: Sequence[PredictionRecord]) 
 
 
 def predictions_of(connection: Connection, message_id: int) -> tuple[PredictionRecord, ...]:
-    """What models said of a message, the latest first."""
+    """Predictions for a message, the latest first."""
     t = tables.prediction
     rows = connection.execute(select(t).where(t.c.message_id == message_id).order_by(t.c.at.desc(), t.c.model))
     return tuple(_record(row) for row in rows.mappings())
 
 
 def predicted_upto(engine: Engine, model: str) -> int:
-    """The largest id of a message of which a model said something; 0 before the first."""
+    """The largest id of a message with a prediction of a model; 0 before the first."""
     t = tables.prediction
     with reading(engine) as connection:
         found = connection.execute(select(func.max(t.c.message_id)).where(t.c.model == model)).scalar()
@@ -75,7 +75,7 @@ def predicted_upto(engine: Engine, model: str) -> int:
 def disagreements(
     engine: Engine, *, model: str | None = None, market: str | None = None, limit: int = 50
 ) -> tuple[PredictionRecord, ...]:
-    """Messages of which a model that was sure said otherwise than the rules, the surest first.
+    """Messages whose verdict differs from a confident prediction, the most confident first.
 
     Args:
       engine: the store.

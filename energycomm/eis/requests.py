@@ -45,7 +45,7 @@ class RequestStep(Struct, frozen=True, kw_only=True):
 
 
 class RequestDetail(Struct, frozen=True, kw_only=True):
-    """One request with all that is known of it. `content`: what is sent, as text."""
+    """One request with all its data. `content`: the bytes that are sent, as text."""
 
     summary: RequestSummary
     message_id: int

@@ -1,4 +1,4 @@
-"""What is stored, brought under the current data key row by row while others work; and read through to verify it.
+"""Re-encryption of stored content under the current data key, row by row beside other processes; and its verification.
 
 Every value says which data key it is under. So nothing has to be remembered of how far a run came: the next one finds
 what is left, whatever became of this one.
@@ -72,7 +72,7 @@ class Verified(Struct):
 
 
 def reseal(engine: Engine, watch: Callable[[str, int], object] = lambda _table, _rows: None) -> Resealed:
-    """Bring every sealed column to what is written now: the current data key, or plain where there is none.
+    """Rewrite every sealed column under the current data key, or as plain values if there is none.
 
     In transactions of a few rows: others write meanwhile, and a run that is killed is gone on with by the next. Rows
     that another transaction holds are tried again until it ends.
@@ -124,7 +124,7 @@ def verify(engine: Engine, watch: Callable[[str, int], object] = lambda _table, 
 
 
 def wipe(engine: Engine) -> None:
-    """Rewrite the files of the tables, so that what stood there before is gone from them; others wait meanwhile.
+    """Rewrite the files of the tables, so that they contain no former content; others wait meanwhile.
 
     SQLite: the whole file, and its write-ahead log is emptied. PostgreSQL: the sealed tables; their old files go with
     the server's next checkpoint. Room for a second copy is needed.

@@ -1,4 +1,4 @@
-"""Columns that are encrypted at rest: one place seals what is written and opens what is read.
+"""Columns that are encrypted at rest: the one place that encrypts and decrypts them.
 
 A store that has a data key (`energycomm.eis.datakeys`) keeps the columns marked `SEALED` in the tables encrypted under
 it, by AES-256-GCM. Each value says how it was sealed, so that values in plain, and under several data keys, stand side
@@ -117,7 +117,7 @@ class Vault:
         return f"Vault({', '.join(self._ring)})"
 
     def text(self, table: str, key: Any, stored: str) -> str:
-        """What a text column holds in clear.
+        """The decrypted value of a text column.
 
         Args:
           table: name of the table.
@@ -142,7 +142,7 @@ class Vault:
             raise DamagedRow(table, str(key), "was changed: it is not the value that was encrypted there") from None
 
     def content(self, table: str, keys: Row, stored: bytes) -> bytes:
-        """What a binary column holds in clear; `keys` is the primary key. Raises as `text` does."""
+        """The decrypted value of a binary column; `keys` is the primary key. Raises as `text` does."""
         if not stored.startswith(_BYTES):
             return stored
         if stored.startswith(_PLAIN_BYTES):
@@ -153,7 +153,7 @@ class Vault:
         return self._opened(table, keys, number, stored[len(_SEALED_BYTES) + 4 :])
 
     def value(self, column: Sealed, keys: Row, stored: Any) -> Any:
-        """What a sealed column holds in clear, whatever its type. Raises as `text` does."""
+        """The decrypted value of a sealed column of any type. Raises as `text` does."""
         if column.binary:
             return self.content(column.table, keys, bytes(stored))
         return self.text(column.table, keys[0], stored)
@@ -181,7 +181,7 @@ class Vault:
     def sealed_rows(
         self, column: Sealed, rows: Sequence[Row], place: int, key_places: tuple[int, ...], number: int | None
     ) -> Sequence[Row]:
-        """Rows as they are stored; the sealed column and the primary key stand at places that are told."""
+        """Rows in stored form; the positions of the sealed column and the primary key are given."""
         return [
             (
                 *row[:place],
@@ -192,7 +192,7 @@ class Vault:
         ]
 
     def writes_under(self, driver: Reading) -> int | None:
-        """The data key that this transaction writes under, None for plain; nobody changes that until it ends.
+        """The data key of this transaction, None for plain; it cannot change until the transaction ends.
 
         Raises:
           UserError: the configuration wants a key and the store has none.

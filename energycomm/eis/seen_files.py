@@ -1,4 +1,4 @@
-"""Which files of servers we have: for channels that leave what they fetched where it is."""
+"""The record of fetched remote files, for channels that leave files on the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from energycomm.kernel.instants import now_micros
 
 
 class SeenFiles:
-    """The memory of one process; what it says comes from the table `seen_file`, which all hosts share.
+    """Cache of one process for the table `seen_file`, which all hosts share.
 
     What is known once stays known, so that only files that nobody knows yet are asked for.
 

@@ -39,7 +39,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 class TableSize(Struct, frozen=True, kw_only=True):
-    """Rows of a table, and its bytes with its indexes; bytes are None where the database does not tell."""
+    """Rows of a table, and its bytes with its indexes; bytes are None if the database does not give them."""
 
     table: str
     rows: int

@@ -37,7 +37,7 @@ NEVER = -(1 << 62)
 
 
 class AccessPointRow(NamedTuple):
-    """What is stored of an access point for the next message.
+    """The stored state of an access point for the next message.
 
     Attributes:
       id: row id.
@@ -55,7 +55,7 @@ class AccessPointRow(NamedTuple):
 
 
 class KnownMessage(NamedTuple):
-    """A stored CH message: its id, the member that brought it, and what became of it."""
+    """A stored CH message: its id, its member, and its outcome."""
 
     id: int
     member_id: int
@@ -128,7 +128,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[StoreReader]:
-        """One transaction that only reads, and waits for nobody who writes.
+        """One read-only transaction, which does not wait for writers.
 
         Raises:
           UserError: the database was lost.
@@ -138,7 +138,7 @@ class Store:
 
 
 class StoreReader:
-    """What the rest of the gateway asks the store while it judges; nothing is locked or written by it.
+    """Read-only queries of the store for judging; nothing is locked or written.
 
     Attributes:
       driver: the database's own driver.
@@ -279,7 +279,7 @@ class StoreTransaction(StoreReader):
         return [self._message(row) for row in self.driver.rows(sql)]
 
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
-        """Quarantined messages whose time is over: (message id, access point id, waits_until), the oldest first."""
+        """Quarantined messages whose time has passed: (message id, access point id, waits_until), the oldest first."""
         return [(row[0], row[1], row[2]) for row in self.driver.rows(_OVERDUE, (now, limit))]
 
     def set_states(self, rows: Sequence[tuple[int, str, str | None, int | None]]) -> None:
@@ -309,7 +309,7 @@ class StoreTransaction(StoreReader):
         change_rows(self, table, columns, rows, why, now)
 
     def drop_effects(self, table: Table, ids: Sequence[int], why: str, now: int) -> int:
-        """Take back single domain rows, keeping them as they were in `before_image`; how many."""
+        """Withdraw domain rows, with their images kept in `before_image`; how many."""
         return drop_rows(self, table, "true", "id", ids, why, now)
 
     def current_codes(self, message_ids: Sequence[int]) -> dict[int, list[str]]:
@@ -339,7 +339,7 @@ class StoreTransaction(StoreReader):
     def withdraw_notifications(
         self, message_ids: Sequence[int], now: int, why: str = "the message is no longer accepted"
     ) -> int:
-        """Take back what the back office was not told yet of messages that lost their acceptance; how many."""
+        """Withdraw undelivered notifications of messages that lost their acceptance; how many."""
         # Wrapped, so that SQLite takes the index of the message and does not walk all that is pending.
         pending = "coalesce(state, '') = 'pending'"
         return drop_rows(self, tables.outbox, pending, "message_id", message_ids, why, now)

@@ -67,7 +67,7 @@ class Catalogue:
         return tuple(dict.fromkeys(rule.error_code for rule in self.find(code) if rule.error_code))
 
     def like(self, code: str) -> tuple[str, ...]:
-        """Codes that somebody who wrote this one may have meant."""
+        """Codes similar to this one, as suggestions."""
         known = {
             name
             for rule in self.rules

@@ -14,7 +14,7 @@ from energycomm.engine.terms import Condition, HasError, Value, children
 
 
 def misjudged(rule: Rule, codes: CodeLists) -> list[tuple[int, str, str]]:
-    """The examples of a rule that it judges otherwise than they say: (line, reason, advice)."""
+    """The examples of a rule whose verdict differs from the stated one: (line, reason, advice)."""
     wrong: list[tuple[int, str, str]] = []
     compile_for = cache(lambda kind, market: compile_rules((rule,), kind, market, codes))
     for example in rule.examples:
@@ -72,7 +72,7 @@ def doubles(rules: Sequence[Rule]) -> list[Problem]:
 
 
 def unknown_errors(rules: Sequence[Rule], claimed: Sequence[Rule]) -> list[Problem]:
-    """Error codes that rejection rules ask for and no validation rule gives."""
+    """Error codes that rejection rules name and no validation rule has."""
     known = {rule.error_code for rule in claimed if rule.error_code}
     problems: list[Problem] = []
     for rule in rules:

@@ -136,7 +136,7 @@ def validity(rule: Rule) -> str:
 
 
 def rule_facts(rule: Rule) -> Facts:
-    """Everything there is to say of a rule but its title and sentence."""
+    """The facts of a rule, except its title and sentence."""
     rows: list[tuple[str, str]] = [("Rule", f"`{rule.code}`")]
     if rule.judges:
         rows.append(("Error code", f"`{rule.error_code}`" + (f" (ebIX reason {rule.ebix})" if rule.ebix else "")))

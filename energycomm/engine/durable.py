@@ -66,7 +66,7 @@ def _core() -> Any:
 
 
 class Beyond(ValueError):
-    """A value that the core cannot hold as it is."""
+    """A value that the core cannot represent."""
 
 
 class Translation:

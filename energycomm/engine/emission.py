@@ -41,7 +41,7 @@ def repeated(conditions: Iterable[terms.Condition]) -> frozenset[Term]:
 
 
 class Shared(NamedTuple):
-    """What is worked out once.
+    """Expressions that are computed once.
 
     Attributes:
       name: variable that holds it.
@@ -82,7 +82,7 @@ class Emitter:
 
     @property
     def shared(self) -> list[Shared]:
-        """What is worked out once, in the order in which it must be."""
+        """The expressions that are computed once, in order of dependency."""
         return list(self._held.values())
 
     # --- conditions ----------------------------------------------------------------------------------------------

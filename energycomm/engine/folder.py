@@ -43,7 +43,7 @@ def load_catalogue(folder: Path, *, check_examples: bool = True) -> Catalogue:
 
 
 def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalogue, tuple[Problem, ...]]:
-    """What a folder of rules holds, and everything that is wrong with it.
+    """The catalogue of a folder of rules, and all its problems.
 
     Args:
       folder: the folder.

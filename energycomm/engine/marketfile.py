@@ -16,7 +16,7 @@ _KEYS = ("packs", "error_codes")
 
 @dataclass(frozen=True)
 class MarketFile:
-    """What a market says of itself to the rules.
+    """The choices of a market for its rules: `market.yaml`.
 
     Attributes:
       packs: name -> line of the packs of `common` whose rules judge its messages.
@@ -30,7 +30,7 @@ class MarketFile:
 
 
 def read_market(path: Path, shown: str) -> tuple[MarketFile, list[Problem]]:
-    """Read a market's file; one that is not there says nothing.
+    """Read a market's file; an absent file has no choices.
 
     Args:
       path: the file.

@@ -1,4 +1,4 @@
-"""What a market declares of its particulars: the names and types that its own rules may read."""
+"""A market's declarations of particulars: the names and types that its own rules may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rules engine is, whichever one judges: `RuleEngine`, and what both engines do in the same way."""
+"""The port of rules engines: `RuleEngine`, and the code that all engines share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from energycomm.kernel.verdicts import VERBS, Action, Finding, Verdict
 
 
 class Judgement(NamedTuple):
-    """What validation says of a message.
+    """The result of validation of a message.
 
     Attributes:
       findings: every violated rule, sorted by error code, field and item.
@@ -150,7 +150,7 @@ _VERB_RANK = {verb: rank for rank, verb in enumerate(VERBS)}
 
 
 def actions_of(rules: Iterable[Rule]) -> tuple[Action, ...]:
-    """The actions that rules ask for, each once, in the order of `VERBS`; the first rule to ask is named."""
+    """The actions of some rules, each once, in the order of `VERBS`, with the first rule that has each."""
     asked: dict[tuple[str, str | None], Action] = {}
     for rule in rules:
         for verb in rule.do:

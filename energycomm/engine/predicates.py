@@ -68,7 +68,7 @@ class Predicate:
 
 
 def load_predicates(folder: Path, *, run_examples: bool = True) -> tuple[dict[str, Predicate], list[Problem]]:
-    """The predicates of ``predicates.py`` in a folder of rules, and what is wrong with them.
+    """The predicates of ``predicates.py`` in a folder of rules, and their problems.
 
     Args:
       folder: the folder of rules.

@@ -1,4 +1,4 @@
-"""What is wrong with a rule file, as values: file, line, rule, reason and what to change."""
+"""Problems of rule files, as values: file, line, rule, reason and advice."""
 
 from __future__ import annotations
 

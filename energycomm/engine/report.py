@@ -1,4 +1,4 @@
-"""Findings: what a violated rule says, with the values it read, in English and in French."""
+"""Findings: the comment of a violated rule with the values it read, in English and French."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rule as the engine knows it, after its file was read and checked."""
+"""A rule, after its file was read and checked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Example:
-    """A message and its history that a rule must judge as it says.
+    """A message with its history, and the verdict that a rule must reach.
 
     Attributes:
       judged: what the rule says of it: ``passes`` or ``fails`` (for an action rule: it does not apply, it applies).

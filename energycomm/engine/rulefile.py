@@ -1,4 +1,4 @@
-"""Reading rule files: YAML entries into rules, with every mistake told by file and line."""
+"""Reading rule files: YAML entries into rules, with every mistake reported by file and line."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class _RuleReader:
         self.told: set[tuple[int, str]] = set()
 
     def rule(self) -> Rule | None:
-        """The rule, None where it has problems. Every part is read, so that all its problems are told at once."""
+        """The rule, None if it has problems. Every part is read, so that all problems are reported at once."""
         self.check_keys()
         rule = self.scalars()
         rule = self.expressions(rule)

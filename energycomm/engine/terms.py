@@ -94,7 +94,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class InList:
-    """A code stands in a code list of the market, on the message's day or another."""
+    """A code is in a code list of the market, on the message's day or another."""
 
     list: str
     operand: Value

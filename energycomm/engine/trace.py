@@ -1,4 +1,4 @@
-"""Why a message was judged as it was: every rule that ran, what it read, what it said, how long it took."""
+"""The trace of a verdict: every rule that ran, the values it read, its result and its time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def trace(
     stage: Literal["validation", "qualification", "rejection"] = "validation",
     errors: Sequence[str] = (),
 ) -> tuple[RuleRun, ...]:
-    """Run every rule in force for a message by itself, and tell what happened.
+    """Run every rule in force for a message separately, and return the results.
 
     Args:
       catalogue: the rules.

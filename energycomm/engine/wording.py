@@ -22,7 +22,7 @@ _CALCULATED = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
 
 
 def condition_in_words(rule: Rule) -> str:
-    """What a rule demands (or when an action rule applies), as one English sentence.
+    """The condition of a rule (or when an action rule applies), as one English sentence.
 
     The words are those of the first kind it applies to.
     """

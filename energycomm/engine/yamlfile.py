@@ -1,4 +1,4 @@
-"""Reading YAML so that every value knows the line it stands on."""
+"""Reading YAML with the line of every value."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _explaining_schema() -> xmlschema.XMLSchema:
 
 
 def explain(xml: str | bytes) -> list[Refusal]:
-    """Every schema error of a message, for a person: where, the value found, and what was expected.
+    """Every schema error of a message, for a person: path, value found, value expected.
 
     Args:
       xml: a Kernel XML document.

@@ -16,7 +16,7 @@ DECLARED = "declared"
 
 
 class Declared(NamedTuple):
-    """What is declared of a field, beside its name and type.
+    """The declaration of a field, besides its name and type.
 
     Attributes:
       english, french: what it is.
@@ -34,7 +34,7 @@ class Declared(NamedTuple):
     item: str = ""
 
     def label(self, language: str) -> str:
-        """What it is, in a few words of a language: fr, else English."""
+        """Short description in a language: fr, else English."""
         words = self.french if language == "fr" else self.english
         return re.split(r"\s*(?:[,;:(]|\.$)", words, maxsplit=1)[0]
 

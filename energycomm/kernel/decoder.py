@@ -1,4 +1,4 @@
-"""Reads Kernel XML into messages. Whatever is not exactly a Kernel message gives a refusal that says where and why."""
+"""Reads Kernel XML into messages. Anything else gives a refusal with place and reason."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ _WRITERS: dict[str, tuple[type, Callable[[Any], Any]]] = {
 
 
 def fault_of(message: Struct, path: str) -> Refusal | None:
-    """Why a message cannot be written: the first field whose value is not what it is declared to be, or None."""
+    """The reason why a message cannot be written: the first field whose value violates its declaration, or None."""
     shape = shape_of(type(message))
     for attribute in shape.attributes:
         value = getattr(message, attribute.field)

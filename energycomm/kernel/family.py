@@ -1,4 +1,4 @@
-"""The closed family of Kernel messages, and what can be asked of a kind."""
+"""The closed family of Kernel messages, and properties of each kind."""
 
 from __future__ import annotations
 

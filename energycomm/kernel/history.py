@@ -1,4 +1,4 @@
-"""What a rule may know of an access point: facts as of the business time of the message that is judged.
+"""The facts of an access point that rules may read, as of the business time of the judged message.
 
 Facts are fetched before any rule runs and rules only read them. A fact that is not known is ``None``. In a rule's
 expression they are read as ``history.<name>``; the facts of one register as ``previous.<name>`` in a rule with
@@ -22,7 +22,7 @@ from energycomm.kernel.shape import Scalar, shape_of
 
 
 class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of one register (same grid, time class and direction) before the message."""
+    """The known values of one register (same grid, time class and direction) before the message."""
 
     index_wh: Annotated[int | None, Meta(description="Last accepted index before this reading, in Wh.")] = None
     unit_wh: Annotated[int | None, Meta(description="Wh that one unit of that index counts: 1 or 1000.")] = None
@@ -35,7 +35,7 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StatedFact(NamedTuple):
-    """A fact that is what a field of a kind stated last: `known_as` of its declaration."""
+    """A fact with the last stated value of a field: `known_as` of its declaration."""
 
     name: str
     kind: type[KernelMessage]
@@ -71,7 +71,7 @@ _PYTHON: dict[str, Any] = {
 
 
 def with_stated(name: str, base: type[Struct], *, closed: bool = False, **options: Any) -> Any:
-    """A structure with a field for each stated fact, None where nobody stated it.
+    """A structure with a field for each stated fact, None where no message stated it.
 
     Args:
       name: its name.
@@ -89,7 +89,7 @@ def with_stated(name: str, base: type[Struct], *, closed: bool = False, **option
 
 
 class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of the access point before the message, in business order."""
+    """The known facts of the access point before the message, in business order."""
 
     known: Annotated[bool, Meta(description="An earlier message of the access point was accepted.")] = False
     supplied: Annotated[
@@ -142,7 +142,7 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Nothing(Struct):
-    """What was stated last of an access point, by name of the fact."""
+    """The last stated values of an access point, by name of the fact."""
 
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ from energycomm.kernel.vocabulary import (
 
 
 class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
-    """What every Kernel message says, whatever it is about."""
+    """The fields of every Kernel message."""
 
     kept: ClassVar[Kept | None] = None
     """Where accepted messages of the kind are kept."""

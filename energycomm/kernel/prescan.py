@@ -1,4 +1,4 @@
-"""One pass over an XML stream before anything of it is used: is it well-formed to its end, and what is its root?
+"""One pass over an XML stream before it is used: checks that it is well-formed to its end, and finds its root.
 
 The pass costs a third of a parse, since libxml2 reports nothing but a DOCTYPE to Python and builds no tree. Because no
 tree is built, libxml2's own bound on depth does not hold, so the nesting is counted in the bytes (`_Nesting`). Where
@@ -32,7 +32,7 @@ _ASCII_BASED = re.compile(rb"(?i)utf-?8|(us-)?ascii|iso-?8859-?1?[0-9]|latin-?1|
 
 
 class Sniffed(NamedTuple):
-    """What the pass saw.
+    """The result of the pass.
 
     Attributes:
       root: local name of the root element.
@@ -146,7 +146,7 @@ def _too_deep(limit: int) -> Refusal:
 
 
 def prescan(stream: IO[bytes]) -> Sniffed | Refusal:
-    """Read a stream once, to its end, and say what it is.
+    """Read a stream once, to its end, and classify it.
 
     Memory stays flat whatever the size. The stream need not be seekable; it is not closed.
 

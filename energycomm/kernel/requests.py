@@ -25,7 +25,7 @@ from energycomm.kernel.vocabulary import (
 
 
 class Request(KernelMessage, frozen=True, kw_only=True):
-    """What every outgoing message says."""
+    """The fields of every outgoing message."""
 
     requested_date: Annotated[
         CivilDay | None,

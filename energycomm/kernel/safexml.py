@@ -44,7 +44,7 @@ MAX_PIECE = 64 << 20
 
 
 def parser() -> etree.XMLParser:
-    """A new parser with the safe settings. It lets a DOCTYPE pass: use `parse_bytes` for what others wrote."""
+    """A new parser with safe settings. It accepts a DOCTYPE: use `parse_bytes` for content of others."""
     return etree.XMLParser(**SAFE)
 
 

@@ -89,7 +89,7 @@ def schema_text() -> str:
 
 
 def main() -> None:
-    """Write kernel.xsd anew."""
+    """Write kernel.xsd."""
     XSD_PATH.write_text(schema_text(), encoding="utf-8")
 
 

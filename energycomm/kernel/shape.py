@@ -55,7 +55,7 @@ class Scalar(NamedTuple):
     words: tuple[str, ...] = ()
 
     def expected(self) -> str:
-        """In words, what a value of this scalar looks like."""
+        """Description of the values of this scalar."""
         if self.words:
             return "one of " + ", ".join(self.words)
         if self.name == "text":

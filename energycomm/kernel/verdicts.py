@@ -1,4 +1,4 @@
-"""What the Kernel says of a message: findings of rules, refusals of unreadable content, and the verdict."""
+"""Results of the Kernel for a message: findings of rules, refusals of unreadable content, and the verdict."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Refusal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a qualification or rejection rule asks for.
+    """The action of a qualification or rejection rule.
 
     Attributes:
       verb: one of `VERBS`.

@@ -1,4 +1,4 @@
-"""What a market adapter is. A new market is one folder with an object that satisfies `Adapter`, plus its rule files.
+"""The contract of a market adapter. A new market is one folder with an object that satisfies `Adapter`, plus its rules.
 
 Everything of one country but its rules is named here: its types, digesters and builders, its words, its correction
 scripts, its simulator. The gateway knows a market by its adapter alone.
@@ -181,7 +181,7 @@ class Pollable(Protocol):
 
 @runtime_checkable
 class Repeating(Protocol):
-    """An adapter of a market that wants some messages written anew at each attempt (optional)."""
+    """An adapter of a market that requires new bytes of some messages at each attempt (optional)."""
 
     def repeated(self, message: OutgoingMessage, attempt: int) -> bytes:
         """The bytes of a further attempt; those of the message where the market takes the same again.
@@ -194,10 +194,10 @@ class Repeating(Protocol):
 
 @runtime_checkable
 class Acknowledging(Protocol):
-    """An adapter of a market whose senders want to be told that they were read (optional)."""
+    """An adapter of a market whose senders expect an acknowledgement (optional)."""
 
     def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
-        """What says that a member was read, or what of it could not be.
+        """The acknowledgement of a member, or of its errors.
 
         Args:
           label: of the member's type.
@@ -212,7 +212,7 @@ class Acknowledging(Protocol):
 
 @runtime_checkable
 class Mappable(Protocol):
-    """An adapter whose names and codes stand in a table that a licensee may replace (optional)."""
+    """An adapter with a table of names and codes that a licensee may replace (optional)."""
 
     def mapped(self, path: Path) -> Adapter:
         """The adapter with the table of a file.

@@ -1,4 +1,4 @@
-"""Whose a document is: the market that digests a member of an envelope, and the series that a file's name tells."""
+"""Dispatch: the market that digests a member of an envelope, and the series of a file's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What says to the sender of an envelope that it was read, for markets that want to be told (CONTRL of EDIFACT)."""
+"""Acknowledgements to the sender of an envelope, for markets that expect them (CONTRL of EDIFACT)."""
 
 from __future__ import annotations
 

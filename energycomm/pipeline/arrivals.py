@@ -202,7 +202,7 @@ def chosen(arrivals: Iterable[tuple[bytes, tuple[int, int], Transaction, Sequenc
 
 
 def insert_notes(tx: StoreTransaction, notes: Sequence[NewRow]) -> None:
-    """Store what was noticed of repeated CH messages and was not known of them before.
+    """Store new notes about repeated CH messages.
 
     Args:
       tx: the transaction; notes of the batch itself are stored by now.

@@ -84,7 +84,7 @@ class Prepared(Struct):
     refusals: list[tuple[Refusal, ...]]
 
     def identity(self, index: int) -> bytes:
-        """Identity of a CH message as it is stored.
+        """The stored identity of a CH message.
 
         What a header says may refuse one arrival of a content and not another one. So a refused arrival is none of the
         one that was digested, in whatever order they come, and each way of being refused is one of its own. One that
@@ -102,7 +102,7 @@ class Prepared(Struct):
 
 
 class Tally(Struct):
-    """What became of messages: counts for the summary.
+    """Counts of outcomes, for the summary.
 
     Attributes:
       messages: Kernel messages by (market, market type, label).
@@ -130,7 +130,7 @@ class Tally(Struct):
             self.told.append((storable(place, 200), structs.replace(refusal, path=storable(refusal.path, 200))))
 
     def judged_again(self, changes: Sequence[Change], since: int) -> None:
-        """Count verdicts that changed. Messages of this run are counted as what they became.
+        """Count changed verdicts. Messages of this run are counted with their latest state.
 
         Args:
           changes: the changes.

@@ -43,7 +43,7 @@ Step = tuple[str, str | None, str | None, str | None]
 
 
 def step_of(message: KernelMessage) -> Step | None:
-    """What a message tells of a request of ours; None when it is about none."""
+    """The step of our request that a message reports; None when it reports none."""
     if isinstance(message, RequestAnswer):
         code, text = message.code, message.text
         told = "; ".join(" ".join(filter(None, (one.code, one.text))) for one in message.reasons)

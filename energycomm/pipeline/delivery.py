@@ -85,7 +85,7 @@ def repetition(adapters: Mapping[str, Adapter]) -> Again:
 
 
 def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | None = None) -> list[Parcel]:
-    """Requests of a market whose time to be sent has come, in the order they were made.
+    """Requests of a market that are due for sending, in the order of creation.
 
     Args:
       store: the EIS.
@@ -173,7 +173,7 @@ def deliver(
 
 
 def about_channel(error: TechnicalError) -> bool:
-    """Whether the channel is the trouble, whatever is sent through it."""
+    """Whether an error concerns the channel as a whole, not one message."""
     return error.code not in ABOUT_ONE_ITEM and error.code not in PERHAPS_THE_MESSAGE
 
 

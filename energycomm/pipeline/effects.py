@@ -54,7 +54,7 @@ class Step(Struct):
     rows: Rows
 
     def write(self, **computed: object) -> None:
-        """Add the domain row of the message: what its fields declare, and what is computed."""
+        """Add the domain row of the message: its declared fields and the computed columns."""
         table = tables.metadata.tables[self.message.kept.table]
         row = row_of(self.message)
         row["at"], row["message_id"] = self.at, self.message_id
@@ -64,7 +64,7 @@ class Step(Struct):
         self.rows.setdefault(table, []).append(row)
 
     def remember(self) -> None:
-        """Remember what the message states, as its fields declare it."""
+        """Keep the values that the message states in the state, as declared."""
         kind: type[KernelMessage] = type(self.message)
         for name, fact in stated_by(kind):
             value = getattr(self.message, name)
@@ -114,7 +114,7 @@ def close_supply(step: Step) -> None:
 
 
 def store(step: Step, **computed: object) -> None:
-    """What a message says is kept, and remembered, as its fields declare it, with columns that are computed."""
+    """Store the fields of a message in its domain row and in the state, as declared, with the computed columns."""
     step.remember()
     step.write(**computed)
 
@@ -233,6 +233,6 @@ VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
 
 
 def accept(step: Step) -> None:
-    """Note that a message was accepted, whatever its verbs."""
+    """Record that a message was accepted."""
     step.state.known = True
     step.state.events.append(event_key(step.message))

@@ -30,7 +30,7 @@ def register_key(register: Register) -> str:
 
 
 def event_key(message: KernelMessage) -> str:
-    """What makes two messages tell the same event: equal keys at one instant and other content is a contradiction."""
+    """The key of an event: two messages with equal keys at one instant and different content contradict each other."""
     kind = type(message).__name__
     if kind == "MeterReading":
         detail = f"{message.qualification}|{message.function}"  # type: ignore[attr-defined]

@@ -36,7 +36,7 @@ APPLIED = frozenset(("accepted", "treated"))
 
 
 class Judge(Protocol):
-    """What the fold needs of a rule engine."""
+    """The operations of a rule engine that the fold needs."""
 
     def judge(self, message: KernelMessage, history: History) -> Verdict:
         """Validate, then qualify or reject."""
@@ -81,7 +81,7 @@ def business_key(message: KernelMessage, at: int, identity: bytes, position: int
 
 
 class Broken(Exception):
-    """Judging a message, or doing what it says, broke: a fault of the program that concerns this message alone.
+    """Judging a message, or applying its effects, failed: a fault of the program for this message only.
 
     Attributes:
       message_id: the message.
@@ -145,7 +145,7 @@ class Fold(Struct):
     faults: dict[int, str] = field(default_factory=dict)
 
     def judge(self, entry: Entry) -> None:
-        """Judge one message that comes after all earlier ones, and do what it says when it is accepted.
+        """Judge one message that comes after all earlier ones, and apply its effects when it is accepted.
 
         Raises:
           Broken: the message broke it; the walk is to begin anew.
@@ -164,7 +164,7 @@ class Fold(Struct):
             raise Broken(entry, error) from error
 
     def replay(self, entry: Entry) -> None:
-        """Walk past a message whose verdict stands: only what it did is done to the state again.
+        """Apply a message with a settled verdict: only its effects on the state are repeated.
 
         Raises:
           Broken: the message broke it; the walk is to begin anew.
@@ -178,7 +178,7 @@ class Fold(Struct):
             raise Broken(entry, error) from error
 
     def known(self, entry: Entry) -> History:
-        """What is known when the turn of a message has come; it is not judged."""
+        """The history before a message, without judging it."""
         if entry.at > self.state.at:
             self.state.advance(entry.at)
         return self._history(entry)

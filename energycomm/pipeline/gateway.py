@@ -95,7 +95,7 @@ _first: ContextVar[Callable[[Store], None] | None] = ContextVar("first", default
 
 @contextmanager
 def at_opening(first: Callable[[Store], None]) -> Iterator[None]:
-    """What is to be done with the store before anything else, at its first opening within: to record who reads it.
+    """A block with a function that is called when the store is first opened within: to record who reads it.
 
     Args:
       first: is given the store; where it raises, the store is not opened.
@@ -108,7 +108,7 @@ def at_opening(first: Callable[[Store], None]) -> Iterator[None]:
 
 
 def make_ready(engine: Engine, config: Config, *, make: bool = False) -> None:
-    """Refuse a database that this program cannot work with, and bring the keys that open what is encrypted in it.
+    """Refuse a database that this program cannot use, and load the keys for its encrypted content.
 
     Args:
       engine: the database.

@@ -1,4 +1,4 @@
-"""The history of stored messages: which of an access point count, and what was known when the turn of each came.
+"""The history of stored messages: the messages of an access point that count, and the facts before each.
 
 Whatever looks at the past of a stored message asks here: judging again, trying other rules, explaining a verdict,
 learning from verdicts. It only reads: nothing is locked, nothing is stored.
@@ -44,7 +44,7 @@ class Past(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True):
-    """A stored message, and what was known of its access point when its turn came.
+    """A stored message, and the facts of its access point before it.
 
     Attributes:
       id: of the message.
@@ -91,7 +91,7 @@ def past_of(reader: StoreReader, access_point_id: int, since: int = NEVER, keepi
 def histories(
     store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int, ids: Collection[int]
 ) -> Iterator[Known]:
-    """What was known when the turn of messages of one access point came; verdicts stand as they are stored.
+    """The histories before messages of one access point; stored verdicts are not changed.
 
     Args:
       store: the EIS.
@@ -125,7 +125,7 @@ def _walk(fold: Fold, past: Past, ids: Collection[int]) -> Iterator[Known]:
 
 
 def history_before(store: Store, engine: Judge, markets: Markets, message_id: int) -> Known | None:
-    """A message and what was known when its turn came; None when there is no such message.
+    """A message and the history before it; None when there is no such message.
 
     What we send, and what concerns no access point, has no history.
 

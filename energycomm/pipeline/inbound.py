@@ -1,4 +1,4 @@
-"""The way of an envelope through the house, one line: archived, opened, digested, prepared, judged and stored.
+"""The path of an envelope as one chain: archived, opened, digested, prepared, judged and stored.
 
 The raw bytes are committed before anything is parsed. Then each stage is a generator over what the one before gives,
 down to the writer, which takes items in and tells what was done. Each of its transactions also says how far members and
@@ -51,7 +51,7 @@ ATTEMPTS = 10
 
 
 class Inbound:
-    """Takes in envelopes. Each way in gives the steps that are done, while somebody goes through them.
+    """Processes envelopes. Each method is a generator of steps; iterating does the work.
 
     Args:
       store: the EIS.
@@ -80,7 +80,7 @@ class Inbound:
     # --- the ways in ---
 
     def in_order(self, files: Sequence[Path]) -> list[Path]:
-        """Files in the order in which the market made them, as far as their names tell.
+        """Files in the order in which the market made them, as far as their names show it.
 
         Any order gives the same EIS; in this one few messages arrive late, and little has to be judged again. Files
         whose names tell no time come first, in the order given.

@@ -1,4 +1,4 @@
-"""Market message injection (MMI): Kernel messages handed straight to the Kernel, past the adapters.
+"""Market message injection (MMI): Kernel messages given directly to the Kernel, without an adapter.
 
 For access points whose information comes by e-mail or from the TSO. What was sent is an envelope of its own channel,
 whose bytes are kept; each message is a CH message of its own and is judged like any other, with who injected it. All of
@@ -41,7 +41,7 @@ MEMBER = "messages"
 
 
 class Injected(Struct, frozen=True, kw_only=True):
-    """What became of one injected message.
+    """The outcome of one injected message.
 
     Attributes:
       position: its number in what was sent, from 1.
@@ -55,7 +55,7 @@ class Injected(Struct, frozen=True, kw_only=True):
 
 
 class Injection(Struct, frozen=True, kw_only=True):
-    """What became of an injection.
+    """The outcome of an injection.
 
     Attributes:
       envelope_id: the envelope that keeps what was sent.

@@ -1,4 +1,4 @@
-"""The way of a request to the market: judged, built once, kept, and sent by whoever delivers.
+"""The path of a request to the market: judged, built once, stored, and sent by the delivery.
 
 What the market would refuse is refused here first, with its code. What passes is built into the market's own bytes in
 the transaction that stores it; every attempt to send it sends the same bytes.
@@ -47,7 +47,7 @@ QUERIES = frozenset(
 
 
 class Submission(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one message that was handed in for the market.
+    """The outcome of one submitted request.
 
     Attributes:
       message_id: the Kernel message; None when it was not even stored.

@@ -1,4 +1,4 @@
-"""What a run has done: each step of it is a value, and their sum is the run."""
+"""The steps of a run as values, and their sum."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Progress(Struct):
 
 
 def total(steps: Iterable[Progress]) -> Progress:
-    """Go through all steps; what they did together."""
+    """Run all steps; their sum."""
     run = Progress()
     for step in steps:
         run.add(step)

@@ -20,7 +20,7 @@ _PIECE = 500
 
 
 def give_up(store: Store, now: int, rules_version_id: int | None) -> int:
-    """Reject the quarantined messages whose time is over.
+    """Reject the quarantined messages whose waiting time is over.
 
     Args:
       store: the EIS.

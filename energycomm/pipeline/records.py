@@ -1,4 +1,4 @@
-"""What the inbound way writes of envelopes, members, incidents and series, apart from the batches themselves."""
+"""Rows of envelopes, members, incidents and series that the inbound path writes, besides the batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONGEST_PATH = 600
 
 
 class TakenOver(Exception):
-    """Another process went on with a member: whoever is told so leaves it alone."""
+    """Another process continued a member; this one must leave it alone."""
 
 
 class OpenEnvelope(NamedTuple):
@@ -99,7 +99,7 @@ def begin(store: Store, envelope_id: int) -> int | None:
 
 
 def forgive(store: Store, ids: Sequence[int]) -> None:
-    """Take back attempts that ended for no fault of the envelope: a stop, a lost database, another worker.
+    """Do not count attempts that ended without fault of the envelope: a stop, a lost database, another worker.
 
     Raises:
       UserError: the database was lost.
@@ -152,7 +152,7 @@ def try_again(store: Store, envelope_id: int) -> int | None:
 
 
 def revive(tx: StoreTransaction, envelope_id: int) -> None:
-    """Make an envelope whose bytes arrived before, but could not be read then, one that is processed."""
+    """Reopen an envelope that arrived before but could not be read then."""
     tx.driver.run("UPDATE envelope SET state = 'archived', duplicate_of = NULL WHERE id = ?", (envelope_id,))
 
 

@@ -1,4 +1,4 @@
-"""Verdicts of stored messages that were reached again: what differs is recorded, and the back office is told."""
+"""New verdicts of stored messages: differences are recorded, and the back office is notified."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Rejudging:
                 self.alone(row, messages[row.id])
 
     def alone(self, row: MessageRow, message: KernelMessage) -> None:
-        """Judge a message that concerns no access point again, and bring what it did in line with the verdict.
+        """Judge a message without access point again, and adjust its effects to the verdict.
 
         Args:
           row: as it is stored.
@@ -239,7 +239,7 @@ _PURGED = (
 
 
 def rules_version_of(engine: Judge, message: KernelMessage, usual: int | None) -> int | None:
-    """Row of the rules that judged a message: an engine that judges by several says which."""
+    """Id of the rules version that judged a message; an engine with several versions names it."""
     asked: Callable[[KernelMessage], int] | None = getattr(engine, "rules_version_of", None)
     return usual if asked is None else asked(message)
 

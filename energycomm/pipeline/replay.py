@@ -37,7 +37,7 @@ REPLAYABLE = frozenset(("rejected", "engine_error", "quarantined", "delegated", 
 
 
 class Replayed(Struct):
-    """What a replay came to.
+    """The result of a replay.
 
     Attributes:
       treated: messages that were accepted now.

@@ -1,4 +1,4 @@
-"""Retention: what a policy says is too old is removed, and what was removed is written down for good.
+"""Retention: data older than a policy allows is removed, and the removal is recorded permanently.
 
 Raw bytes go, their SHA-256 stays: an envelope that arrives again is still known. What failed is kept, whatever its age:
 somebody may want to look at it.

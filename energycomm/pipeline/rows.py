@@ -92,7 +92,7 @@ def notification_row(message_id: int, event: str | None, now: int) -> NewRow:
 
 
 def notification_rows(verdict: Verdict, message_id: int, now: int) -> list[NewRow]:
-    """Rows of `outbox`, without their ids: what the back office is told of a verdict."""
+    """Rows of `outbox`, without their ids: the notifications of a verdict."""
     if verdict.label == "quarantined":
         return []
     return [notification_row(message_id, action.argument, now) for action in verdict.actions if action.verb == "notify"]

@@ -1,4 +1,4 @@
-"""What is remembered of one access point between messages: the state that a fold in business order carries along.
+"""The state of one access point between messages, in a fold in business order.
 
 The state is small and bounded, whatever the number of messages: rules never need more of the past than `History`
 declares, and `History` is computed from here. It is stored with the access point, so that one query per batch brings
@@ -93,7 +93,7 @@ class AccessPointState(Struct, array_like=True):
     charges: list[str] = field(default_factory=list)
 
     def advance(self, at: int) -> None:
-        """Move on to a later instant: what was accepted at the present one becomes the past."""
+        """Advance to a later instant: messages accepted at the present one become the past."""
         if self.events:
             self.events = []
         if self.readings:

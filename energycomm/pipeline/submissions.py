@@ -30,7 +30,7 @@ EXPLAINED = 100
 
 
 class Handed(NamedTuple):
-    """One message of what was handed in.
+    """One submitted or injected message.
 
     Attributes:
       message: the message; None when it cannot be read.

@@ -1,4 +1,4 @@
-"""The one writer of the inbound way: what was read of members waits here and shares a transaction.
+"""The single writer of the inbound path: digested content waits here and shares transactions.
 
 A commit, and one round of queries, cost as much as judging a dozen messages; a market sends thousands of files, and
 zips of thousands of members, that bring fewer. What breaks the program is isolated here: a transaction that breaks is
@@ -71,7 +71,7 @@ class Refused(OfMember, frozen=True):
 
 
 class Repeated(OfMember, frozen=True):
-    """A member whose bytes had arrived before; `first` is the member that brought them."""
+    """A member whose bytes arrived before; `first` is the earlier member."""
 
     first: int
 
@@ -126,7 +126,7 @@ Judging: TypeAlias = Callable[[StoreTransaction, Sequence[tuple[Origin, Prepared
 
 
 class Writer:
-    """Judges and stores what was read, each transaction with how far its members and envelopes have come.
+    """Judges and stores digested content, in each transaction with the progress of its members and envelopes.
 
     Args:
       store: the EIS.
@@ -239,7 +239,7 @@ class Writer:
 
 
 def is_fault(error: Exception) -> bool:
-    """Whether the program itself broke: no other process is in the way, and the database is there."""
+    """Whether the program itself failed: no conflict with another process, and the database is available."""
     return not (isinstance(error, Conflict | TakenOver) or is_lost(error))
 
 

@@ -1,4 +1,4 @@
-"""A market that answers: it accepts and refuses requests, comes late, says things twice and in the wrong order.
+"""A simulated market: it accepts and refuses requests, answers late, twice and in the wrong order.
 
 What it says is the market's own matter: a `Clerk` writes the documents of one decision. What becomes of them on the
 way is the same in every market and is decided here, by the reference of the request: equal arguments give equal
@@ -77,7 +77,7 @@ class Manners:
 
 
 class Delivery(NamedTuple):
-    """A document on its way: when it arrives, and as what."""
+    """A document to deliver: time of arrival and file name."""
 
     at: datetime
     reference: str
@@ -85,7 +85,7 @@ class Delivery(NamedTuple):
 
 
 def answer(clerk: Clerk, requests: Iterable[Asked], manners: Manners | None = None) -> list[Delivery]:
-    """Everything a market says to some requests, in the order of arrival.
+    """All answers of a market to some requests, in the order of arrival.
 
     Args:
       clerk: of the market.

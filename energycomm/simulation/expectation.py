@@ -1,4 +1,4 @@
-"""The truth file: what should become of each CH message, written by the one who knows what was done to it."""
+"""The truth file: the expected outcome of each simulated CH message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ State = Literal["accepted", "rejected", "quarantined", "refused"]
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What should become of the Kernel messages of one CH message, in the end.
+    """The expected final outcome of the Kernel messages of one CH message.
 
     Attributes:
       state: of each Kernel message, by kind; ``kind/n`` for the n-th of its kind, ``*`` for those that are not named.

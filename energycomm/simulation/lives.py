@@ -23,7 +23,7 @@ EXITS: tuple[Reason, ...] = ("move-out", "supplier-switch")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the grid contract says: subscribed power in kVA, and how finely hours and seasons are told apart."""
+    """Terms of the grid contract: subscribed power in kVA, and the time classes by hours and seasons."""
 
     power: int
     peak: bool

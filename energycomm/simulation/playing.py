@@ -1,4 +1,4 @@
-"""Plays lives in a market that publishes plain documents: who says what on which day, in which file, and its truth.
+"""Simulates a market that publishes plain documents: which document on which day in which file, and its truth.
 
 A market gives a `Writer`: what an event and a reading are in its words, how a document is written, and which mistakes
 are made. Faults befall lives (`staging`); duplicates befall files: one comes again, as it was or written anew, which

@@ -44,7 +44,7 @@ class Simulator(Protocol):
         """Class of faults or error code -> the mistakes that are played of it."""
 
     def simulate(self, scenario: Scenario, folder: Path, encryption: str | None = None) -> Written:
-        """Play a scenario: envelopes under ``envelopes/`` of the folder, ``truth.jsonl`` beside them.
+        """Simulate a scenario: envelopes in ``envelopes/`` of the folder, and ``truth.jsonl``.
 
         Args:
           scenario: what to play.

@@ -1,4 +1,4 @@
-"""Where in a faulty life its fault is played, and what it means to the rest of that life.
+"""The place of a fault in a simulated life, and its consequences for later messages.
 
 A market lists its mistakes; each says which message it spoils and what must come of it. Messages that are lost or late
 are the same everywhere. The reasoning is the simulator's own: it knows what it left out or spoilt, and what builds on

@@ -1,4 +1,4 @@
-"""Holds what an EIS says of simulated messages against the truth file: what differs, in words that help.
+"""Compares the EIS with the truth file of a simulation; returns the differences in words.
 
 The EIS is read by SQL of its own, so that a mistake in the product's reading side cannot hide one in its verdicts.
 """

@@ -1,4 +1,4 @@
-"""How much a caller may take in a minute, and how often somebody may guess a credential.
+"""Rate limits: requests of a client per minute, and guesses of credentials.
 
 Who comes with a right credential is never held up by those who guess: a credential is looked at first, and only a wrong
 one is counted.
@@ -20,7 +20,7 @@ NETWORK_BITS = 64
 
 
 class Allowance(NamedTuple):
-    """What is left of a caller's allowance.
+    """The rest of a client's allowance.
 
     Attributes:
       granted: whether this request may go on.
@@ -63,7 +63,7 @@ class RateLimit:
 
 
 class Guesses:
-    """Wrong credentials, counted by where they came from and by what they were tried on; kept in this process only.
+    """Counts of wrong credentials by address and by account; kept in this process only.
 
     Args:
       per_minute: wrong ones in a minute, from one place or on one account.

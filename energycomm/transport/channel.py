@@ -1,4 +1,4 @@
-"""What a channel is: the one port through which envelopes come in and messages go out.
+"""The port of channels: envelopes come in and messages go out through it.
 
 An incoming channel is polled. What it yields stays with the channel until it is acknowledged, and it is acknowledged
 only after its bytes are committed in the store: a process that dies in between is given the same arrival again, which
@@ -36,7 +36,7 @@ TRANSIENT: Final = frozenset(
 
 
 class TechnicalError(Struct, frozen=True, kw_only=True):
-    """Something between the market and us did not work; nothing is said about the content.
+    """A technical error between the market and us; it says nothing about the content.
 
     Attributes:
       code: one of the codes ``CHANNEL_...`` of `energycomm.transport.codes`.
@@ -176,7 +176,7 @@ class Channel(Protocol):
     def direction(self) -> Direction: ...  # noqa: D102
 
     def check(self) -> str | TechnicalError:
-        """Try whether it would work, without taking or sending anything: a sentence of what was seen, or the error."""
+        """Test the channel, without receiving or sending anything: a sentence with the result, or the error."""
         ...
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ class SecretUnreadableError(ValueError):
 
 
 class Secret:
-    """Where a secret is found. It is read anew each time, so that a new one takes effect without a restart.
+    """The place of a secret. It is read at each use, so that a new one takes effect without a restart.
 
     Args:
       what: name for errors: ``password``.

@@ -1,4 +1,4 @@
-"""Which files are to be taken: those whose name fits, and that have not changed for a while."""
+"""Selection of finished files: the name matches, and the file has not changed for a while."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Look = tuple[int, ...]
 
 
 class QuietFiles:
-    """Remembers what files looked like, to tell by their own time or by two looks of ours whether they are finished.
+    """Remembers size and time of files, to decide by their age or by two observations whether they are finished.
 
     Args:
       settle: seconds that a file must not have changed; 0 takes every file at once.

@@ -1,4 +1,4 @@
-"""Folders as channels: files that somebody drops for us, and files that we leave for somebody.
+"""Folders as channels: files dropped for us, and files that we write for others.
 
 Picking a file up is one rename into ``processing/``, so two processes never read one file. What a crash left in there
 is given out again. A file that is still being written is not read: its name says so, or its size or time still change.

@@ -42,7 +42,7 @@ _BLANKS = " \t\r\n\ufeff"
 
 
 def form_of(head: bytes) -> Form:
-    """What content is whose first `HEAD` bytes (or all, where shorter) are given.
+    """The form of content, by its first `HEAD` bytes (or all, if shorter).
 
     ``other`` is text that is neither XML nor JSON (EDIFACT, CSV); ``binary`` is anything else, encrypted content too.
     """

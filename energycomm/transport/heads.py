@@ -1,4 +1,4 @@
-"""Bounds of what stands in a request before and between its bytes: its head, and the pieces of its body."""
+"""Limits for the head of a request and the chunks of its body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTPS with client certificates: one request, one answer or one error that says whether it may have arrived.
+"""HTTPS with client certificates: one request gives one answer, or one error that says whether it may have arrived.
 
 The server's certificate is always verified. Certificates are read again when their files change, so that a renewed one
 takes effect without a restart.

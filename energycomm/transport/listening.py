@@ -48,7 +48,7 @@ OPEN_FILES: Final = 256
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """What is taken at once.
+    """Limits of concurrent connections.
 
     Attributes:
       connections: open connections.
@@ -236,7 +236,7 @@ class Listener(H11Protocol):
             self._look()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request of ours, with the status that fits, and hang up."""
+        """Refuse an invalid request with the fitting status, and close the connection."""
         if self.transport.is_closing():
             return
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
@@ -253,7 +253,7 @@ class Listener(H11Protocol):
     # Our own
 
     def drop(self) -> None:
-        """End the connection now; what was not sent is not sent."""
+        """Close the connection now, without sending the rest."""
         if self._securing is not None:
             self._securing.cancel()
         self.transport.abort()

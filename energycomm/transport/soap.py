@@ -30,7 +30,7 @@ THEIR_FAULTS: Final = {"Server", "Receiver"}
 
 
 class Body(Struct, frozen=True, kw_only=True):
-    """What stands in a SOAP body.
+    """The content of a SOAP body.
 
     Attributes:
       element: the first element; None where the body is empty or holds a fault.
@@ -71,7 +71,7 @@ def headers_of(version: SoapVersion, action: str) -> dict[str, str]:
 
 
 def read_body(content: bytes) -> Body | None:
-    """What stands in the body of a SOAP message; None where it is none."""
+    """The content of the body of a SOAP message; None if it is not one."""
     root = safexml.parse_bytes(content)
     if isinstance(root, Refusal):
         return None
@@ -97,7 +97,7 @@ def read_body(content: bytes) -> Body | None:
 
 
 def understood(client: HttpsClient, answer: Answer, item: str | None) -> Body | TechnicalError:
-    """What an HTTP answer says in SOAP; an error where it says nothing of the market's.
+    """The SOAP content of an HTTP answer; an error if it has none of the market.
 
     Args:
       client: who asked.
@@ -170,7 +170,7 @@ class SoapOut:
         self._signatures = signatures
 
     def check(self) -> str | TechnicalError:
-        """Make a TLS connection and see whether somebody answers; nothing is asked for.
+        """Open a TLS connection as a test; nothing is requested.
 
         An empty body is sent: a service refuses that, which shows that it is there and knows our certificate.
         """

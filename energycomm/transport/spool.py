@@ -66,7 +66,7 @@ class Spool:
         self._held: set[str] = set()
 
     def open_for_polling(self) -> TechnicalError | None:
-        """Take the lock and clear away what was not finished; the error when somebody else polls."""
+        """Take the lock and remove unfinished entries; the error if another process polls."""
         try:
             private_folder(self.folder, ours=True)
             if self.lock.held:
@@ -79,7 +79,7 @@ class Spool:
         return None
 
     def close(self) -> None:
-        """Give back what is not settled, and let others poll."""
+        """Return unsettled entries, and release the lock."""
         self._held.clear()
         self.lock.release()
 
@@ -179,7 +179,7 @@ class Spool:
         )
 
     def retell(self, told: Callable[[Entry], TechnicalError | None]) -> list[TechnicalError]:
-        """Tell the other side what it could not be told before; what went wrong. An error of the channel ends it."""
+        """Repeat the confirmations that failed before; the errors. An error of the channel ends it."""
         errors: list[TechnicalError] = []
         for entry in self.entries():
             error = self._tell(entry, told) if entry.settled else None

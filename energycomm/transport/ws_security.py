@@ -157,7 +157,7 @@ class Trust(Struct, frozen=True, kw_only=True):
 
 
 class Verifier:
-    """Tells whether a SOAP message was signed by one of the certificates that we were given, for us, and now.
+    """Verifies that a SOAP message is signed by a configured certificate, for our request, within its time.
 
     Args:
       certificates_file: the certificates in PEM, each believed for itself; read when they are used.
@@ -172,7 +172,7 @@ class Verifier:
         self._clock = clock or (lambda: datetime.now(UTC))
 
     def fault(self, content: bytes, message_id: str | None = None) -> str | None:
-        """Why a message is not believed; None where its body is signed, and what else is asked for.
+        """The reason why a signature is not accepted; None if the body and all required elements are signed.
 
         Args:
           content: the answer.

@@ -54,7 +54,7 @@ def tag_of(content: Any) -> str:
 
 
 def unchanged(request: Request, content: Any) -> bool:
-    """Whether a change may be made: its `If-Match`, where it is sent, names what is there now."""
+    """Whether a change may be made: its `If-Match`, if sent, is the present ETag."""
     wanted = request.headers.get("if-match")
     return wanted is None or wanted.strip() == "*" or tag_of(content) in _tags(wanted)
 
@@ -64,7 +64,7 @@ def _tags(header: str) -> set[str]:
 
 
 def described(type_: Any, description: str = "As asked.", status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """What a route answers, for its `responses=`.
+    """The answers of a route, for its `responses=`.
 
     Args:
       type_: a msgspec structure, or a generic of one.

@@ -71,7 +71,7 @@ def set_bound(request: Request, marked: dict[str, Any] | None) -> None:
 
 
 class JsonRequest(Request):
-    """A request whose JSON was read and bounded before the route sees it."""
+    """A request whose JSON is read and checked against the limits before the route gets it."""
 
     parsed: Any = None
 

@@ -1,4 +1,4 @@
-"""What is known of an access point, subject by subject: contracts, readings, charges; and how it stands now."""
+"""Data of an access point by subject: contracts, readings, charges; and its present state."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PendingRequest(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How an access point stands after the last message that was judged: what follows, and what its messages stated
+    """State of an access point after the last judged message: computed facts, and the values that its messages stated
     last, by name of the fact as rules read it.
 
     Attributes:

@@ -62,7 +62,7 @@ class Looks:
 
 @router.get("/health/live", summary="Whether the process answers")
 async def live() -> PlainTextResponse:
-    """Always 200 and `live`: a process that does not answer is restarted by whoever asks."""
+    """Always 200 and `live`: a process that does not answer is to be restarted."""
     return PlainTextResponse("live\n", headers=NO_STORE)
 
 

@@ -1,4 +1,4 @@
-"""A change that bears an idempotency key is made once: a second try gets the first answer, other content is refused.
+"""A change with an idempotency key is made once: a repetition gets the first answer, other content is refused.
 
 A key belongs to one person and one route, and is remembered for a week.
 """
@@ -31,7 +31,7 @@ REPLAYED = "Idempotency-Replayed"
 def once(
     request: Request, store: Store, person: Person, key: str | None, content: bytes, do: Callable[[], Response]
 ) -> Response:
-    """Make a change, or answer what it came to the first time.
+    """Make a change, or return the answer of the first time.
 
     Args:
       request: names the route.

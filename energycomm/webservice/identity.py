@@ -39,7 +39,7 @@ _bearer = HTTPBearer(
 
 
 class ToLogin(Exception):
-    """Nobody is signed in, and a page was asked for: the browser is sent to the sign-in and back afterwards.
+    """A page was requested without sign-in: the browser is redirected to the sign-in and back afterwards.
 
     Args:
       then: path to come back to.
@@ -55,7 +55,7 @@ async def identify(
     shared: Annotated[Services, Depends(services)],
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Person | None:
-    """Who asks; None where nobody is signed in. The token goes before the cookie.
+    """The person of a request; None without sign-in. A token takes precedence over a cookie.
 
     Raises:
       Problem: the token is not known, or the caller asks too often.
@@ -84,7 +84,7 @@ async def identify(
 
 
 class Require:
-    """Lets a request pass whose person has one of some roles, and whose token the scope; answers the person.
+    """Accepts a request if its person has one of some roles and its token the scope; returns the person.
 
     Args:
       roles: one of these is needed.
@@ -127,7 +127,7 @@ class Require:
 
 
 def guard_of(dependant: Dependant) -> Require | None:
-    """What a route requires, wherever in its dependencies it says so."""
+    """The requirement of a route, found among its dependencies."""
     stack = [dependant]
     while stack:
         one = stack.pop()
@@ -148,7 +148,7 @@ def require(*roles: Role, scope: Scope = Scope.READ) -> Require:
 
 
 async def check_form(request: Request, csrf: str) -> None:
-    """Refuse what a foreign page let the browser send.
+    """Refuse a form that a page of another site made the browser send.
 
     Raises:
       Problem: 403.
@@ -166,7 +166,7 @@ async def check_form(request: Request, csrf: str) -> None:
 
 
 def check_origin(request: Request) -> None:
-    """Refuse what was sent from a page of another site, as far as the browser tells.
+    """Refuse a request from a page of another site, as far as the browser reports it.
 
     Raises:
       Problem: 403.

@@ -1,4 +1,4 @@
-"""What a message came from and what came from it: versions, siblings, requests, campaigns, tickets."""
+"""Causes and effects of a message: versions, siblings, requests, campaigns, tickets."""
 
 from __future__ import annotations
 

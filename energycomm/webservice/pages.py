@@ -23,7 +23,7 @@ class Page(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class Acted(Struct, frozen=True, kw_only=True):
-    """What a change came to.
+    """The result of a change.
 
     Attributes:
       id: of what was changed.

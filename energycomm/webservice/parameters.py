@@ -1,4 +1,4 @@
-"""What the routes take: numbers, identifiers, periods, cursors; each bounded, so that nothing odd reaches the store."""
+"""Parameters of the routes: numbers, identifiers, periods, cursors; each with limits."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Anyone = Annotated[Person, Depends(require())]
 
 
 class Body(BaseModel):
-    """What is sent: nothing but the fields that are declared."""
+    """Base of request bodies: only declared fields are allowed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -15,7 +15,7 @@ from energycomm.webservice.sessions import signed_in
 
 
 class KnownPerson(Struct, frozen=True, kw_only=True):
-    """Somebody who can get in.
+    """A person who has a token or a session.
 
     Attributes:
       name: as the audit names them.

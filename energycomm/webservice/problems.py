@@ -203,7 +203,7 @@ def install(app: FastAPI) -> None:
 
 
 def fault(request: Request, error: Exception) -> Response:
-    """The answer to a mistake of the program: logged, and told without a word of it."""
+    """The answer to a fault of the program: details are logged, not returned."""
     log.error("web.fault", path=request.url.path, exc_info=error)
     return answer(request, Problem("API_FAULT", advice="Report the time to the operator of the gateway."))
 

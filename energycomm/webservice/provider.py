@@ -42,11 +42,11 @@ AT_ONCE = 8
 
 
 class SignInRefused(Exception):
-    """Somebody cannot sign in; the words are for them, without secrets."""
+    """A sign-in was refused; the message is for the user, without secrets."""
 
 
 class ProviderBusy(SignInRefused):
-    """Nobody could ask the provider yet: the same sign-in may be tried again."""
+    """The provider was not asked yet: the same sign-in may be tried again."""
 
 
 class Provider:

@@ -32,7 +32,7 @@ UNRECORDED: dict[str, Any] = {"x-audit": "none"}
 
 
 def about(request: Request, subject: str) -> None:
-    """Say of whom or what a request is, for the audit."""
+    """Set the subject of a request, for the audit."""
     request.state.subject = subject
 
 

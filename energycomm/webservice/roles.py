@@ -1,4 +1,4 @@
-"""Who uses the web services: a person or program, their roles, and what a token narrows them to."""
+"""Users of the web services: a person or program, their roles, and the scopes of a token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Role(StrEnum):
-    """What somebody is at the supplier; a person may have several."""
+    """A role at the supplier; a person may have several."""
 
     BACK_OFFICE = "back_office"
     """Billing and customer system and its people: reads, asks the market, takes notifications."""

@@ -100,7 +100,7 @@ class Services:
 
     @property
     def background(self) -> ThreadPoolExecutor:
-        """Threads for what takes longer than a request; what they do is on record in the store."""
+        """Threads for work that takes longer than a request; its progress is in the store."""
         with self._lock:
             if self._background is None:
                 self._background = ThreadPoolExecutor(BACKGROUND, thread_name_prefix="web-background")

@@ -27,7 +27,7 @@ SECOND = 1_000_000
 
 
 class SessionContent(Struct, frozen=True):
-    """What a session remembers besides its person.
+    """The content of a session besides its person.
 
     Attributes:
       roles: of the person, where no token says them.
@@ -73,7 +73,7 @@ def begin(store: Store, person: Person, hours: float) -> Begun:
 
 
 def person_of(store: Store, cookie: str) -> Person | None:
-    """Who a cookie stands for; None where it is unknown or over."""
+    """The person of a cookie; None if it is unknown or expired."""
     t, now = tables.web_session, now_micros()
     query = select(t).where(t.c.hash == digest(cookie), t.c.expires_at > now)
     with reading(store.engine) as connection:

@@ -155,7 +155,7 @@ def with_token(
 
 
 def welcome(request: Request, shared: Services, person: Person, then: str) -> Response:
-    """Begin a session and go on to a page.
+    """Begin a session and redirect to a page.
 
     Raises:
       Problem: 429, they sign in too often.

@@ -1,4 +1,4 @@
-"""API tokens: made once and shown once, kept as a hash, with roles, scopes and an end, and taken back at any time.
+"""API tokens: shown once, stored as a hash, with roles, scopes and an expiry; they can be revoked at any time.
 
 A token has 256 bits of chance: its plain SHA-256 tells nobody anything, and is found by an index. A token that was made
 by right of another one may no more than that, ends no later, and is taken back with it.
@@ -90,11 +90,11 @@ class Outranked(Exception):
 
 
 class TakenBack(Exception):
-    """The token by whose right another was to be made was taken back or ended meanwhile."""
+    """The token with which another was to be created was revoked or expired meanwhile."""
 
 
 def digest(secret: str) -> bytes:
-    """What is stored of a token or cookie."""
+    """The stored hash of a token or cookie."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -108,7 +108,7 @@ def create(
     label: str,
     by: str,
 ) -> tuple[int, str]:
-    """Make a token by right of the host: whoever may run commands on the store may do everything with it anyway.
+    """Create a token from the command line: a user who may run commands on the store has every right anyway.
 
     Args:
       store: the EIS.
@@ -137,7 +137,7 @@ def mint(
     days: int | None,
     label: str,
 ) -> tuple[int, str, datetime]:
-    """Make a token by right of somebody: it has no role or scope that they have not, and ends no later.
+    """Create a token within the rights of a user: it has no further role or scope, and expires no later.
 
     Args:
       store: the EIS.
@@ -210,12 +210,12 @@ def _insert(
 
 
 def holds(row: Mapping[Any, Any], now: int) -> bool:
-    """Whether a token of the table, by its columns, lets somebody in at an instant in microseconds."""
+    """Whether a token of the table, by its columns, is valid at an instant in microseconds."""
     return row["revoked_at"] is None and row["expires_at"] > now
 
 
 def holder(row: Mapping[Any, Any]) -> Person:
-    """Who a token of the table, by its columns, stands for."""
+    """The person of a token of the table, by its columns."""
     return Person(
         row["person"],
         roles_of(row["roles"]),
@@ -227,7 +227,7 @@ def holder(row: Mapping[Any, Any]) -> Person:
 
 
 def person_of(store: Store, secret: str) -> Person | None:
-    """Who a token stands for; None where it is unknown, over or revoked."""
+    """The person of a token; None if it is unknown, expired or revoked."""
     if not FORM.fullmatch(secret):
         return None
     t, now = tables.api_token, now_micros()
@@ -242,7 +242,7 @@ def person_of(store: Store, secret: str) -> Person | None:
 
 
 def revoke(store: Store, number: int, by: str) -> tuple[int, ...]:
-    """Take a token back, at once, with every token that was made by its right, and theirs.
+    """Revoke a token at once, with every token that was made with it, at every level.
 
     Sessions that began with one of them end with it.
 

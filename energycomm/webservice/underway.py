@@ -1,4 +1,4 @@
-"""Sign-ins under way: what the provider's answer is compared with, kept by the browser itself, sealed.
+"""Sign-ins in progress: the values for checking the provider's answer, kept encrypted by the browser.
 
 The gateway remembers nothing of a sign-in that was begun, so that no number of them keeps anybody from signing in. What
 is sealed can be neither read nor made without the secret that we have at the provider.
@@ -53,7 +53,7 @@ _HEAD = _sealed(b"", OctKey.generate_key(256))[0]
 
 
 class Seal:
-    """Seals sign-ins under way; all processes that have the same secret open what one of them sealed.
+    """Encrypts sign-ins in progress; all processes with the same secret can decrypt them.
 
     Args:
       secret: reads our secret at the provider.
@@ -70,7 +70,7 @@ class Seal:
         return _sealed(msgspec.json.encode(content), self._key())[1]
 
     def open(self, cookie: str) -> Underway | None:
-        """What was sealed; None where it was not sealed by us, or is over."""
+        """The decrypted sign-in; None if it is not ours or has expired."""
         try:
             # The header is ours: nobody else chooses how it is opened.
             opened = jwe.decrypt_compact(f"{_HEAD}.{cookie}", self._key(), algorithms=_ALGORITHMS)

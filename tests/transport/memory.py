@@ -1,4 +1,4 @@
-"""The channels' twin in memory, for tests and simulations: nothing is written anywhere, and faults come when told."""
+"""In-memory channels for tests and simulations: nothing is written, and faults are injected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryIn:
         return tuple(name for name, _ in self._waiting.values())
 
     def crash(self) -> None:
-        """Forget what was given out, as a process does that dies: all of it comes again."""
+        """Forget the delivered items, as after a crash: all are delivered again."""
         self._held.clear()
 
     def check(self) -> str | TechnicalError:

@@ -1,4 +1,4 @@
-"""Where in a faulty life its fault is played, and what it means to the rest of that life.
+"""The place of a fault in a simulated life, and its consequences for later messages.
 
 The reasoning is the simulator's own: it knows what it left out or spoilt, and which messages build on that.
 """

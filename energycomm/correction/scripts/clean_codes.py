@@ -30,7 +30,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Modify | None:
 
 
 def cleaned(text: str) -> str:
-    """A code without what a person cannot see; its dashes are hyphens."""
+    """A code without invisible characters; its dashes become hyphens."""
     plain = unicodedata.normalize("NFKC", text)
     signs = ["-" if unicodedata.category(sign) == "Pd" else sign for sign in plain]
     return "".join(sign for sign in signs if unicodedata.category(sign) not in ("Cf", "Cc")).strip()

@@ -1,4 +1,4 @@
-"""Takes a correction whose original never came for the original itself.
+"""Treats a correction whose original never arrived as the original.
 
 A reading, or energies, that replace another carry all that is needed; when the original is lost, what the market says
 now is what counts. A cancellation of something that never came is left alone.

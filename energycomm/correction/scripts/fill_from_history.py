@@ -1,4 +1,4 @@
-"""Fills a field that is missing with what the last accepted message of its access point said.
+"""Fills a missing field with the value of the last accepted message of the access point.
 
 For fields that do not change by themselves: the tariff and power of a contract whose terms came incomplete, the balance
 responsible party of an entry, the number of the meter in a reading. A value of the past may have been overtaken: read

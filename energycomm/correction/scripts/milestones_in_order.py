@@ -1,4 +1,4 @@
-"""Puts a milestone of a request whose clock went wrong behind the one before it.
+"""Moves a milestone with a wrong time behind the milestone before it.
 
 The milestones of a request are numbered, and each bears the time of the system that wrote it. When two systems disagree
 by minutes, the later number has the earlier time and the earlier number is refused. It is put a second before the first

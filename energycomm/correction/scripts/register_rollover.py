@@ -1,4 +1,4 @@
-"""Says that a register passed through zero where its index fell from the top of its range to the bottom.
+"""Marks a register as rolled over when its index fell from the top of its range to the bottom.
 
 A register of six digits that showed 999 812 and shows 000 147 has not gone back: it began again. That is taken for what
 happened only near both ends of the range, how near is a parameter; anything else is an index that went back, and the

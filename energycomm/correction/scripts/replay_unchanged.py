@@ -1,4 +1,4 @@
-"""Refused messages go through the Kernel again as they are.
+"""Judges refused messages again without changes.
 
 For rules that were mended and code lists that grew: nothing of the message is changed. The dry run says which of them
 today's rules accept; only these are replayed.
@@ -19,5 +19,5 @@ SCRIPT = Script(
 
 
 def correct(case: Case, parameters: Mapping[str, str]) -> Replay | None:
-    """Send it back as it is."""
+    """Judge it again without changes."""
     return Replay("judged again with the rules of today")

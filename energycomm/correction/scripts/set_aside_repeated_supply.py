@@ -1,4 +1,4 @@
-"""Sets aside a start or an end of supply that says again what has happened.
+"""Sets aside a repeated start or end of supply.
 
 A supply that runs cannot begin again, and one that has ended cannot end again. When the repeated message is of the
 same contract and the same supplier, it says nothing new: it is set aside, with its reason, and can be taken back. A

@@ -1,4 +1,4 @@
-"""Gives an entry that came under the reference of an ended contract the reference that its messages bear.
+"""Gives an entry with the reference of an ended contract the reference that its other messages have.
 
 Who comes back to an access point gets a new contract reference. When the entry repeats the old one, it is refused, what
 came with it is refused as coming after the exit, and everything that bears the new reference waits for a start. The new

@@ -1,4 +1,4 @@
-"""Finds the access point that is meant where its check digit says that the number is mistyped.
+"""Finds the intended access point of a mistyped number with a wrong check digit.
 
 Two figures that stand side by side are swapped, or one is wrong: of all numbers that one such slip leads to, those with
 a right check digit are looked for among the access points that we supply. Only where exactly one is ours is the message

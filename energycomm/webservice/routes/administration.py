@@ -1,4 +1,4 @@
-"""Administration: tokens made and taken back, people signed out, and the audit."""
+"""Administration: tokens, sign-out of people, and the audit."""
 
 from __future__ import annotations
 

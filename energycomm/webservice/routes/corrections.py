@@ -1,4 +1,4 @@
-"""Correction: stuck messages in groups, what is proposed about them, scripts tried out, edits, replays, delegation."""
+"""Correction: groups of stuck messages, proposals, dry runs of scripts, edits, replays, delegation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Market message injection (MMI): Kernel messages handed straight to the Kernel."""
+"""Market message injection (MMI): Kernel messages given directly to the Kernel."""
 
 from __future__ import annotations
 

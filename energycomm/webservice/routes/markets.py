@@ -1,4 +1,4 @@
-"""Markets: what they tell that belongs to no access point: sums of an area, settlement amounts, price lists."""
+"""Markets: data without access point: sums of an area, settlement amounts, price lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications: what the back office is told, for those who fetch it instead of having it sent to a webhook."""
+"""Notifications, for back offices that fetch them instead of receiving them by webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules that the Kernel applies: their sentences, what they read, and how often they fire."""
+"""The rules of the Kernel: sentences, fields, and the frequency of their codes."""
 
 from __future__ import annotations
 

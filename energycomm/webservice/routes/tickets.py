@@ -1,4 +1,4 @@
-"""Tickets: what no correction frees, for somebody to take up."""
+"""Tickets: messages that no correction frees."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def check_relation(envelope: etree._Element, signed: Sequence[etree._Element], m
     named = [one for space in (WSA, WSA_2004) for one in envelope.findall(f"{header}/{{{space}}}RelatesTo")]
     replies = [one for one in named if one.get("RelationshipType") in _REPLY]
     if len(replies) != 1:
-        raise Doubt("it does not name the request that it answers", f"{len(replies)} wsa:RelatesTo", "1 in the header")
+        raise Doubt("it does not name one request that it answers", f"{len(replies)} wsa:RelatesTo", "1 in the header")
     if replies[0] not in signed:
         raise Doubt(
             "the reference to the request is not signed", "wsa:RelatesTo outside of the signature", "a signed one"
@@ -125,15 +125,15 @@ def check_time(
     space = etree.QName(envelope).namespace
     stamps = envelope.findall(f"{{{space}}}Header/{{{WSSE}}}Security/{{{WSU}}}Timestamp")
     if len(stamps) != 1:
-        raise Doubt("it has no time", f"{len(stamps)} wsu:Timestamp", "1 in wsse:Security")
+        raise Doubt("it does not have one time of creation", f"{len(stamps)} wsu:Timestamp", "1 in wsse:Security")
     if stamps[0] not in signed:
-        raise Doubt("when it was made is not signed", "wsu:Timestamp outside of the signature", "a signed one")
+        raise Doubt("its time of creation is not signed", "wsu:Timestamp outside of the signature", "a signed one")
     created, expires = _instant(stamps[0], "Created"), _instant(stamps[0], "Expires")
     if created is None:
         raise Doubt("its Timestamp has no Created", None, "an instant")
     play, age = timedelta(seconds=skew), timedelta(seconds=seconds)
     if created > now + play:
-        raise Doubt("it was made in the future", created.isoformat(), f"until {(now + play).isoformat()}")
+        raise Doubt("its time of creation is in the future", created.isoformat(), f"until {(now + play).isoformat()}")
     if created < now - age - play:
         raise Doubt("it is too old", created.isoformat(), f"since {(now - age - play).isoformat()}")
     if expires is not None and (expires < created or expires < now - play):

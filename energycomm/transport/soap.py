@@ -210,7 +210,7 @@ class SoapOut:
             except SecretUnreadableError as fault:
                 return self._untrusted("CHANNEL_LOCAL", str(fault), message, maybe_sent=True)
             if doubt is not None:
-                words = f"the answer is not believed: {doubt}"
+                words = f"the answer is not accepted: {doubt}"
                 return self._untrusted("CHANNEL_SIGNATURE", words, message, maybe_sent=True)
         return Sent(reference=message.reference, receipt=f"HTTP {answer.status}", answer=answer.content)
 

@@ -223,7 +223,7 @@ class Verifier:
         canonicalization = signed.find(f"{{{DS}}}CanonicalizationMethod")
         if canonicalization is None or canonicalization.get("Algorithm") != C14N:
             found = None if canonicalization is None else canonicalization.get("Algorithm")
-            raise Doubt("the signature is canonical in another way than exclusive XML", found, C14N)
+            raise Doubt("the signature does not use exclusive XML canonicalization", found, C14N)
         try:
             value = base64.b64decode("".join((signature.findtext(f"{{{DS}}}SignatureValue") or "").split()))
         except binascii.Error:

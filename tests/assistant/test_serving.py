@@ -144,7 +144,7 @@ def test_without_a_store_nobody_else_is_served(host: str, tmp_path: Path) -> Non
     """The models are not even opened, and no empty database is left behind."""
     opened_: list[int] = []
     missing = configured(f"sqlite:///{tmp_path / 'none.db'}")
-    with pytest.raises(UserError, match="Nobody could sign in"), door(missing, host, lambda: opened_.append(1)):  # type: ignore[arg-type,return-value]
+    with pytest.raises(UserError, match="No user could sign in"), door(missing, host, lambda: opened_.append(1)):  # type: ignore[arg-type,return-value]
         pass
     assert opened_ == []
     assert list(tmp_path.glob("*.db")) == []

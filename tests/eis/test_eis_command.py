@@ -82,7 +82,7 @@ def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENERGYCOMM_DATABASE", other)
         run("upgrade")
-    assert "know the same" in run("compare", other)
+    assert "have the same content" in run("compare", other)
     fill(address)
     assert "access point FR/1: only in the first store" in run("compare", other, code=ExitCode.REJECTED)
     assert "and more: --limit 10" in run("compare", other, "--limit", "1", code=ExitCode.REJECTED)

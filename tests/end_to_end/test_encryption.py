@@ -72,7 +72,7 @@ def test_the_path_on_an_encrypted_store_ends_as_on_a_plain_one(
     assert found.json["error_codes"] == wanted.json["error_codes"]
     sealed = here.rows("SELECT count(*) FROM kernel_message WHERE substr(xml, 1, 7) = 'ec:1:1:'")
     assert sealed == here.rows("SELECT count(*) FROM kernel_message") != [(0,)]
-    assert "know the same" in keeper("eis", "compare", url).out
+    assert "have the same content" in keeper("eis", "compare", url).out
     number = here.rows("SELECT min(id) FROM kernel_message WHERE state = 'rejected'")[0][0]
     assert keeper("message", "show", number, "--json").json["xml"].startswith("<")
     assert here.process(inbox).json["envelopes"]["duplicate"] == found.json["envelopes"]["taken_in"]

@@ -119,9 +119,12 @@ def without_transform(signed: bytes) -> bytes:
         (moved, "does not cover the body"),
         (doubled, "no element, or to several"),
         (without_transform, "transforms"),
-        (lambda signed: signed.replace(b"#rsa-sha256", b"#rsa-md5"), "not believed"),
+        (lambda signed: signed.replace(b"#rsa-sha256", b"#rsa-md5"), "not allowed"),
         (lambda signed: signed.replace(f'"{DS}"'.encode(), b'"urn:other"'), "no signature"),
-        (lambda signed: signed.replace(b"<ds:SignatureValue>", b"<ds:SignatureValue>AAAA"), "none of the certificates"),
+        (
+            lambda signed: signed.replace(b"<ds:SignatureValue>", b"<ds:SignatureValue>AAAA"),
+            "not signed by a certificate",
+        ),
     ],
 )
 def test_what_is_not_the_signed_body_is_not_believed(keys: Path, change: Callable[[bytes], bytes], doubt: str) -> None:
@@ -131,12 +134,12 @@ def test_what_is_not_the_signed_body_is_not_believed(keys: Path, change: Callabl
 
 
 def test_another_certificate_or_an_old_hash_is_not_believed(keys: Path) -> None:
-    assert "none of the certificates" in str(verifier(keys / "portal.pem").fault(signer(keys).sign(ENVELOPE)))
+    assert "not signed by a certificate" in str(verifier(keys / "portal.pem").fault(signer(keys).sign(ENVELOPE)))
     old = signer(keys)
     old.algorithm = "rsa-sha1"
     signed = old.sign(ENVELOPE)
     assert verifier(keys / "us.pem", "rsa-sha1").fault(signed) is None
-    assert "not believed" in str(verifier(keys / "us.pem").fault(signed))
+    assert "not allowed" in str(verifier(keys / "us.pem").fault(signed))
 
 
 @pytest.mark.parametrize(("name", "key"), [("us", "portal"), ("curve", "curve"), ("us", "none"), ("words", "us")])
@@ -187,7 +190,7 @@ def test_an_answer_that_is_not_signed_by_the_portal_is_an_error_and_no_content(
         error = line.send(Message(type="P4", content=BODY.encode()))
         assert isinstance(error, TechnicalError)
         assert (error.code, error.maybe_sent) == ("CHANNEL_SIGNATURE", True)
-        assert "not believed" in error.detail
+        assert "not accepted" in error.detail
     line.close()
 
 

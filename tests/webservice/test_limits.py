@@ -152,10 +152,10 @@ def test_a_try_that_was_cut_off_may_be_taken_up_later_but_not_meanwhile(
     """The process died between the change and its answer: the claim is left behind."""
     key, content = b"k" * 32, b"c" * 32
     assert idempotency._claim(small_site.store, key, content) is None
-    with pytest.raises(Problem, match="under way"):
+    with pytest.raises(Problem, match="in progress"):
         idempotency._claim(small_site.store, key, content)
     later = now_micros() + 2 * idempotency.STALE
     monkeypatch.setattr(idempotency, "now_micros", lambda: later)
     assert idempotency._claim(small_site.store, key, content) is None
-    with pytest.raises(Problem, match="under way"):
+    with pytest.raises(Problem, match="in progress"):
         idempotency._claim(small_site.store, key, content)

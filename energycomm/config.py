@@ -111,7 +111,7 @@ class DaemonSettings(Settings):
 
 
 class NotifySettings(Settings):
-    """Where the back office is told what happened. Nothing is told while neither a URL nor a folder is set."""
+    """Target of the notifications. None is sent while neither a URL nor a folder is set."""
 
     url: WebAddress | None = Field(default=None, description="Address of the webhook, http or https.")
     folder: Path | None = Field(

@@ -115,7 +115,7 @@ class Translation:
         return self.whole(condition, wanted) if definition is None else definition, 1
 
     def test(self, condition: terms.Condition, wanted: bool) -> Definition | None:
-        """A condition on values; None where the core's language cannot say it."""
+        """A condition on values; None if the core's language cannot express it."""
         match condition:
             case terms.Truth(operand=value) if _base(value) == "bool":
                 self.tests["predicate" if isinstance(value, terms.Call) else "decided"] += 1

@@ -29,7 +29,7 @@ Term: TypeAlias = terms.Value | terms.Condition
 
 
 def repeated(conditions: Iterable[terms.Condition]) -> frozenset[Term]:
-    """The comparisons and calls that stand in several places of some conditions."""
+    """The comparisons and calls that occur several times in some conditions."""
     counts: Counter[Term] = Counter()
     stack: list[Term] = list(conditions)
     while stack:

@@ -55,7 +55,7 @@ def dispatch(adapters: Mapping[str, Adapter], sniff: Sniff, market: str | None =
 def series_of(
     adapters: Mapping[str, Adapter], name: str, market: str | None = None
 ) -> tuple[str, Series] | dict[str, Refusal]:
-    """The market and the place in its numbered series that an envelope's file name tells.
+    """The market of an envelope's file name, and its place in a numbered series.
 
     Args:
       adapters: the installed markets.

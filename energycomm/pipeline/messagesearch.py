@@ -54,7 +54,7 @@ class MessageSearch(BaseModel):
         return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
 
     def filter(self, engine: Engine, catalogue: Callable[[], Catalogue], zone: tzinfo = UTC) -> MessageFilter:
-        """What the store is asked for.
+        """The filter of a search.
 
         Args:
           engine: the store.
@@ -83,7 +83,7 @@ def _aware(at: datetime | None, zone: tzinfo) -> datetime | None:
 
 
 def error_codes_of(engine: Engine, catalogue: Catalogue, code: str) -> tuple[str, ...]:
-    """The error codes whose messages are looked for.
+    """The error codes of a search.
 
     Args:
       engine: the store; a code of a rule that is gone may still stand there.

@@ -143,7 +143,7 @@ class CircuitBreaker:
             self._opened_at = self._trial_since = None
 
     def failed(self, error: TechnicalError) -> None:
-        """An attempt ended with an error; one that says nothing of the channel counts as one that worked."""
+        """An attempt ended with an error; errors that do not concern the channel count as success."""
         if error.code in IGNORED:
             with self._lock:
                 self._trial_since = None
@@ -194,7 +194,7 @@ class Guarded(Generic[Either]):
         return self.breaker.state()
 
     def check(self) -> str | TechnicalError:
-        """Try the channel itself, once, whatever the breaker says."""
+        """Test the channel itself, once, regardless of the breaker."""
         return self.channel.check()
 
     def close(self) -> None:
@@ -231,7 +231,7 @@ class GuardedIn(Guarded[Incoming]):
 
     @property
     def more(self) -> bool:
-        """Whether the last poll left something that can be had as soon as what it gave is acknowledged."""
+        """Whether more can be polled as soon as the arrivals of the last poll are acknowledged."""
         return bool(getattr(self.channel, "more", False))
 
     def poll(self) -> Iterator[Arrival | TechnicalError]:

@@ -23,7 +23,7 @@ def _aware(value: datetime) -> datetime:
 Words = Annotated[str, AfterValidator(comparable)]
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
-Cursor = Annotated[Words | None, Query(max_length=60, description="Go on where a former answer ended: its `next`.")]
+Cursor = Annotated[Words | None, Query(max_length=60, description="Continue where a former answer ended: its `next`.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
 Market = Annotated[Words | None, Query(max_length=2, description="Only of this market, by its ISO code.")]
 Since = Annotated[

@@ -39,7 +39,7 @@ class Search(MessageSearch):
 
     limit: int = Field(default=50, ge=1, le=500, description="How many at most.")
     cursor: Words | None = Field(
-        default=None, max_length=60, description="Go on where a former answer ended: its `next`."
+        default=None, max_length=60, description="Continue where a former answer ended: its `next`."
     )
 
 

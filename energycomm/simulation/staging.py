@@ -253,7 +253,7 @@ class Stage:
         self.row = market.mistakes.get(self.name)
         self.lost = market.lost.get(self.name)
         self.restarted = places["start"][1]
-        self._missing = self.row.cascade if self.row else self.lost.target if self.lost else None
+        self.missing = self.row.cascade if self.row else self.lost.target if self.lost else None
 
     def play(self, draft: Draft) -> tuple[list[Draft], list[Late]]:
         """Play the fault on one message: what is published in its time, and what comes later."""
@@ -278,8 +278,8 @@ class Stage:
     @property
     def freed_by(self) -> str:
         """What would free the messages that wait."""
-        assert self._missing is not None
-        return self.market.freed_by(self.life, self._missing)
+        assert self.missing is not None
+        return self.market.freed_by(self.life, self.missing)
 
     @property
     def told_by(self) -> str | None:
@@ -288,9 +288,9 @@ class Stage:
 
     def _fate(self, draft: Draft) -> Outcome | None:
         """What becomes of a message that is right because of what is missing; None for nothing."""
-        if self._missing not in ("first", "start", "stop"):
+        if self.missing not in ("first", "start", "stop"):
             return None
-        first, early = self._missing == "first", draft.place[1] < self.restarted
+        first, early = self.missing == "first", draft.place[1] < self.restarted
         if first != early:
             return None
         kinds = _of(self.market.named, draft.type) | (_of(self.market.anchored, draft.type) if first else frozenset())

@@ -7,20 +7,7 @@ import re
 from typing import Any
 
 from adapters.be_atrias.simulator.documents import OTHER, SUPPLIER
-from energycomm.simulation.edits import (
-    Edit,
-    add,
-    both,
-    cents,
-    copied,
-    drop,
-    inside,
-    number,
-    put,
-    repeated,
-    shift,
-    swap,
-)
+from energycomm.simulation.edits import Edit, add, both, cents, copied, drop, inside, number, put, repeated, shift, swap
 from energycomm.simulation.people import with_check_digit
 from energycomm.simulation.staging import (
     LATE,
@@ -192,12 +179,7 @@ POINTS: tuple[Mistake, ...] = (
     Mistake("BE-P09", "change", put("MeteringMethod", "E99"), POINT, error_class="product"),
     Mistake("BE-P10", "change", put("ReadingFrequency", "7"), POINT),
     Mistake("BE-P11", "change", put("ReadingMonth", "13"), POINT),
-    Mistake(
-        "BE-P12",
-        "change",
-        both(put("SettlementRegime", "SMR3"), put("RemotelyReadable", "false")),
-        POINT,
-    ),
+    Mistake("BE-P12", "change", both(put("SettlementRegime", "SMR3"), put("RemotelyReadable", "false")), POINT),
     Mistake(
         "BE-P13",
         "change",
@@ -243,11 +225,7 @@ SUPPLY: tuple[Mistake, ...] = (
     Mistake("BE-D03", "change", put("StartDate", "2199-01-01"), TERMS),
     Mistake("CO-D01", "change", _at("2199-02-01T00:00:00+01:00"), EVERYTHING),
     Mistake(
-        "CO-S01",
-        "start",
-        both(_reference, shift("StartOfOccurrence", 3), shift("StartDate", 3)),
-        START,
-        extra=True,
+        "CO-S01", "start", both(_reference, shift("StartOfOccurrence", 3), shift("StartDate", 3)), START, extra=True
     ),
     Mistake(
         "CO-S02",
@@ -325,12 +303,7 @@ READINGS: tuple[Mistake, ...] = (
     _read("BE-R08", put("MeterReadingOrigin", "ZZZ"), warnings=READING, error_class="missing"),
     _read("BE-R09", drop("MeterFacility"), warnings=READING, error_class="missing"),
     _read("BE-R10", _gas("E10", "MTQ"), READING, {READING: ("BE-R04",)}, document=_OF_GAS, kinds=(READING,)),
-    _read(
-        "CO-E04",
-        both(put("Function", "5"), add("ReadingTime", _FAULTY_METER)),
-        MEASURES,
-        error_class="missing",
-    ),
+    _read("CO-E04", both(put("Function", "5"), add("ReadingTime", _FAULTY_METER)), MEASURES, error_class="missing"),
     _read(
         "CO-E05",
         both(_correction(function="1"), put("Identification", "again")),
@@ -357,24 +330,14 @@ READINGS: tuple[Mistake, ...] = (
         {READING: ("CO-R05", "CO-R07")},
         error_class="product",
     ),
-    _read(
-        "CO-R08",
-        _registers(add("NumberOfDigits", "<PreviousMeterReading>999999</PreviousMeterReading>")),
-        READING,
-    ),
+    _read("CO-R08", _registers(add("NumberOfDigits", "<PreviousMeterReading>999999</PreviousMeterReading>")), READING),
     _read("CO-R09", copied("PreviousReadingTime", "ReadingTime"), READING, only=READING),
     _read("CO-R10", _registers(add("NumberOfDigits", "<PassedZero>true</PassedZero>")), warnings=READING),
     _read("CO-R11", _registers(put("NumberOfDigits", "7")), warnings=READING),
     _read("CO-D02", shift("ReadingTime", 20), MEASURES),
     _read("CO-D03", copied("PreviousReadingTime", "ReadingTime"), VOLUME, only=VOLUME),
     _read("BE-V01", inside("EnergyVolume", put("UnitType", "MTQ")), VOLUME),
-    _read(
-        "BE-V02",
-        inside("EnergyVolume", put("UnitType", "K3"), every=True),
-        VOLUME,
-        only=VOLUME,
-        document=_OF_GAS,
-    ),
+    _read("BE-V02", inside("EnergyVolume", put("UnitType", "K3"), every=True), VOLUME, only=VOLUME, document=_OF_GAS),
     _read("BE-V03", inside("EnergyVolume", put("MeterTimeFrame", "XX")), VOLUME, error_class="product"),
     _read("BE-V04", inside("EnergyVolume", put("EnergyQuantity", "999999")), VOLUME),
     _read("CO-V02", repeated("EnergyVolume"), VOLUME),
@@ -395,20 +358,12 @@ SERIES_OF_HOURS: tuple[Mistake, ...] = (
     _hours("BE-V05", put("ResolutionDuration", "PT30M"), {SERIES: ("BE-V05", "CO-V05")}),
     _hours("BE-V06", put("UnitType", "H87"), error_class="product"),
     _hours(
-        "BE-V07",
-        inside("IncludedProductCharacteristic", put("Identification", "8716867000099")),
-        error_class="product",
+        "BE-V07", inside("IncludedProductCharacteristic", put("Identification", "8716867000099")), error_class="product"
     ),
     _hours("BE-V08", inside("IncludedProductCharacteristic", put("Identification", "5410000100016"))),
     _hours("BE-V09", put("EnergyQuantity", "99"), "", SERIES),
     _hours("BE-V10", both(_clock("Start", "06:00:00"), _clock("End", "06:00:00")), "", SERIES),
-    _hours(
-        "BE-V11",
-        inside("IntervalEnergyObservation", _EMPTY, every=True),
-        "",
-        SERIES,
-        error_class="missing",
-    ),
+    _hours("BE-V11", inside("IntervalEnergyObservation", _EMPTY, every=True), "", SERIES, error_class="missing"),
     _hours("CO-D04", copied("End", "Start")),
     _hours("CO-V04", drop("IntervalEnergyObservation", every=True), error_class="missing"),
     _hours(
@@ -464,22 +419,8 @@ ANSWERS: tuple[Mistake, ...] = (
         kinds=(*EVERYTHING.split(), STATUS),
     ),
     Mistake("BE-A01", "reading", drop("ResponseReasonType"), ANSWER, error_class="missing", type="Response"),
-    Mistake(
-        "BE-A02",
-        "reading",
-        put("ResponseReasonType", "Q17"),
-        ANSWER,
-        error_class="product",
-        type="Response",
-    ),
-    Mistake(
-        "BE-A03",
-        "reading",
-        drop("OriginalBusinessDocument"),
-        ERROR,
-        error_class="missing",
-        type="ErrorReport",
-    ),
+    Mistake("BE-A02", "reading", put("ResponseReasonType", "Q17"), ANSWER, error_class="product", type="Response"),
+    Mistake("BE-A03", "reading", drop("OriginalBusinessDocument"), ERROR, error_class="missing", type="ErrorReport"),
     Mistake("BE-A04", "reading", put("StatusType", "39"), warnings=ANSWER, type="Response"),
     Mistake(
         "BE-A05",

@@ -85,7 +85,7 @@ class FrenchPlay(Play):
         yield from self._billed(day)
         for life, step in self.steps[day]:
             affair = self._affairs.get((life.number, day))
-            yield contract_events.event(self.drafter, life, step, affair and affair.identifier)
+            yield contract_events.event(self.drafter, life, step, affair.identifier if affair else None)
         for life in self.lives:
             situation = life.supplied_through(day) if life.daily else None
             if situation is not None:

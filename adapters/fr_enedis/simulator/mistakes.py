@@ -94,12 +94,7 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-P08", "change", put("Periodicite_Releve", "3"), POINT),
     Mistake("FR-P09", "change", put("Jour_Fixe_Releve", "45"), POINT),
     Mistake("FR-P10", "change", put("Niveau_Ouverture_Services", "7"), POINT, error_class="product"),
-    Mistake(
-        "FR-P11",
-        "change",
-        both(put("Niveau_Ouverture_Services", "2"), put("Teleoperable", "0")),
-        warnings=POINT,
-    ),
+    Mistake("FR-P11", "change", both(put("Niveau_Ouverture_Services", "2"), put("Teleoperable", "0")), warnings=POINT),
     Mistake(
         "FR-P12",
         "change",
@@ -113,13 +108,7 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-P03", "change", None, POINT, document=put("Code_EIC_Fournisseur", STRANGER)),
     Mistake("FR-C02", "change", put("Ref_Situation_Contractuelle", "AB-12"), EVERYTHING),
     Mistake("FR-C03", "change", drop("Formule_Tarifaire_Acheminement"), TERMS, error_class="missing"),
-    Mistake(
-        "FR-C04",
-        "change",
-        put("Formule_Tarifaire_Acheminement", "BTINFXX9"),
-        TERMS,
-        error_class="product",
-    ),
+    Mistake("FR-C04", "change", put("Formule_Tarifaire_Acheminement", "BTINFXX9"), TERMS, error_class="product"),
     Mistake("FR-C05", "change", drop("Puissance_Souscrite"), TERMS, error_class="missing"),
     Mistake("FR-C06", "change", put("Puissance_Souscrite", "600.0"), TERMS),
     Mistake("FR-C07", "change", put("Unite_Puissance_Souscrite", "kW"), TERMS),
@@ -128,26 +117,10 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-C10", "change", put("Num_Sequence", "0"), {TERMS: ("FR-C10", "FR-C11")}),
     Mistake("FR-C11", "early-change", put("Num_Sequence", "1"), TERMS, error_class="ordering"),
     Mistake("FR-C12", "change", None, warnings=TERMS, error_class="product", document=put("Nature_Contrat", "XYZ")),
+    Mistake("FR-U02", "change", _holder("RES", _physical("<Civilite>M</Civilite>")), HOLDER, error_class="missing"),
+    Mistake("FR-U03", "change", _holder("PRO", _physical("<Civilite>M</Civilite>")), HOLDER, error_class="missing"),
     Mistake(
-        "FR-U02",
-        "change",
-        _holder("RES", _physical("<Civilite>M</Civilite>")),
-        HOLDER,
-        error_class="missing",
-    ),
-    Mistake(
-        "FR-U03",
-        "change",
-        _holder("PRO", _physical("<Civilite>M</Civilite>")),
-        HOLDER,
-        error_class="missing",
-    ),
-    Mistake(
-        "FR-U04",
-        "change",
-        _holder("RES", _physical(f"<Civilite>Dr</Civilite>{_NAME}")),
-        HOLDER,
-        error_class="product",
+        "FR-U04", "change", _holder("RES", _physical(f"<Civilite>Dr</Civilite>{_NAME}")), HOLDER, error_class="product"
     ),
     Mistake(
         "FR-U05",
@@ -156,10 +129,7 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
         warnings=HOLDER,
     ),
     Mistake(
-        "FR-U06",
-        "change",
-        _holder("RES", _physical(_NAME), _moral(_SIRET.format("73282932000074"))),
-        warnings=HOLDER,
+        "FR-U06", "change", _holder("RES", _physical(_NAME), _moral(_SIRET.format("73282932000074"))), warnings=HOLDER
     ),
     Mistake("FR-U07", "change", put("Telephone1_Num", "12345"), warnings=HOLDER),
     Mistake("FR-M01", "change", drop("Num_Serie"), METER, error_class="missing"),
@@ -173,14 +143,7 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-S06", "change", put("Nature_Evenement", "ZZZZ"), EVERYTHING, error_class="product"),
     Mistake("FR-S07", "change", drop("Nature_Evenement"), EVERYTHING, error_class="missing"),
     Mistake("FR-S12", "change", _with_reading, READING),
-    Mistake(
-        "CO-S05",
-        "change",
-        _other_reading_day,
-        f"{POINT} {TERMS} {HOLDER}",
-        error_class="ordering",
-        extra=True,
-    ),
+    Mistake("CO-S05", "change", _other_reading_day, f"{POINT} {TERMS} {HOLDER}", error_class="ordering", extra=True),
 )
 
 SPANS: tuple[Mistake, ...] = (
@@ -242,13 +205,7 @@ SPANS: tuple[Mistake, ...] = (
 
 
 BILLING: tuple[Mistake, ...] = (
-    Mistake(
-        "CO-R01",
-        "original",
-        classes(None),
-        READING,
-        error_class="missing",
-    ),
+    Mistake("CO-R01", "original", classes(None), READING, error_class="missing"),
     Mistake("CO-R02", "original", classes(twice, measure="1", first=True), READING),
     Mistake(
         "CO-R03",
@@ -294,17 +251,9 @@ BILLING: tuple[Mistake, ...] = (
         {READING: ("FR-R18",)},
     ),
     Mistake(
-        "CO-R09",
-        "original",
-        both(classes(None, measure="2"), copied("Date_Releve_Precedent", "Date_Releve")),
-        READING,
+        "CO-R09", "original", both(classes(None, measure="2"), copied("Date_Releve_Precedent", "Date_Releve")), READING
     ),
-    Mistake(
-        "CO-R10",
-        "reading",
-        classes(put("Indicateur_Passage_A_Zero", "1"), measure="1"),
-        warnings=READING,
-    ),
+    Mistake("CO-R10", "reading", classes(put("Indicateur_Passage_A_Zero", "1"), measure="1"), warnings=READING),
     Mistake("CO-R11", "reading", classes(put("Nb_Chiffres_Cadran", "7"), measure="1"), warnings=READING),
     Mistake("CO-D02", "reading", shift("Date_Releve", 20), BOTH),
     Mistake(
@@ -340,14 +289,7 @@ BILLING: tuple[Mistake, ...] = (
         classes(put("Unite_Mesure", "kVArh"), measure="1"),
         {READING: ("FR-R01", "CO-R05", "CO-R07")},
     ),
-    Mistake(
-        "FR-R10",
-        "original",
-        put("Statut_Releve", "RECTIFICATIF"),
-        BOTH,
-        error_class="missing",
-        extra=True,
-    ),
+    Mistake("FR-R10", "original", put("Statut_Releve", "RECTIFICATIF"), BOTH, error_class="missing", extra=True),
     Mistake(
         "FR-R11",
         "original",
@@ -365,19 +307,10 @@ BILLING: tuple[Mistake, ...] = (
         extra=True,
         before=both(put("Statut_Releve", "ANNULE"), add("Nature_Index", "<Motif_Rectif>CORR_IDX</Motif_Rectif>")),
     ),
-    Mistake(
-        "FR-R12",
-        "reading",
-        add("Nature_Index", "<Motif_Rectif>CORR_IDX</Motif_Rectif>"),
-        warnings=BOTH,
-    ),
+    Mistake("FR-R12", "reading", add("Nature_Index", "<Motif_Rectif>CORR_IDX</Motif_Rectif>"), warnings=BOTH),
     Mistake("FR-R15", "original", put("Coefficient_Lecture", "0.0"), READING),
     Mistake(
-        "FR-R17",
-        "reading",
-        put("Num_Serie", "00000000000002", every=True),
-        warnings=READING,
-        error_class="missing",
+        "FR-R17", "reading", put("Num_Serie", "00000000000002", every=True), warnings=READING, error_class="missing"
     ),
     Mistake(
         "FR-R18",
@@ -403,12 +336,7 @@ DAILY: tuple[Mistake, ...] = (
     Mistake("FR-S02", "daily-end", shift("Date_Releve", 1), READING, extra=True),
     Mistake("FR-D02", "daily", put("Date_Releve", "2010-06-01"), READING),
     Mistake("FR-R02", "daily", None, READING, document=put("Unite_Mesure_Index", "kVArh")),
-    Mistake(
-        "FR-R03",
-        "daily",
-        classes(number("Valeur", lambda value: value + 44_000_000), first=True),
-        READING,
-    ),
+    Mistake("FR-R03", "daily", classes(number("Valeur", lambda value: value + 44_000_000), first=True), READING),
     Mistake(
         "CO-R07",
         "daily",
@@ -432,27 +360,12 @@ DAILY: tuple[Mistake, ...] = (
     ),
     Mistake("FR-R06", "daily", put("Id_Calendrier_Distributeur", "INCONNU"), READING),
     Mistake("FR-R07", "daily", put("Id_Calendrier_Distributeur", "DI000009"), READING, error_class="product"),
+    Mistake("FR-R08", "daily", put("Id_Calendrier_Distributeur", "DI000002"), READING, {READING: ("FR-R09",)}),
     Mistake(
-        "FR-R08",
-        "daily",
-        put("Id_Calendrier_Distributeur", "DI000002"),
-        READING,
-        {READING: ("FR-R09",)},
-    ),
-    Mistake(
-        "FR-R09",
-        "daily-last",
-        classes(None, grid="Distributeur", first=True),
-        warnings=READING,
-        error_class="missing",
+        "FR-R09", "daily-last", classes(None, grid="Distributeur", first=True), warnings=READING, error_class="missing"
     ),
     Mistake("FR-R14", "daily", classes(put("Indice_Vraisemblance", "1"), first=True), warnings=READING),
-    Mistake(
-        "FR-R16",
-        "daily",
-        swap("<Puissance_Maximale><Valeur>", "<Puissance_Maximale><Valeur>9"),
-        warnings=READING,
-    ),
+    Mistake("FR-R16", "daily", swap("<Puissance_Maximale><Valeur>", "<Puissance_Maximale><Valeur>9"), warnings=READING),
 )
 
 
@@ -465,21 +378,11 @@ CHARGES: tuple[Mistake, ...] = (
     Mistake("FR-G02", "charge", put("Nature_EV", "09"), CHARGE, error_class="product"),
     Mistake("FR-G03", "charge", put("Taux_TVA_Applicable", "XX"), CHARGE, error_class="product"),
     Mistake(
-        "FR-G04",
-        "charge",
-        add("Type_Facturation", "<Origine_Rectif>9</Origine_Rectif>"),
-        CHARGE,
-        error_class="product",
+        "FR-G04", "charge", add("Type_Facturation", "<Origine_Rectif>9</Origine_Rectif>"), CHARGE, error_class="product"
     ),
     Mistake("FR-G07", "charge", put("Formule_Tarifaire_Acheminement", "XYZ"), CHARGE, error_class="product"),
     Mistake("FR-G08", "charge", put("Puissance_Souscrite", "600.0"), CHARGE, {CHARGE: ("FR-G09",)}),
-    Mistake(
-        "FR-G09",
-        "charge",
-        put("Puissance_Souscrite", "33.0", every=True),
-        warnings=CHARGE,
-        error_class="missing",
-    ),
+    Mistake("FR-G09", "charge", put("Puissance_Souscrite", "33.0", every=True), warnings=CHARGE, error_class="missing"),
     Mistake("FR-G10", "charge", shift("Date_Fin", 300), CHARGE),
 )
 
@@ -517,14 +420,7 @@ AFFAIRS: tuple[Mistake, ...] = (
     Mistake("CO-A03", "request", lambda xml: xml, STATUS, parts=(4,)),
     Mistake("FR-A01", "request", _named("S/{}"), STATUS),
     Mistake("FR-A02", "request", _named("SX{}X"), warnings=STATUS),
-    Mistake(
-        "FR-A03",
-        "request",
-        swap('code="DMREC"', 'code="ZZZZ"'),
-        STATUS,
-        error_class="product",
-        parts=(2,),
-    ),
+    Mistake("FR-A03", "request", swap('code="DMREC"', 'code="ZZZZ"'), STATUS, error_class="product", parts=(2,)),
     Mistake(
         "FR-A04",
         "request",
@@ -533,21 +429,10 @@ AFFAIRS: tuple[Mistake, ...] = (
         error_class="missing",
         parts=(2,),
     ),
-    Mistake(
-        "FR-A05",
-        "request",
-        swap('code="TERMN"', 'code="XXXX"'),
-        STATUS,
-        error_class="product",
-        parts=(3,),
-    ),
+    Mistake("FR-A05", "request", swap('code="TERMN"', 'code="XXXX"'), STATUS, error_class="product", parts=(3,)),
     Mistake("FR-A06", "request", swap('code="TERMN"', 'code="COURS"'), STATUS, parts=(3,)),
     Mistake(
-        "FR-A07",
-        "request",
-        swap('<objet code="AME">', '<objet code="ZZZ">'),
-        warnings=STATUS,
-        error_class="product",
+        "FR-A07", "request", swap('<objet code="AME">', '<objet code="ZZZ">'), warnings=STATUS, error_class="product"
     ),
     Mistake("FR-A08", "request", swap('code="DMTR"', 'code="DMREC"'), warnings=STATUS, parts=(1,)),
     Mistake("FR-D08", "request", _dated_ahead, STATUS, parts=(3,)),

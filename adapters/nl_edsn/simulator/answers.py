@@ -26,11 +26,7 @@ from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
 
-REASONS = (
-    ("201", "EAN-code onbekend"),
-    ("227", "Kruisend bericht"),
-    ("206", "Mutatiedatum onjuist"),
-)
+REASONS = (("201", "EAN-code onbekend"), ("227", "Kruisend bericht"), ("206", "Mutatiedatum onjuist"))
 """Why the register refuses."""
 _SUPPLY = {
     "SupplierSwitchRequest": ("ChangeOfSupplierResponse", "SWITCHLV", "GainResultResponse"),

@@ -44,13 +44,7 @@ def party(role: str, code: str | None) -> str:
 
 
 def document(
-    label: str,
-    content: str,
-    *,
-    created: str,
-    name: str,
-    receiver: str = SUPPLIER,
-    sender: str = EDSN,
+    label: str, content: str, *, created: str, name: str, receiver: str = SUPPLIER, sender: str = EDSN
 ) -> bytes:
     """A document of the market.
 

@@ -9,21 +9,10 @@ from itertools import count
 from typing import Any
 
 from adapters.nl_edsn.simulator.documents import OTHER, SUPPLIER
-from energycomm.simulation.edits import (
-    Edit,
-    add,
-    both,
-    copied,
-    drop,
-    inside,
-    number,
-    put,
-    repeated,
-    rewrite,
-    shift,
-)
+from energycomm.simulation.edits import Edit, add, both, copied, drop, inside, number, put, repeated, rewrite, shift
+from energycomm.simulation.expectation import Outcome
 from energycomm.simulation.people import with_check_digit
-from energycomm.simulation.staging import Codes, Draft, Market, Mistake, Outcome, Stage, by_name, same
+from energycomm.simulation.staging import Codes, Draft, Market, Mistake, Stage, by_name, same
 
 START, STOP = "StartOfSupply", "EndOfSupply"
 POINT, TERMS, HOLDER, METER, READING = "AccessPointData", "ContractTerms", "CustomerData", "MeterData", "MeterReading"
@@ -243,16 +232,9 @@ MEASURES: tuple[Mistake, ...] = (
     _energy("CO-V02", _first_volume_twice),
     _energy("CO-V03", put("Volume", "-5")),
     _energy("CO-D03", copied("ValidFromDate", "ValidToDate", every=True)),
+    _hours("NL-V12", inside("P4Register", lambda xml: xml[: xml.rindex("<P4Reading>")] + "</P4Register>", every=True)),
     _hours(
-        "NL-V12",
-        inside("P4Register", lambda xml: xml[: xml.rindex("<P4Reading>")] + "</P4Register>", every=True),
-    ),
-    _hours(
-        "NL-V13",
-        _quarters(lambda n, xml: drop("Reading")(xml) if n == 9 else xml),
-        "",
-        SERIES,
-        error_class="missing",
+        "NL-V13", _quarters(lambda n, xml: drop("Reading")(xml) if n == 9 else xml), "", SERIES, error_class="missing"
     ),
     _hours("NL-V14", _raised(50, 20_000)),
     _hours("NL-V15", put("MeasureUnit", "KWT", every=True), {SERIES: ("NL-V15",), READING: ("NL-R01",)}),

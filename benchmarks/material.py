@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 from lxml import etree
 
-from adapters.fr_enedis.simulator import simulate_market, write_flat_file
+from adapters.fr_enedis.simulator import simulator
 from adapters.fr_enedis.types import FLUXES
 from energycomm.simulation.scenario import Scenario
 
@@ -38,13 +38,13 @@ class Material(NamedTuple):
 
 def flat(folder: Path, flux: str, size: int, seed: int = 1) -> Material:
     """One plain file of about a size in bytes."""
-    *before, big = write_flat_file(folder, flux, size, seed)
+    *before, big = simulator.flat_file(folder, flux, size, seed)
     return Material(f"{flux}, one plain file", before, [big], big.stat().st_size)
 
 
 def mixed(folder: Path, access_points: int, months: int, seed: int = 1) -> Material:
     """Many small zips of every type, as a grid operator sends them, in the order in which they were made."""
-    simulate_market(Scenario(access_points, months, seed), folder, None)
+    simulator.simulate(Scenario(access_points, months, seed), folder)
     files = sorted((folder / "envelopes").iterdir(), key=lambda path: path.stem[-14:])
     return Material("all types, small zips", [], files, sum(len(content) for content in contents(files)))
 

@@ -62,7 +62,7 @@ class FrEnedis(MarketAdapter):
     entry = Announcement(market_type="C15", event="MES")
     exit = Announcement(market_type="C15", event="RES")
     scripts: Path | None = Path(__file__).parent / "scripts"
-    simulator: str | None = "adapters.fr_enedis.simulator.player:simulator"
+    simulator: str | None = "adapters.fr_enedis.simulator:simulator"
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace; the name only tells what is ours but not

@@ -23,18 +23,25 @@ AWAITING = ("built", "sent")
 """States of the requests that a simulated market answers."""
 
 
-def _simulator(market: str) -> Simulator:
+def _simulator(market: str | None) -> Simulator:
+    """The simulator of a market, by default of the only one."""
+    markets = list(simulated_markets())
+    if market is None and len(markets) == 1:
+        (market,) = markets
+    known = ", ".join(markets) or "none is installed"
+    if market is None:
+        raise UserError("Which market is simulated is not said.", f"Give --market, one of: {known}.")
     found = load_simulator(market)
     if found is None:
-        raise UserError(
-            f"There is no simulator of the market {market!r}.", f"Markets: {', '.join(simulated_markets())}."
-        )
+        raise UserError(f"There is no simulator of the market {market!r}.", f"Markets: {known}.")
     return found
 
 
 def simulate(
     out: Annotated[Path, typer.Argument(help="Folder to write into.", show_default=False)],
-    market: Annotated[str, typer.Option(help="Market to simulate, by its ISO code.")],
+    market: Annotated[
+        str | None, typer.Option(help="Market to simulate, by its ISO code; by default the only one that is installed.")
+    ] = None,
     access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
     months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers; equal arguments give equal bytes.")] = 1,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from functools import reduce
 from typing import TypeAlias
 
 Edit: TypeAlias = Callable[[str], str]
@@ -35,61 +36,42 @@ def _text(xml: str, tag: str) -> str:
     return found[1]
 
 
+def rewrite(tag: str, change: Callable[[str], str], *, every: bool = False) -> Edit:
+    """Change the text of the first element of a tag (every one)."""
+    pattern = rf"({_opened(tag)})([^<]*)</"
+    return lambda xml: _replace(pattern, lambda found: f"{found[1]}{change(found[2])}</", xml, 0 if every else 1)
+
+
 def put(tag: str, value: str, *, every: bool = False) -> Edit:
     """Give the first element of a tag (every one) another text."""
-
-    def edit(xml: str) -> str:
-        return _replace(rf"({_opened(tag)})[^<]*</", lambda m: f"{m[1]}{value}</", xml, 0 if every else 1)
-
-    return edit
+    return rewrite(tag, lambda _: value, every=every)
 
 
 def drop(tag: str, *, every: bool = False) -> Edit:
     """Leave out the first element of a tag (every one), with all that is in it."""
-
-    def edit(xml: str) -> str:
-        return _replace(rf"[ ]*{_opened(tag)}.*?</(?:\w+:)?{tag}>\n?", "", xml, 0 if every else 1)
-
-    return edit
+    pattern = rf"[ ]*{_opened(tag)}.*?</(?:\w+:)?{tag}>\n?"
+    return lambda xml: _replace(pattern, "", xml, 0 if every else 1)
 
 
 def add(after: str, text: str) -> Edit:
     """Write XML behind the first element of a tag."""
-
-    def edit(xml: str) -> str:
-        return _replace(rf"</(?:\w+:)?{after}>", lambda m: f"{m[0]}{text}", xml, 1)
-
-    return edit
+    return lambda xml: _replace(rf"</(?:\w+:)?{after}>", lambda found: f"{found[0]}{text}", xml, 1)
 
 
 def swap(old: str, new: str) -> Edit:
     """Write other text in the place of the first occurrence of a text."""
-
-    def edit(xml: str) -> str:
-        return _replace(re.escape(old), lambda _: new, xml, 1)
-
-    return edit
+    return lambda xml: _replace(re.escape(old), lambda _: new, xml, 1)
 
 
 def both(*edits: Edit) -> Edit:
     """One edit after the other."""
-
-    def edit(xml: str) -> str:
-        for each in edits:
-            xml = each(xml)
-        return xml
-
-    return edit
+    return lambda xml: reduce(lambda text, edit: edit(text), edits, xml)
 
 
 def inside(tag: str, change: Edit, *, every: bool = False) -> Edit:
     """Edit within the first element of a tag (every one) only."""
-
-    def edit(xml: str) -> str:
-        whole = rf"{_opened(tag)}.*?</(?:\w+:)?{tag}>"
-        return _replace(whole, lambda found: change(found[0]), xml, 0 if every else 1)
-
-    return edit
+    whole = rf"{_opened(tag)}.*?</(?:\w+:)?{tag}>"
+    return lambda xml: _replace(whole, lambda found: change(found[0]), xml, 0 if every else 1)
 
 
 def repeated(tag: str) -> Edit:
@@ -97,39 +79,25 @@ def repeated(tag: str) -> Edit:
     return inside(tag, lambda xml: xml * 2)
 
 
-def number(tag: str, change: Callable[[int], int]) -> Edit:
-    """Change the whole number in the first element of a tag."""
-
-    def edit(xml: str) -> str:
-        return _replace(rf"({_opened(tag)})(-?\d+)</", lambda m: f"{m[1]}{change(int(m[2]))}</", xml, 1)
-
-    return edit
+def number(tag: str, change: Callable[[int], int], *, every: bool = False) -> Edit:
+    """Change the whole number in the first element of a tag (every one)."""
+    return rewrite(tag, lambda text: str(change(int(text))), every=every)
 
 
-def shift(tag: str, days: int) -> Edit:
+def shift(tag: str, days: int, *, every: bool = False) -> Edit:
     """Move the day of a date or date-time; the clock and the offset stay."""
 
-    def edit(xml: str) -> str:
-        old = _text(xml, tag)
-        return put(tag, (date.fromisoformat(old[:10]) + timedelta(days=days)).isoformat() + old[10:])(xml)
+    def moved(text: str) -> str:
+        return (date.fromisoformat(text[:10]) + timedelta(days=days)).isoformat() + text[10:]
 
-    return edit
+    return rewrite(tag, moved, every=every)
 
 
-def copied(tag: str, source: str, *, day: bool = False) -> Edit:
-    """Give an element the text of another one, or the day of its text."""
-
-    def edit(xml: str) -> str:
-        value = _text(xml, source)
-        return put(tag, value[:10] if day else value)(xml)
-
-    return edit
+def copied(tag: str, source: str, *, day: bool = False, every: bool = False) -> Edit:
+    """Give an element (every one of its tag) the text of another one, or the day of its text."""
+    return lambda xml: put(tag, _text(xml, source)[: 10 if day else None], every=every)(xml)
 
 
 def cents(tag: str, more: int) -> Edit:
     """Add cents to the amount in the first element of a tag."""
-
-    def edit(xml: str) -> str:
-        return put(tag, f"{(round(float(_text(xml, tag)) * 100) + more) / 100:.2f}")(xml)
-
-    return edit
+    return rewrite(tag, lambda amount: f"{(round(float(amount) * 100) + more) / 100:.2f}")

@@ -54,7 +54,7 @@ class Truth(Struct, frozen=True, kw_only=True, omit_defaults=True):
       member: path of the member in it; the envelope's own name for a plain file.
       position: number of the CH message in its member, from 1.
       type: the market's message type.
-      access_point: as written.
+      access_point: the point of the life that it tells of, as the market writes it.
       reference: the simulation's name of the message.
       kinds: kinds of its Kernel messages, each as often as there are messages of it, sorted; None when not foretold.
       outcome: what should become of it.

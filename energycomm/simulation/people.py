@@ -1,4 +1,4 @@
-"""Invented customers and addresses: common given names, street names that every town has, no real person."""
+"""Invented customers, addresses and numbers: common given names, street names that every town has, no real person."""
 
 from __future__ import annotations
 
@@ -61,6 +61,12 @@ def _with_check_digit(digits: str) -> str:
     """A register number: digits, and the check digit of Luhn."""
     doubled = (int(digit) * (2 - n % 2) for n, digit in enumerate(reversed(digits)))
     return f"{digits}{-sum(d - 9 if d > 9 else d for d in doubled) % 10}"
+
+
+def with_check_digit(digits: str) -> str:
+    """A number of GS1: its digits and the check digit."""
+    total = sum(int(digit) * (3 - n % 2 * 2) for n, digit in enumerate(reversed(digits)))
+    return f"{digits}{-total % 10}"
 
 
 def draw_customer(rng: Random) -> Customer:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from adapters.fr_enedis.simulator import simulate_market
+from adapters.fr_enedis.simulator import simulator
 from energycomm.correction.analysis import judged_cases
 from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop
@@ -40,7 +40,7 @@ _PLACES = (
 def simulated(tmp_path: Path, database_url: str) -> Iterator[tuple[Engine, dict[int, Truth]]]:
     """A store with messages of every class of faults; the truth of each Kernel message that is stuck."""
     folder = tmp_path / "market"
-    simulate_market(Scenario(32, 6, 5, daily_share=0.05, faults=FAULTS), folder)
+    simulator.simulate(Scenario(32, 6, 5, daily_share=0.05, faults=FAULTS), folder)
     engine = process(folder, database_url)
     truth = {(line.envelope, line.member, line.position): line for line in read_truth(folder / "truth.jsonl")}
     with reading(engine) as connection:

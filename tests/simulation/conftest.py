@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from adapters.fr_enedis.simulator import simulate_market
+from adapters.fr_enedis.simulator import simulator
 from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.database import connect
@@ -32,7 +32,7 @@ MIXED = FaultRates(
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulation with every mistake there is."""
     folder = tmp_path_factory.mktemp("everything")
-    simulate_market(Scenario(170, 6, 13, daily_share=0.0, faults=EVERYTHING), folder)
+    simulator.simulate(Scenario(170, 6, 13, daily_share=0.0, faults=EVERYTHING), folder)
     return folder
 
 
@@ -40,7 +40,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small simulation with some faults of every class."""
     folder = tmp_path_factory.mktemp("mixed")
-    simulate_market(Scenario(20, 6, 5, daily_share=0.05, faults=MIXED), folder)
+    simulator.simulate(Scenario(20, 6, 5, daily_share=0.05, faults=MIXED), folder)
     return folder
 
 

@@ -16,7 +16,7 @@ from energycomm.market.contract import OutgoingMessage
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.submissions import completed
 from energycomm.simulation.answering import Asked, Delivery, Manners, answer
-from energycomm.simulation.port import load_simulator
+from energycomm.simulation.port import load_simulator, simulated_markets
 from tests.adapters.belgian import request as belgian
 from tests.adapters.dutch import REQUESTS
 from tests.adapters.dutch import request as dutch
@@ -127,11 +127,22 @@ def test_requests_of_three_markets_are_followed_to_their_end(
     assert states == dict.fromkeys(("FR", "NL", "BE"), state)
 
 
+def test_the_only_market_is_simulated_when_none_is_named(place: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = place()
+    only = {"nl": simulated_markets()["nl"]}
+    monkeypatch.setattr("energycomm.commands.simulate.simulated_markets", lambda: only)
+    assert here("simulate", here.folder / "out", "--access-points", "2", "--months", "2").code == 0
+    assert any("GainResultResponse" in path.name for path in (here.folder / "out" / "envelopes").iterdir())
+
+
 def test_a_market_without_a_simulator_and_a_fault_it_does_not_play_are_told(place: Places) -> None:
     here = place()
     answer = here("simulate", here.folder / "out", "--market", "xx")
     assert answer.code != 0
     assert "Markets: be, fr, nl" in answer.err
+    answer = here("simulate", here.folder / "out")
+    assert answer.code != 0
+    assert "Give --market, one of: be, fr, nl" in answer.err
     answer = here("simulate", here.folder / "out", "--market", "nl", "--fault", "FR-R03=0.1")
     assert answer.code != 0
     assert "no fault that can be simulated" in answer.err

@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 from adapters.fr_enedis import adapter
-from adapters.fr_enedis.simulator import SCHEMES, envelope_cipher, simulate_market, write_flat_file
+from adapters.fr_enedis.simulator import simulator
 from adapters.fr_enedis.simulator.encryption import Scheme
 from energycomm.cli import main
 from energycomm.market.contract import MemberHead, Series, Sniff, Transaction
@@ -39,7 +39,7 @@ SCHEMAS = {
 def faultless(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Thirty lives over a year with both clock changes, nothing wrong in them."""
     folder = tmp_path_factory.mktemp("faultless")
-    simulate_market(Scenario(30, 12, 4, daily_share=0.15, per_file=20), folder)
+    simulator.simulate(Scenario(30, 12, 4, daily_share=0.15, per_file=20), folder)
     return folder
 
 
@@ -65,7 +65,7 @@ def test_equal_arguments_give_equal_bytes(tmp_path: Path) -> None:
     """And another seed gives others."""
     prints = []
     for folder, seed in (("a", 5), ("b", 5), ("c", 6)):
-        simulate_market(Scenario(8, 6, seed, faults=MIXED), tmp_path / folder)
+        simulator.simulate(Scenario(8, 6, seed, faults=MIXED), tmp_path / folder)
         files = sorted(path for path in (tmp_path / folder).rglob("*") if path.is_file())
         prints.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert prints[0] == prints[1]
@@ -132,12 +132,11 @@ def test_a_life_without_faults_is_accepted_whole_and_without_a_warning(faultless
     assert not differences, describe(differences)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", simulator.schemes)
 def test_encrypted_envelopes_open_with_the_key_beside_them(tmp_path: Path, scheme: Scheme) -> None:
-    cipher = envelope_cipher(scheme, 1, tmp_path)
-    simulate_market(Scenario(3, 2, 1), tmp_path, cipher)
+    simulator.simulate(Scenario(3, 2, 1), tmp_path, scheme)
     clear = tmp_path / "clear"
-    simulate_market(Scenario(3, 2, 1), clear)
+    simulator.simulate(Scenario(3, 2, 1), clear)
     key = bytes.fromhex((tmp_path / "key.hex").read_text())
     lines = (tmp_path / "keys.toml").read_text()
     iv = bytes.fromhex(lines.split('iv = "')[1].split('"')[0]) if scheme == "aes-128-fixed-iv" else None
@@ -153,7 +152,7 @@ def test_encrypted_envelopes_open_with_the_key_beside_them(tmp_path: Path, schem
 
 @pytest.mark.parametrize("flux", ["C15", "R151"])
 def test_a_flat_file_has_its_size_and_no_message_twice(tmp_path: Path, flux: str) -> None:
-    path = write_flat_file(tmp_path, flux, 2_000_000, 1)[-1]
+    path = simulator.flat_file(tmp_path, flux, 2_000_000, 1)[-1]
     assert 2_000_000 <= path.stat().st_size < 2_020_000
     identities = [transaction.identity for transaction in digest(path.read_bytes(), path.name)]
     assert len(identities) > 200

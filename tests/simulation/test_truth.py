@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import text
 
-from adapters.fr_enedis.simulator import playable, simulate_market
+from adapters.fr_enedis.simulator import simulator
 from energycomm.simulation.expectation import Outcome, read_truth
 from energycomm.simulation.scenario import Scenario
 from energycomm.simulation.truth import compare_truth, describe
@@ -35,7 +35,7 @@ def test_every_mistake_gets_the_codes_that_were_foretold(everything: Path, tmp_p
 def test_every_mistake_is_in_the_simulation(everything: Path) -> None:
     """The test above is about all of them."""
     played = {line.outcome.fault for line in read_truth(everything / "truth.jsonl")}
-    classes = playable()
+    classes = simulator.playable()
     wanted = {name for kind in ("grid_operator", "product", "lost-message", "wrong-order") for name in classes[kind]}
     assert wanted - played == set()
 
@@ -66,7 +66,7 @@ def test_a_year_of_faults_on_both_engines_and_databases(
     """The promise of the project at a larger volume."""
     if engine == "durable-rules":
         needs_durable_rules()
-    simulate_market(Scenario(250, 12, 17, daily_share=0.03, faults=EVERYTHING), tmp_path)
+    simulator.simulate(Scenario(250, 12, 17, daily_share=0.03, faults=EVERYTHING), tmp_path)
     assert_true(tmp_path, database_url, engine=engine, shuffle=shuffle)
 
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from html import escape
 from typing import Any
 
+from energycomm.simulation.people import with_check_digit
+
 MARKET, SUPPLIER, BALANCE = "5419999000017", "5419999000024", "5419999000048"
 GRID, OTHER, AREA = "5419999000031", "5419999000055", "541449000000990014"
 
@@ -441,12 +443,6 @@ def interchange(messages: Sequence[str], *, name: str, created: datetime) -> byt
 def calorific_file(lines: Sequence[str]) -> bytes:
     """A monthly file of calorific values."""
     return "".join(["GCVMonth,ARSName,ARSEanGSRN,GCVValue\n", *lines]).encode()
-
-
-def with_check_digit(digits: str) -> str:
-    """A number of GS1: its digits and the check digit."""
-    total = sum(int(digit) * (3 - n % 2 * 2) for n, digit in enumerate(reversed(digits)))
-    return f"{digits}{-total % 10}"
 
 
 def access_point(number: int) -> str:

@@ -7,84 +7,71 @@ messages of that type, the others right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters.be_atrias.simulator import documents
-from adapters.be_atrias.simulator.documents import (
-    BALANCE,
-    GRID,
-    REASONS,
-    SUPPLIER,
-    access_point,
-    filled,
-    with_check_digit,
-)
-from adapters.be_atrias.simulator.mistakes import BY_NAME, MARKET_FAULTS
+from adapters.be_atrias.simulator.documents import BALANCE, GRID, REASONS, SUPPLIER, access_point, filled
+from adapters.be_atrias.simulator.mistakes import FAULTS
 from adapters.be_atrias.times import ZONE
-from energycomm.simulation.almanac import Almanac
 from energycomm.simulation.lives import Life, Situation, Step
 from energycomm.simulation.meters import Band, energy_of
-from energycomm.simulation.staging import Draft, Target
+from energycomm.simulation.people import with_check_digit
+from energycomm.simulation.playing import DocumentPlay
+from energycomm.simulation.staging import Draft
 
 EVERYTHING: tuple[str, ...] = ("AccessPointData", "ContractTerms", "CustomerData", "MeterData")
-MEASURES = ("MeterReading", "MeteredVolume")
 _BANDS: tuple[tuple[str, Band], ...] = (("E11", "peak"), ("E10", "off-peak"))
+_PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice")
+"""Types that come with a periodic reading."""
 
 
-class BelgianWriter:
-    """Satisfies `energycomm.simulation.playing.Writer`."""
+class BelgianPlay(DocumentPlay):
+    """Lives in Belgium."""
 
-    zone: str = ZONE
-    market = MARKET_FAULTS
-    suffixes: Mapping[str, str] = {"MSCONS": ".edi", "CalorificValues": ".csv"}
+    zone = ZONE
+    market = FAULTS
+    suffixes: ClassVar[Mapping[str, str]] = {"MSCONS": ".edi", "CalorificValues": ".csv"}
 
-    def event(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
+    def event(self, life: Life, step: Step) -> Iterable[Draft]:
         """A start or a stop of the access, or new master data."""
-        reason = REASONS.get(step.reason, "E32")
+        reason, day, after = REASONS.get(step.reason, "E32"), step.day, step.after
         if step.enters:
-            values = _told("ST", life, step.day, step.after, almanac)
-            values |= {"supplier": SUPPLIER, "balance": BALANCE, "grid": GRID, "data": _data(life, step.after, almanac)}
-            kinds = ("StartOfSupply", *EVERYTHING)
-            return [_draft("StartOfAccess", documents.START, values, kinds, reason, begins=True)]
-        if step.leaves:
-            values = {**_told("SP", life, step.day, step.after, almanac), "day": almanac.iso(step.day)}
+            values = {**self._told("ST", life, day, after), "data": self._data(life, after)}
+            values |= {"supplier": SUPPLIER, "balance": BALANCE, "grid": GRID}
+            yield _draft("StartOfAccess", documents.START, values, ("StartOfSupply", *EVERYTHING), reason)
+        elif step.leaves:
+            values = {**self._told("SP", life, day, after), "day": self.almanac.iso(day)}
             values["next"] = documents.NEXT if step.reason == "supplier-switch" else ""
-            stop = _draft("StopOfAccess", documents.STOP, values, ("EndOfSupply",), reason)
-            return [stop, *self._after(life, step, almanac)]
-        data, kinds = _data(life, step.after, almanac), EVERYTHING
-        if step.before is not None and step.before.meter is not step.after.meter:
-            data = _data(life, step.after, almanac, meters=_meter(step.before, "24") + _meter(step.after, "23"))
-            kinds = (*EVERYTHING, "MeterData")
-        values = _told("MD", life, step.day, step.after, almanac, minute=step.minute)
-        return [_draft("MasterData", documents.MASTER_DATA, {**values, "data": data}, kinds, "E32")]
+            yield _draft("StopOfAccess", documents.STOP, values, ("EndOfSupply",), reason)
+            kind = self.mistaken(life, "stop")  # what a mistaken market tells us on the day after our access ended
+            if kind == "MasterData":
+                values = {**self._told("MA", life, day + 1, after), "data": self._data(life, after)}
+                yield _draft(kind, documents.MASTER_DATA, values, EVERYTHING, "E32")
+            elif kind in ("MeterReadings", "MeteredSeries"):
+                make = self._readings if kind == "MeterReadings" else self._series
+                yield make(life, after, day + 1)
+        else:
+            data, kinds = self._data(life, after), EVERYTHING
+            if step.before is not None and step.before.meter is not after.meter:
+                data = self._data(life, after, meters=_meter(step.before, "24") + _meter(after, "23"))
+                kinds = (*EVERYTHING, "MeterData")
+            values = {**self._told("MD", life, day, after, minute=step.minute), "data": data}
+            yield _draft("MasterData", documents.MASTER_DATA, values, kinds, "E32")
 
-    def _after(self, life: Life, step: Step, almanac: Almanac) -> Sequence[Draft]:
-        """What a mistaken market tells us on the day after our access ended."""
-        kind, day = _extra(life, "stop"), step.day + 1
-        if kind == "MasterData":
-            values = _told("MA", life, day, step.after, almanac)
-            values["data"] = _data(life, step.after, almanac)
-            return [_draft(kind, documents.MASTER_DATA, values, EVERYTHING, "E32")]
-        if kind in ("MeterReadings", "MeteredSeries"):
-            make = _readings if kind == "MeterReadings" else _series
-            return [make(life, step.after, day, almanac)]
-        return []
-
-    def reading(self, life: Life, situation: Situation, day: int, almanac: Almanac) -> Sequence[Draft]:
+    def reading(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
         """The two registers of a meter at the start of a day and what they counted; with a periodic reading also the
         hours of the day before and the grid fee."""
-        extra = _extra(life, "reading")
-        if extra == "MSCONS" or (life.fault is None and life.number % 5 == 4):
-            drafts = [_indexes(life, situation, day, almanac)]
-        else:
-            drafts = [_readings(life, situation, day, almanac)]
-        if almanac.civil(day).day == life.reading_day or extra in _PERIODIC:
-            drafts += [_series(life, situation, day, almanac), *_fee(life, situation, day, almanac)]
-        if extra is not None and extra in _ALONE:
-            drafts.append(_ALONE[extra](life, day, almanac))
-        return drafts
+        kind = self.mistaken(life, "reading")
+        older = kind == "MSCONS" or (life.fault is None and life.number % 5 == 4)
+        yield (self._indexes if older else self._readings)(life, situation, day)
+        if self.almanac.civil(day).day == life.reading_day or kind in _PERIODIC:
+            yield self._series(life, situation, day)
+            yield from self._fee(life, situation, day)
+        alone = {"Response": self._answer, "ErrorReport": self._error, "CalorificValues": self._calorific}
+        if kind in alone:  # nobody sends it unless a mistake is made in it
+            yield alone[kind](life, day)
 
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A document, an interchange or a file of calorific values."""
@@ -96,160 +83,111 @@ class BelgianWriter:
             return documents.calorific_file(bodies)
         return documents.document(label, bodies, name=f"DOC-{number:08d}", created=created, reason=drafts[0].group)
 
+    def _told(self, prefix: str, life: Life, day: int, situation: Situation, minute: int = 0) -> dict[str, Any]:
+        return {
+            "reference": f"{prefix}-{life.number:06d}-{day}",
+            "at": self.almanac.instant(day, minute),
+            "point": access_point(life.number),
+            "contract": _contract(life, situation),
+        }
 
-def _extra(life: Life, target: Target) -> str | None:
-    """The type of message that a life is sent for the sake of its mistake at a target."""
-    row = BY_NAME.get(life.fault or "")
-    return None if row is None or row.target != target else row.type
+    def _data(self, life: Life, situation: Situation, meters: str | None = None) -> str:
+        """What a document says of contract, point, customer and meter."""
+        customer, smart = situation.customer, situation.meter.smart
+        first = self.almanac.iso(situation.supply.start)
+        told = filled(documents.TERMS, contract=_contract(life, situation), first=first, power=situation.terms.power)
+        told += filled(documents.POINT, method="E14" if smart else "E13", remote="true" if smart else "false")
+        if customer.company:
+            told += filled(documents.COMPANY, company=customer.company)
+        else:
+            told += filled(documents.PERSON, surname=customer.surname, first_name=customer.first_name)
+        return told + (_meter(situation, "55") if meters is None else meters)
+
+    def _previous(self, life: Life, situation: Situation, day: int) -> int:
+        """The day of the reading before: that of the month or the day before, or the first day of the supply."""
+        if life.daily:
+            return day - 1
+        month = self.almanac.civil(day).replace(day=1) - timedelta(days=1)
+        return max(situation.supply.start, self.almanac.number(month.replace(day=life.reading_day)))
+
+    def _readings(self, life: Life, situation: Situation, day: int) -> Draft:
+        before = self._previous(life, situation, day)
+        energy, then = life.load.until(day, 0), life.load.until(before, 0)
+        registers = volumes = ""
+        for frame, band in _BANDS:
+            index = situation.meter.index("supplier", band, energy) // 1000
+            registers += filled(documents.REGISTER, frame=frame, value=index)
+            counted = (energy_of(band, energy) - energy_of(band, then)) // 1000
+            volumes += filled(documents.VOLUME, frame=frame, value=counted)
+        values = {**self._told("RD", life, day, situation), "serial": situation.meter.serial, "registers": registers}
+        values |= {"previous": self.almanac.instant(before), "volumes": volumes}
+        return _draft("MeterReadings", documents.READING, values, ("MeterReading", "MeteredVolume"), "E23")
+
+    def _indexes(self, life: Life, situation: Situation, day: int) -> Draft:
+        energy = life.load.until(day, 0)
+        peak, night = (situation.meter.index("supplier", band, energy) // 1000 for _, band in _BANDS)
+        values = {**self._told("MS", life, day, situation), "serial": situation.meter.serial}
+        at = datetime.fromisoformat(values["at"]).astimezone(UTC)
+        values |= {"at": f"{at:%Y%m%d%H%M}", "day": peak, "night": night}
+        return _draft("MSCONS", documents.INDEXES, values, ("MeterReading",), "")
+
+    def _series(self, life: Life, situation: Situation, day: int) -> Draft:
+        """The hours of the day before: 23, 24 or 25 of the same energy."""
+        start, end = self.almanac.instant(day - 1), self.almanac.instant(day)
+        count = int((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()) // 3600
+        hour = f"{_drawn(life, day - 1, day) / count / 1000:.3f}"
+        hours = "".join(filled(documents.HOUR, number=number, value=hour) for number in range(1, count + 1))
+        values = {**self._told("TS", life, day, situation), "start": start, "end": end, "hours": hours}
+        return _draft("MeteredSeries", documents.SERIES, values, ("MeasureSeries",), "E23")
+
+    def _fee(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
+        """The charge of the point, and the invoice of a month."""
+        before, civil = self._previous(life, situation, day), self.almanac.iso(day)
+        kwh = _drawn(life, before, day) // 1000
+        values = {**self._told("GF", life, day, situation), "day": civil, "previous": self.almanac.iso(before)}
+        values |= {"quantity": kwh, "amount": f"{kwh * 10 / 100:.2f}", "total": f"{(kwh * 10 + 150) / 100:.2f}"}
+        yield _draft("GridFee", documents.CHARGE, values, ("GridCharge",), "E89")
+        due = self.almanac.iso(day + 30)
+        invoiced = {"reference": f"GI-{life.number:06d}-{day}", "day": civil, "due": due}
+        yield _draft("GridFeeInvoice", documents.INVOICE, invoiced, ("GridInvoice",), "E89")
+
+    def _answer(self, life: Life, day: int) -> Draft:
+        """The refusal of a request."""
+        values = _asked("RS", life, day)
+        values |= {"status": "41", "at": self.almanac.instant(day), "place": filled(documents.PLACE, **values)}
+        values["reason"] = filled(documents.REASON, code="E17", text="Requested date not within time limits")
+        return _draft("Response", documents.ANSWER, values, ("RequestAnswer",), "E65")
+
+    def _error(self, life: Life, day: int) -> Draft:
+        """The report that a request could not be processed."""
+        return _draft("ErrorReport", documents.ERROR, _asked("ER", life, day), ("ErrorReport",), "E65")
+
+    def _calorific(self, life: Life, day: int) -> Draft:
+        """The value of the month before at a receiving station."""
+        month = self.almanac.civil(day).replace(day=1) - timedelta(days=1)
+        station = with_check_digit(f"54145{life.number:012d}")
+        values = {"reference": f"{station} {month:%Y-%m}", "month": f"{month:%Y-%m}", "station": station}
+        return _draft("CalorificValues", documents.CALORIFIC, values, ("CalorificValue",), "")
 
 
-def _draft(
-    label: str, template: str, values: dict[str, Any], kinds: tuple[str, ...], reason: str, *, begins: bool = False
-) -> Draft:
-    body = filled(template, **values)
-    return Draft(label, body, values.get("point"), values["reference"], kinds, reason, begins)
+def _draft(label: str, template: str, values: dict[str, Any], kinds: tuple[str, ...], reason: str) -> Draft:
+    return Draft(label, filled(template, **values), values.get("point"), values["reference"], kinds, reason)
+
+
+def _asked(prefix: str, life: Life, day: int) -> dict[str, Any]:
+    """What an answer says of a request."""
+    number = f"{life.number:06d}-{day}"
+    return {"reference": f"{prefix}-{number}", "original": f"EC-{number}", "point": access_point(life.number)}
+
+
+def _drawn(life: Life, first: int, last: int) -> int:
+    return energy_of("all", life.load.until(last, 0)) - energy_of("all", life.load.until(first, 0))
 
 
 def _contract(life: Life, situation: Situation) -> str:
     return f"AC-{life.number:06d}-{situation.supply.number}"
 
 
-def _told(prefix: str, life: Life, day: int, situation: Situation, almanac: Almanac, minute: int = 0) -> dict[str, Any]:
-    return {
-        "reference": f"{prefix}-{life.number:06d}-{day}",
-        "at": almanac.instant(day, minute),
-        "point": access_point(life.number),
-        "contract": _contract(life, situation),
-    }
-
-
 def _meter(situation: Situation, status: str) -> str:
     kind = "SMART" if situation.meter.smart else "CLASSIC"
     return filled(documents.METER, serial=situation.meter.serial, status=status, type=kind)
-
-
-def _data(life: Life, situation: Situation, almanac: Almanac, meters: str | None = None) -> str:
-    """What a document says of contract, point, customer and meter."""
-    customer, smart = situation.customer, situation.meter.smart
-    first = almanac.iso(situation.supply.start)
-    told = filled(documents.TERMS, contract=_contract(life, situation), first=first, power=situation.terms.power)
-    told += filled(documents.POINT, method="E14" if smart else "E13", remote="true" if smart else "false")
-    if customer.company:
-        told += filled(documents.COMPANY, company=customer.company)
-    else:
-        told += filled(documents.PERSON, surname=customer.surname, first_name=customer.first_name)
-    return told + (_meter(situation, "55") if meters is None else meters)
-
-
-def _previous(life: Life, situation: Situation, day: int, almanac: Almanac) -> int:
-    """The day of the reading before: that of the month or the day before, or the first day of the supply."""
-    if life.daily:
-        return day - 1
-    month = almanac.civil(day).replace(day=1) - timedelta(days=1)
-    return max(situation.supply.start, almanac.number(month.replace(day=life.reading_day)))
-
-
-def _readings(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
-    before = _previous(life, situation, day, almanac)
-    energy, then = life.load.until(day, 0), life.load.until(before, 0)
-    registers = volumes = ""
-    for frame, band in _BANDS:
-        index = situation.meter.index("supplier", band, energy) // 1000
-        registers += filled(documents.REGISTER, frame=frame, value=index)
-        counted = (energy_of(band, energy) - energy_of(band, then)) // 1000
-        volumes += filled(documents.VOLUME, frame=frame, value=counted)
-    values = {
-        **_told("RD", life, day, situation, almanac),
-        "serial": situation.meter.serial,
-        "previous": almanac.instant(before),
-        "registers": registers,
-        "volumes": volumes,
-    }
-    return _draft("MeterReadings", documents.READING, values, MEASURES, "E23")
-
-
-def _indexes(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
-    energy = life.load.until(day, 0)
-    peak, night = (situation.meter.index("supplier", band, energy) // 1000 for _, band in _BANDS)
-    at = datetime.fromisoformat(almanac.instant(day)).astimezone(UTC)
-    values = {
-        **_told("MS", life, day, situation, almanac),
-        "serial": situation.meter.serial,
-        "at": f"{at:%Y%m%d%H%M}",
-        "day": peak,
-        "night": night,
-    }
-    return _draft("MSCONS", documents.INDEXES, values, ("MeterReading",), "")
-
-
-def _series(life: Life, situation: Situation, day: int, almanac: Almanac) -> Draft:
-    """The hours of the day before: 23, 24 or 25 of the same energy."""
-    start, end = almanac.instant(day - 1), almanac.instant(day)
-    count = int((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()) // 3600
-    drawn = energy_of("all", life.load.until(day, 0)) - energy_of("all", life.load.until(day - 1, 0))
-    hour = f"{drawn / count / 1000:.3f}"
-    values = {
-        **_told("TS", life, day, situation, almanac),
-        "start": start,
-        "end": end,
-        "hours": "".join(filled(documents.HOUR, number=number, value=hour) for number in range(1, count + 1)),
-    }
-    return _draft("MeteredSeries", documents.SERIES, values, ("MeasureSeries",), "E23")
-
-
-def _fee(life: Life, situation: Situation, day: int, almanac: Almanac) -> Sequence[Draft]:
-    """The charge of the point, and the invoice of a month."""
-    values = {**_told("GF", life, day, situation, almanac), "day": almanac.iso(day)}
-    before = _previous(life, situation, day, almanac)
-    drawn = energy_of("all", life.load.until(day, 0)) - energy_of("all", life.load.until(before, 0))
-    amount = drawn // 1000 * 10
-    charged = {
-        "previous": almanac.iso(before),
-        "quantity": drawn // 1000,
-        "amount": f"{amount / 100:.2f}",
-        "total": f"{(amount + 150) / 100:.2f}",
-    }
-    invoiced = {"reference": f"GI-{life.number:06d}-{day}", "day": values["day"], "due": almanac.iso(day + 30)}
-    return [
-        _draft("GridFee", documents.CHARGE, {**values, **charged}, ("GridCharge",), "E89"),
-        _draft("GridFeeInvoice", documents.INVOICE, invoiced, ("GridInvoice",), "E89"),
-    ]
-
-
-def _answer(life: Life, day: int, almanac: Almanac) -> Draft:
-    """The refusal of a request."""
-    point = access_point(life.number)
-    values = {
-        "reference": f"RS-{life.number:06d}-{day}",
-        "original": f"EC-{life.number:06d}-{day}",
-        "status": "41",
-        "reason": filled(documents.REASON, code="E17", text="Requested date not within time limits"),
-        "at": almanac.instant(day),
-        "place": filled(documents.PLACE, point=point),
-        "point": point,
-    }
-    return _draft("Response", documents.ANSWER, values, ("RequestAnswer",), "E65")
-
-
-def _error(life: Life, day: int, almanac: Almanac) -> Draft:
-    """The report that a request could not be processed."""
-    values = {
-        "reference": f"ER-{life.number:06d}-{day}",
-        "original": f"EC-{life.number:06d}-{day}",
-        "point": access_point(life.number),
-    }
-    return _draft("ErrorReport", documents.ERROR, values, ("ErrorReport",), "E65")
-
-
-def _calorific(life: Life, day: int, almanac: Almanac) -> Draft:
-    """The value of the month before at a receiving station."""
-    month = almanac.civil(day).replace(day=1) - timedelta(days=1)
-    station = with_check_digit(f"54145{life.number:012d}")
-    values = {"reference": f"{station} {month:%Y-%m}", "month": f"{month:%Y-%m}", "station": station}
-    return _draft("CalorificValues", documents.CALORIFIC, values, ("CalorificValue",), "")
-
-
-_PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice")
-"""Types that come with a periodic reading."""
-_ALONE = {"Response": _answer, "ErrorReport": _error, "CalorificValues": _calorific}
-"""Messages that nobody sends unless a mistake is made in them."""

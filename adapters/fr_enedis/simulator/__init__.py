@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from adapters.fr_enedis.simulator.bulk import write_flat_file
+from adapters.fr_enedis.simulator.answers import FrenchClerk
+from adapters.fr_enedis.simulator.bulk import daily_file, entries_file
 from adapters.fr_enedis.simulator.encryption import SCHEMES, envelope_cipher
-from adapters.fr_enedis.simulator.market import simulate_market
-from adapters.fr_enedis.simulator.mistakes import playable
-from adapters.fr_enedis.simulator.stage import FAULT_MONTHS
+from adapters.fr_enedis.simulator.lives import FrenchPlay
+from adapters.fr_enedis.simulator.mistakes import UNREACHABLE
+from energycomm.simulation.port import Simulator
 
-__all__ = ["FAULT_MONTHS", "SCHEMES", "envelope_cipher", "playable", "simulate_market", "write_flat_file"]
+simulator = Simulator(
+    "FR",
+    FrenchPlay,
+    FrenchClerk(),
+    UNREACHABLE,
+    fault_months=6,
+    schemes=SCHEMES,
+    cipher=envelope_cipher,
+    flat_types={"R151": daily_file, "C15": entries_file},
+)
+"""What the adapter names as its `simulator`; in so many months faults can be told from each other."""

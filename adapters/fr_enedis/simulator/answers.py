@@ -27,11 +27,7 @@ _ORDERS = frozenset(("DataAccessOrder", "MeteringServiceOrder", "MeteringService
 _SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 _TECHNICAL = "http://www.enedis.fr/sge/b2b/technique/v1.0"
 _PARIS = ZoneInfo("Europe/Paris")
-_STATES = (
-    ("DMTR", "Demande transmise"),
-    ("DMREC", "Demande recevable"),
-    ("CPRE", "Close, prestation réalisée"),
-)
+_STATES = (("DMTR", "Demande transmise"), ("DMREC", "Demande recevable"), ("CPRE", "Close, prestation réalisée"))
 
 
 class _Read(NamedTuple):

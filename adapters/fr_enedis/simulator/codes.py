@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from energycomm.kernel.vocabulary import Reason
-from energycomm.simulation.lives import Terms
-from energycomm.simulation.meters import Band
+from energycomm.simulation.lives import Life, Situation, Terms
+from energycomm.simulation.meters import Band, Meter
 
 OPERATOR = "17XSIMULATEUR01G"
 SUPPLIER = "17XSIMULATEUR02E"
@@ -88,6 +88,16 @@ def prm_of(number: int) -> str:
 def contract_reference(number: int, supply: int) -> str:
     """Ref_Situation_Contractuelle of a span of supply: 9 digits."""
     return f"{200_000_000 + number * 40 + supply}"
+
+
+def contract_of(life: Life, situation: Situation) -> str:
+    """The reference of the contract that a situation is of."""
+    return contract_reference(life.number, situation.supply.number)
+
+
+def meter_type(meter: Meter) -> str:
+    """Type of a meter: electronic and read from afar, or not."""
+    return "CCB" if meter.smart else "CEB"
 
 
 def reading_id(number: int, running: int) -> str:

@@ -26,7 +26,7 @@ def _encrypt(key: bytes, iv: bytes, clear: bytes) -> bytes:
     return encryptor.update(padder.update(clear) + padder.finalize()) + encryptor.finalize()
 
 
-def envelope_cipher(scheme: Scheme, seed: int, folder: Path) -> Callable[[bytes], bytes]:
+def envelope_cipher(scheme: str, seed: int, folder: Path) -> Callable[[bytes], bytes]:
     """What encrypts the envelopes of a simulation.
 
     The key depends on the seed alone, so that equal arguments give equal bytes. It is written into `folder` with

@@ -1,13 +1,48 @@
-"""F15 written: the general file of a grid invoice and its detail files."""
+"""F15: the charges of access points, the detail files that hold them, and the general file of a grid invoice."""
 
 from __future__ import annotations
 
 from itertools import groupby
+from typing import NamedTuple
 
+from adapters.fr_enedis.simulator import codes
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUPPLIER
-from adapters.fr_enedis.simulator.drafts import ChargeDraft, LineDraft
+from energycomm.simulation.almanac import Almanac
+from energycomm.simulation.lives import Life, Situation
+from energycomm.simulation.staging import Draft
 
 DETAIL_TAIL = "</F15_Detail_Facturation>\n"
+PRICES = {3: 45, 6: 58, 9: 71, 12: 84, 15: 97, 18: 110, 24: 136, 36: 188}
+"""Invented monthly price of the fixed part, in cents, by subscribed power."""
+
+
+class Line(NamedTuple):
+    """One `Element_Valorise` of a charge; `mills` is the price of a unit in ten thousandths of a euro."""
+
+    group: str
+    code: str
+    label: str
+    quantity: int
+    unit: str
+    mills: int
+    tax: str
+
+    @property
+    def cents(self) -> int:
+        """What the line costs without tax."""
+        return (self.quantity * self.mills + 50) // 100
+
+    @property
+    def tax_cents(self) -> int:
+        """The tax on it."""
+        return (self.cents * int(self.tax.replace(".", "")) + 5000) // 10000
+
+
+class Amounts(NamedTuple):
+    """What an invoice adds up of a charge."""
+
+    cents: int
+    tax_cents: int
 
 
 def euros(cents: int) -> str:
@@ -42,49 +77,59 @@ def detail_head(created: str, invoice: str, day: str) -> str:
 """
 
 
-def _line(line: LineDraft) -> str:
-    power = f"            <Puissance_Souscrite>{line.power}</Puissance_Souscrite>\n" if line.power else ""
-    tariff = (
-        f"            <Formule_Tarifaire_Acheminement>{line.tariff}</Formule_Tarifaire_Acheminement>\n"
-        if line.tariff
-        else ""
-    )
-    return f"""         <Element_Valorise>
-            <Id_EV>{line.code}</Id_EV>
-            <Libelle_EV>{line.label}</Libelle_EV>
-            <Date_Debut>{line.start}</Date_Debut>
-            <Date_Fin>{line.end}</Date_Fin>
-            <Quantite>{line.quantity}</Quantite>
-            <Unite_Quantite>{line.unit}</Unite_Quantite>
-            <Prix_Unitaire>{line.price}</Prix_Unitaire>
-            <Montant_HT>{euros(line.cents)}</Montant_HT>
-            <Taux_TVA_Applicable>{line.tax}</Taux_TVA_Applicable>
-            <Date_TVA_Applicable>{line.end}</Date_TVA_Applicable>
-{power}{tariff}         </Element_Valorise>
+def charge(
+    almanac: Almanac, life: Life, situation: Situation, first: int, last: int, kwh: int, identifier: str
+) -> Draft:
+    """What an access point is charged for a month: management, metering, the fixed part, and the energy billed last."""
+    terms, end = situation.terms, almanac.iso(last)
+    lines = [
+        Line("01", "CG", "Composante de gestion", 1, "MOIS", 13_100, "5.50"),
+        Line("01", "CC", "Composante de comptage", 1, "MOIS", 16_500, "5.50"),
+        Line(
+            "01", "CSFIXE", "Composante de soutirage, part fixe", terms.power, "KVA", PRICES[terms.power] * 10, "5.50"
+        ),
+        Line("02", "CSVAR", "Composante de soutirage, part variable", kwh, "KWH", 478, "20.00"),
+    ]
+
+    def line(each: Line) -> str:
+        return f"""         <Element_Valorise>
+            <Id_EV>{each.code}</Id_EV>
+            <Libelle_EV>{each.label}</Libelle_EV>
+            <Date_Debut>{almanac.iso(first)}</Date_Debut>
+            <Date_Fin>{end}</Date_Fin>
+            <Quantite>{each.quantity}.0</Quantite>
+            <Unite_Quantite>{each.unit}</Unite_Quantite>
+            <Prix_Unitaire>{each.mills // 10000}.{each.mills % 10000:04d}</Prix_Unitaire>
+            <Montant_HT>{euros(each.cents)}</Montant_HT>
+            <Taux_TVA_Applicable>{each.tax}</Taux_TVA_Applicable>
+            <Date_TVA_Applicable>{end}</Date_TVA_Applicable>
+            <Puissance_Souscrite>{terms.power}.0</Puissance_Souscrite>
+            <Formule_Tarifaire_Acheminement>{codes.tariff_of(terms)}</Formule_Tarifaire_Acheminement>
+         </Element_Valorise>
 """
 
-
-def charge_xml(charge: ChargeDraft) -> str:
-    """One Donnees_Valorisation: what one access point is charged."""
     groups = "".join(
-        f"      <Groupe_Valorise>\n         <Nature_EV>{nature}</Nature_EV>\n{''.join(map(_line, lines))}"
+        f"      <Groupe_Valorise>\n         <Nature_EV>{nature}</Nature_EV>\n{''.join(map(line, found))}"
         "      </Groupe_Valorise>\n"
-        for nature, lines in groupby(charge.lines, key=lambda line: line.group)
+        for nature, found in groupby(lines, key=lambda each: each.group)
     )
-    return f"""   <Donnees_Valorisation>
-      <Num_Valorisation>{charge.identifier}</Num_Valorisation>
-      <Type_Facturation>{charge.billing}</Type_Facturation>
-      <Total_Valorise_HT>{euros(charge.cents)}</Total_Valorise_HT>
+    prm, municipality, cents = codes.prm_of(life.number), life.place.municipality, sum(each.cents for each in lines)
+    body = f"""   <Donnees_Valorisation>
+      <Num_Valorisation>{identifier}</Num_Valorisation>
+      <Type_Facturation>CYCL</Type_Facturation>
+      <Total_Valorise_HT>{euros(cents)}</Total_Valorise_HT>
       <Periode_Ante_Migration>0</Periode_Ante_Migration>
       <Donnees_PRM>
-         <Id_PRM>{charge.prm}</Id_PRM>
-         <Code_Commune>{charge.municipality}</Code_Commune>
-         <Code_Departement>{charge.municipality[:2]}</Code_Departement>
-         <Ref_Situation_Contractuelle>{charge.reference_contract}</Ref_Situation_Contractuelle>
-         <Type_Compteur>{charge.meter_type}</Type_Compteur>
+         <Id_PRM>{prm}</Id_PRM>
+         <Code_Commune>{municipality}</Code_Commune>
+         <Code_Departement>{municipality[:2]}</Code_Departement>
+         <Ref_Situation_Contractuelle>{codes.contract_of(life, situation)}</Ref_Situation_Contractuelle>
+         <Type_Compteur>{codes.meter_type(situation.meter)}</Type_Compteur>
       </Donnees_PRM>
 {groups}   </Donnees_Valorisation>
 """
+    amounts, kinds = Amounts(cents, sum(each.tax_cents for each in lines)), ("GridCharge",)
+    return Draft("F15", body, prm, f"F15 {identifier}", kinds, life=life.number, place=("charge", last), about=amounts)
 
 
 def _party(tag: str, name: str, extra: str = "") -> str:

@@ -1,10 +1,14 @@
-"""R15 and R151 written: billing readings in kWh, daily indexes in Wh."""
+"""R15 and R151: billing readings in kWh, daily indexes in Wh."""
 
 from __future__ import annotations
 
+from adapters.fr_enedis.simulator import codes
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUBSCRIPTION, SUPPLIER
-from adapters.fr_enedis.simulator.contract_events import calendars
-from adapters.fr_enedis.simulator.drafts import BillingReadingDraft, DailyReadingDraft, RegisterDraft
+from adapters.fr_enedis.simulator.drafting import Drafter, Registers, calendars, chance, register_xml
+from energycomm.kernel.vocabulary import Grid
+from energycomm.simulation.lives import Life, Situation
+from energycomm.simulation.meters import Band
+from energycomm.simulation.staging import Draft
 
 BILLING_TAIL = "</R15>\n"
 DAILY_TAIL = "</R151>\n"
@@ -28,69 +32,66 @@ def billing_head(created: str) -> str:
 """
 
 
-def _register(register: RegisterDraft, tag: str, meter: str) -> str:
-    before = (
-        "" if register.previous is None else f"            <Valeur_Precedent>{register.previous}</Valeur_Precedent>\n"
-    )
-    index = f"""         <{tag}>
-            <Id_Classe_Temporelle>{register.code}</Id_Classe_Temporelle>
-            <Libelle_Classe_Temporelle>{register.label}</Libelle_Classe_Temporelle>
-            <Rang_Cadran>{register.rank}</Rang_Cadran>
-            <Classe_Mesure>1</Classe_Mesure>
-            <Unite_Mesure>{register.unit}</Unite_Mesure>
-            <Sens_Mesure>0</Sens_Mesure>
-            <Valeur>{register.value}</Valeur>
-{before}            <Nb_Chiffres_Cadran>{register.digits}</Nb_Chiffres_Cadran>
-            <Indicateur_Passage_A_Zero>{register.rollover}</Indicateur_Passage_A_Zero>
-            <Coefficient_Lecture>1.0</Coefficient_Lecture>
-            <Num_Serie>{meter}</Num_Serie>
-         </{tag}>
-"""
-    if register.energy is None:
-        return index
-    return f"""{index}         <{tag}>
-            <Id_Classe_Temporelle>{register.code}</Id_Classe_Temporelle>
-            <Libelle_Classe_Temporelle>{register.label}</Libelle_Classe_Temporelle>
-            <Classe_Mesure>2</Classe_Mesure>
-            <Unite_Mesure>{register.unit}</Unite_Mesure>
-            <Sens_Mesure>0</Sens_Mesure>
-            <Valeur>{register.energy}</Valeur>
-         </{tag}>
-"""
+def billing(
+    drafter: Drafter, life: Life, situation: Situation, day: int, motive: str, *, corrected: bool = False
+) -> list[Draft]:
+    """The R15 message of a periodic reading (CYCL), or of the reading at an exit.
 
+    Returns:
+      It alone; or `corrected` what was published first, three kWh short, and the correction that gives the truth. The
+      short reading is below nothing that was published before, as energies of a month are larger than that.
+    """
+    memory, meter = drafter.memory(life.number), situation.meter
+    previous = {
+        "Id_Releve_Precedent": memory.identifier,
+        "Date_Releve_Precedent": memory.at,
+        "Nature_Index_Precedent": memory.nature,
+        "Date_Theorique_Prochaine_Releve": drafter.almanac.iso(day + 30) if motive == "CYCL" else None,
+    }
+    nature = "REEL"
+    if not meter.smart and motive == "CYCL":
+        nature = ("ESTIME", "ESTIME", "ESTIME", "REEL", "AUTO-RELEVE")[chance(life.number, day, 1, 5)]
+    registers, identifier = drafter.read(life, situation, day, 0, nature)
+    memory.billed = sum(register.energy or 0 for (grid, _), register in registers.items() if grid == "supplier")
+    prm = codes.prm_of(life.number)
+    told = None if nature == "ESTIME" and chance(life.number, day, 2, 20) == 0 else nature
 
-def _optional(tag: str, value: str | None) -> str:
-    return f"         <{tag}>{value}</{tag}>\n" if value is not None else ""
-
-
-def billing_xml(reading: BillingReadingDraft) -> str:
-    """One PRM with one reading."""
-    distributor = "".join(
-        _register(r, "Classe_Temporelle_Distributeur", reading.meter) for r in reading.distributor_registers
-    )
-    supplier = "".join(_register(r, "Classe_Temporelle", reading.meter) for r in reading.supplier_registers)
-    return f"""   <PRM>
-      <Id_PRM>{reading.prm}</Id_PRM>
+    def draft(registers: Registers, status: str, consumption: str, correction: str | None, reference: str) -> Draft:
+        optional = {"Nature_Index": told, "Motif_Rectif": correction, **previous}
+        more = "".join(f"         <{tag}>{text}</{tag}>\n" for tag, text in optional.items() if text is not None)
+        shown = "".join(register_xml(key, each, "         ", meter.serial) for key, each in registers.items())
+        body = f"""   <PRM>
+      <Id_PRM>{prm}</Id_PRM>
       <Donnees_Releve>
-         <Id_Releve>{reading.identifier}</Id_Releve>
-         <Date_Releve>{reading.at}</Date_Releve>
-         <Ref_Situation_Contractuelle>{reading.reference_contract}</Ref_Situation_Contractuelle>
-         <Num_Sequence>{reading.sequence}</Num_Sequence>
-{calendars(reading.distributor, reading.supplier, "         ")}         <Type_Client>{reading.client}</Type_Client>
-         <Niveau_Ouverture_Services>{reading.level}</Niveau_Ouverture_Services>
-         <Type_Compteur>{reading.meter_type}</Type_Compteur>
-         <Statut_Releve>{reading.status}</Statut_Releve>
-         <Nature_Consommation>{reading.consumption}</Nature_Consommation>
+         <Id_Releve>{identifier}</Id_Releve>
+         <Date_Releve>{drafter.almanac.instant(day)}</Date_Releve>
+         <Ref_Situation_Contractuelle>{codes.contract_of(life, situation)}</Ref_Situation_Contractuelle>
+         <Num_Sequence>{situation.sequence}</Num_Sequence>
+{calendars(situation, "         ")}         <Type_Client>{0 if situation.customer.company else 1}</Type_Client>
+         <Niveau_Ouverture_Services>{situation.level}</Niveau_Ouverture_Services>
+         <Type_Compteur>{codes.meter_type(meter)}</Type_Compteur>
+         <Statut_Releve>{status}</Statut_Releve>
+         <Nature_Consommation>{consumption}</Nature_Consommation>
          <Origine_Evenement>0</Origine_Evenement>
-         <Motif_Releve>{reading.motive}</Motif_Releve>
-{_optional("Nature_Index", reading.nature)}{_optional("Motif_Rectif", reading.correction)}\
-{_optional("Id_Releve_Precedent", reading.previous_identifier)}\
-{_optional("Date_Releve_Precedent", reading.previous_at)}\
-{_optional("Nature_Index_Precedent", reading.previous_nature)}\
-{_optional("Date_Theorique_Prochaine_Releve", reading.next_reading)}\
-{distributor}{supplier}      </Donnees_Releve>
+         <Motif_Releve>{motive}</Motif_Releve>
+{more}{shown}      </Donnees_Releve>
    </PRM>
 """
+        energies = any(register.energy is not None for register in registers.values())
+        kinds = ("MeterReading", *(("MeteredVolume",) if energies else ()))
+        return Draft("R15", body, prm, reference, kinds, life=life.number, place=("reading", day))
+
+    name, consumption = f"R15 {identifier}", "ESTIME" if nature == "ESTIME" else "REEL"
+    if not corrected:
+        return [draft(registers, "INITIAL", consumption, None, name)]
+    short = {
+        (grid, band): each._replace(value=each.value - 3, energy=(each.energy or 0) - 3) if grid == "supplier" else each
+        for (grid, band), each in registers.items()
+    }
+    return [
+        draft(short, "INITIAL", consumption, None, name),
+        draft(registers, "RECTIFICATIF", "REGULARISE", "CORR_IDX", f"{name} RECTIFICATIF"),
+    ]
 
 
 def daily_head(created: str) -> str:
@@ -107,28 +108,32 @@ def daily_head(created: str) -> str:
     )
 
 
-def _daily_register(register: RegisterDraft, tag: str) -> str:
-    return (
-        f"<{tag}><Id_Classe_Temporelle>{register.code}</Id_Classe_Temporelle>"
-        f"<Libelle_Classe_Temporelle>{register.label}</Libelle_Classe_Temporelle>"
-        f"<Rang_Cadran>{register.rank}</Rang_Cadran><Valeur>{register.value}</Valeur>"
-        f"<Indice_Vraisemblance>{register.doubtful}</Indice_Vraisemblance></{tag}>\n"
-    )
+def daily(drafter: Drafter, life: Life, situation: Situation, day: int) -> Draft:
+    """The R151 message of a day: indexes at its END, in Wh."""
+    meter, terms, energy = situation.meter, situation.terms, life.load.until(day + 1, 0)
 
+    def registers(grid: Grid, bands: tuple[Band, ...], tag: str) -> str:
+        return "".join(
+            f"<{tag}><Id_Classe_Temporelle>{(each := codes.TIME_CLASS[band]).code}</Id_Classe_Temporelle>"
+            f"<Libelle_Classe_Temporelle>{each.label}</Libelle_Classe_Temporelle><Rang_Cadran>{each.rank}</Rang_Cadran>"
+            f"<Valeur>{meter.shown_wh(meter.index(grid, band, energy))}</Valeur>"
+            f"<Indice_Vraisemblance>0</Indice_Vraisemblance></{tag}>\n"
+            for band in bands
+        )
 
-def daily_xml(reading: DailyReadingDraft) -> str:
-    """One PRM with the indexes at the END of one day."""
-    distributor = "".join([_daily_register(r, "Classe_Temporelle_Distributeur") for r in reading.distributor_registers])
-    supplier = "".join([_daily_register(r, "Classe_Temporelle") for r in reading.supplier_registers])
-    power = ""
-    if reading.maximum_power is not None:
-        power = f"<Puissance_Maximale><Valeur>{reading.maximum_power}</Valeur></Puissance_Maximale>\n"
-    return f"""<PRM><Id_PRM>{reading.prm}</Id_PRM>
-<Donnees_Releve><Date_Releve>{reading.day}</Date_Releve>
-<Id_Calendrier_Fournisseur>{reading.supplier.code}</Id_Calendrier_Fournisseur>
-<Libelle_Calendrier_Fournisseur>{reading.supplier.label}</Libelle_Calendrier_Fournisseur>
-<Id_Calendrier_Distributeur>{reading.distributor.code}</Id_Calendrier_Distributeur>
-<Libelle_Calendrier_Distributeur>{reading.distributor.label}</Libelle_Calendrier_Distributeur>
-{distributor}{supplier}{power}</Donnees_Releve>
+    prm, iso = codes.prm_of(life.number), drafter.almanac.iso(day)
+    supplier, distributor = codes.supplier_calendar(terms), codes.distributor_calendar(terms)
+    power = terms.power * (400 + chance(life.number, day, 3, 500))
+    body = f"""<PRM><Id_PRM>{prm}</Id_PRM>
+<Donnees_Releve><Date_Releve>{iso}</Date_Releve>
+<Id_Calendrier_Fournisseur>{supplier.code}</Id_Calendrier_Fournisseur>
+<Libelle_Calendrier_Fournisseur>{supplier.label}</Libelle_Calendrier_Fournisseur>
+<Id_Calendrier_Distributeur>{distributor.code}</Id_Calendrier_Distributeur>
+<Libelle_Calendrier_Distributeur>{distributor.label}</Libelle_Calendrier_Distributeur>
+{registers("distributor", terms.distributor_bands, "Classe_Temporelle_Distributeur")}\
+{registers("supplier", terms.supplier_bands, "Classe_Temporelle")}\
+<Puissance_Maximale><Valeur>{power}</Valeur></Puissance_Maximale>
+</Donnees_Releve>
 </PRM>
 """
+    return Draft("R151", body, prm, f"R151 {prm} {iso}", ("MeterReading",), life=life.number, place=("daily", day))

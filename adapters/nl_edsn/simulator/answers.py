@@ -10,16 +10,23 @@ from typing import NamedTuple
 from lxml import etree
 
 from adapters.nl_edsn.simulator import holdings
-from adapters.nl_edsn.simulator.documents import GRID, OTHER, Content, access_point, document, mutation, parties
+from adapters.nl_edsn.simulator.documents import (
+    GRID,
+    OTHER,
+    access_point,
+    document,
+    element,
+    leaves,
+    mutation,
+    parties,
+    party,
+    pointed,
+)
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
 
-REASONS = (
-    ("201", "EAN-code onbekend"),
-    ("227", "Kruisend bericht"),
-    ("206", "Mutatiedatum onjuist"),
-)
+REASONS = (("201", "EAN-code onbekend"), ("227", "Kruisend bericht"), ("206", "Mutatiedatum onjuist"))
 """Why the register refuses."""
 _SUPPLY = {
     "SupplierSwitchRequest": ("ChangeOfSupplierResponse", "SWITCHLV", "GainResultResponse"),
@@ -69,34 +76,23 @@ class DutchClerk:
         told = mutation(str(request.day), reason, dossier, request.reference)
         before = OTHER if reason == "SWITCHLV" else None
         ours = parties(request.sender, before, request.balance or OTHER)
-        theirs = parties(OTHER, request.sender, OTHER)
-        head: Content = [("EANID", request.point), ("ProductType", "ELK")]
-        head.append(("GridOperator_Company", [("ID", request.grid)]))
-        taken: Content = [*head, ("MPCommercialCharacteristics", ours), ("Portaal_Mutation", told)]
-        last: Content = taken if gaining else [*head, ("MPCommercialCharacteristics", theirs), taken[-1]]
-        return [
-            _answer(label, request, at, [("Portaal_Content", [("Portaal_MeteringPoint", taken)])]),
-            Document(
-                f"2_{listed}",
-                document(
-                    listed,
-                    [("Portaal_Content", [("Portaal_MeteringPoint", last)])],
-                    created=_moment(at + timedelta(minutes=1)),
-                    name=asked.reference,
-                    receiver=request.sender,
-                ),
-            ),
-        ]
+        theirs = ours if gaining else parties(OTHER, request.sender, OTHER)
+        head = leaves(EANID=request.point, ProductType="ELK") + party("GridOperator", request.grid)
+        taken, last = (pointed(head + element("MPCommercialCharacteristics", held) + told) for held in (ours, theirs))
+        listing = document(
+            listed, last, created=_moment(at + timedelta(minutes=1)), name=asked.reference, receiver=request.sender
+        )
+        return [_answer(label, request, at, taken), Document(f"2_{listed}", listing)]
 
     def refuse(self, asked: Asked, at: datetime, choice: int) -> Sequence[Document]:
         """A rejection with a code of the register; the point that was asked about stands in it where there is one."""
         request = _read(asked)
         label = _SUPPLY[asked.kind][0] if asked.kind in _SUPPLY else _OTHER[asked.kind]
         code, text = REASONS[choice % len(REASONS)]
-        reason: Content = [("Rejection", [("RejectionCode", code), ("RejectionText", text)])]
+        reason = element("Rejection", leaves(RejectionCode=code, RejectionText=text))
         p4 = label.startswith("P4")
         root, tag = ("P4Content", "P4Rejection") if p4 else ("Portaal_Content", "Portaal_Rejection")
-        return [_answer(label, request, at, [(root, [(tag, reason)])])]
+        return [_answer(label, request, at, element(root, element(tag, reason)))]
 
 
 def _dossier(reference: str) -> str:
@@ -104,7 +100,7 @@ def _dossier(reference: str) -> str:
     return f"8{int.from_bytes(hashlib.sha256(reference.encode()).digest()[:4], 'big') % 10**7:07d}"
 
 
-def _told(kind: str, request: _Read) -> Content:
+def _told(kind: str, request: _Read) -> str:
     """What answers a question, or says that a reading was taken."""
     point = request.point or access_point(1)
     match kind:
@@ -115,7 +111,7 @@ def _told(kind: str, request: _Read) -> Content:
         case "ContractDataRequest":
             return holdings.contract(point, request.reference, _dossier(request.reference))
         case _:
-            return [("Portaal_Content", [])]
+            return element("Portaal_Content")
 
 
 def _collected(asked: Asked, request: _Read, at: datetime) -> Sequence[Document]:
@@ -130,7 +126,7 @@ def _collected(asked: Asked, request: _Read, at: datetime) -> Sequence[Document]
         receiver=request.sender,
         sender=GRID,
     )
-    taken = _answer(_OTHER[asked.kind], request, at, [("P4Content", [])])
+    taken = _answer(_OTHER[asked.kind], request, at, element("P4Content"))
     return [taken, Document(f"2_{label}", made)]
 
 
@@ -163,14 +159,7 @@ def _moment(at: datetime) -> str:
     return at.replace(microsecond=0).isoformat()
 
 
-def _answer(label: str, request: _Read, at: datetime, content: Content) -> Document:
+def _answer(label: str, request: _Read, at: datetime, content: str) -> Document:
     """An answer under the name that tells which request it answers: a rejection does not repeat our reference."""
-    made = document(
-        label,
-        content,
-        created=_moment(at),
-        name=request.reference,
-        receiver=request.sender,
-        correlation=None,
-    )
+    made = document(label, content, created=_moment(at), name=request.reference, receiver=request.sender)
     return Document(f"answer_{request.reference}_{at:%Y%m%dT%H%M%SZ}", made)

@@ -320,7 +320,7 @@ def unit_wh(unit: str) -> int:
 
 @predicate
 def wh(value: int | Decimal, unit: str) -> int:
-    """A value in whole Wh.
+    """A value in whole Wh; one of gas in m3 in whole dm3, which compares with indexes in m3 and dm3 alone.
 
     >>> wh(15276, "kWh"), wh(Decimal("0.5"), "kWh"), wh(15276608, "Wh")
     (15276000, 500, 15276608)

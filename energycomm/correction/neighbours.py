@@ -14,9 +14,7 @@ from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSuppl
 from energycomm.kernel.parts import Register
 from energycomm.kernel.shape import items_of
 from energycomm.kernel.verdicts import Refusal
-
-WH: Mapping[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
-"""Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
+from energycomm.pipeline.facts import WH_PER_UNIT, register_key
 
 _M = TypeVar("_M", bound=KernelMessage)
 
@@ -50,19 +48,14 @@ def supply_at(case: Case) -> StartOfSupply | None:
     return running
 
 
-def register_key(register: Register) -> tuple[str, str, str]:
-    """What makes two registers the same from one reading to the next."""
-    return register.grid, register.direction, register.time_class
-
-
-def indexes(case: Case, *, after: bool = False) -> dict[tuple[str, str, str], Register]:
+def indexes(case: Case, *, after: bool = False) -> dict[str, Register]:
     """The register of the accepted reading next to a stuck one, by what makes registers the same.
 
     Args:
       case: the stuck reading.
       after: those of the readings that follow, instead of those before.
     """
-    found: dict[tuple[str, str, str], Register] = {}
+    found: dict[str, Register] = {}
     sides = [one for one in case.around if (one.at > case.at if after else one.at < case.at)]
     for one in reversed(sides) if after else sides:
         if one.kind != "MeterReading" or one.state not in APPLIED:
@@ -74,7 +67,7 @@ def indexes(case: Case, *, after: bool = False) -> dict[tuple[str, str, str], Re
 
 def finest(register: Register) -> int | None:
     """An index in the finest unit of its kind; None when its unit is no unit of energy or volume."""
-    return None if register.unit not in WH else register.value * WH[register.unit]
+    return None if register.unit not in WH_PER_UNIT else register.value * WH_PER_UNIT[register.unit]
 
 
 def nearest(case: Case, wanted: Callable[[Neighbour], Any]) -> Any:

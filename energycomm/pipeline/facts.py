@@ -17,7 +17,9 @@ from energycomm.kernel.requests import MeterReadingSubmission
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState
 
 WH_PER_UNIT: dict[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
-"""Units of indexes that can be compared with one another; any other unit counts as itself."""
+"""Unit of an index -> how many of the finest unit of its quantity it counts: Wh of energy, dm3 of gas. Any other unit
+counts as itself."""
+_QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3"}
 
 DAY = 86_400_000_000
 
@@ -25,8 +27,9 @@ _CLOSED = frozenset(("done", "refused", "cancelled"))
 
 
 def register_key(register: Register) -> str:
-    """What makes two registers the same from one reading to the next."""
-    return f"{register.grid[0]}{register.direction[0]}{register.time_class}"
+    """What makes two registers the same from one reading to the next; gas in m3 is none in kWh."""
+    quantity = _QUANTITIES.get(register.unit, f"|{register.unit}")
+    return f"{register.grid[0]}{register.direction[0]}{register.time_class}{quantity}"
 
 
 def event_key(message: KernelMessage) -> str:

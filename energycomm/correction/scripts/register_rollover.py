@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.neighbours import indexes, register_key
+from energycomm.correction.neighbours import indexes
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
+from energycomm.pipeline.facts import register_key
 
 SCRIPT = Script(
     title="A register that passed through zero",

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from msgspec import structs
 
 from energycomm.correction.cases import Case
-from energycomm.correction.neighbours import WH, finest, indexes, register_key
+from energycomm.correction.neighbours import finest, indexes
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
+from energycomm.pipeline.facts import WH_PER_UNIT, register_key
 
 OTHER = {"Wh": ("kWh",), "kWh": ("Wh", "MWh"), "MWh": ("kWh",), "m3": ("dm3",), "dm3": ("m3",)}
 """Unit -> those it is mistaken for."""
@@ -50,9 +51,17 @@ def _fitting(register: Register, before: Register | None, after: Register | None
     if least is None or not least or register.unit not in OTHER:
         return register.unit
     most = None if after is None else finest(after)
-    rounding = WH[register.unit] if before is None else max(WH[register.unit], WH.get(before.unit, 1))
+    rounding = (
+        WH_PER_UNIT[register.unit]
+        if before is None
+        else max(WH_PER_UNIT[register.unit], WH_PER_UNIT.get(before.unit, 1))
+    )
     for unit in (register.unit, *OTHER[register.unit]):
-        value = register.value * WH[unit]
-        if value + max(rounding, WH[unit]) >= least and value < 500 * least and (most is None or value <= most):
+        value = register.value * WH_PER_UNIT[unit]
+        if (
+            value + max(rounding, WH_PER_UNIT[unit]) >= least
+            and value < 500 * least
+            and (most is None or value <= most)
+        ):
             return unit
     return register.unit

@@ -182,7 +182,7 @@ class Guarded(Generic[Either]):
     def __init__(
         self, channel: Either, setting: ChannelSetting, clock: Clock, chance: Callable[[], float] = random.random
     ) -> None:
-        self.channel = channel
+        self.channel: Either = channel
         self.name, self.market = channel.name, channel.market
         self._setting, self._clock, self._chance = setting, clock, chance
         self.breaker = CircuitBreaker(setting, clock)

@@ -34,7 +34,9 @@ def _option(name: str, field: Any) -> inspect.Parameter:
     type_ = int | None if field.annotation == int | None else str | None
     option = typer.Option(f"--{name.replace('_', '-')}", help=field.description)
     annotation = getitem(Annotated, (type_, option))
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default, annotation=annotation)
+    return inspect.Parameter(
+        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default, annotation=annotation
+    )
 
 
 def _read(model: type[BaseModel], typed: dict[str, Any]) -> BaseModel:

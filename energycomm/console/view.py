@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo
 import jinja2
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
-from markupsafe import Markup, escape
 from msgspec import Struct
 
 from energycomm.console.words import LANGUAGES, translate
+from energycomm.engine.blocks import marked
 from energycomm.links import is_link
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
@@ -105,13 +105,6 @@ STATES = {
     "withdrawn": "withdrawn",
 }
 """State of a Kernel message -> its words."""
-
-
-def marked(text: str) -> Markup:
-    """A sentence with what stands in backquotes as code."""
-    pieces = [escape(piece) for piece in text.split("`")]
-    wrapped = (f"<code>{piece}</code>" if number % 2 else str(piece) for number, piece in enumerate(pieces))
-    return Markup("".join(wrapped))  # noqa: S704 - every piece is escaped
 
 
 @lru_cache(maxsize=1)

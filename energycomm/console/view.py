@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -15,8 +15,8 @@ from fastapi.responses import HTMLResponse
 from msgspec import Struct
 
 from energycomm.console.words import LANGUAGES, translate
-from energycomm.engine.blocks import marked
 from energycomm.links import is_link
+from energycomm.templates import templates
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -107,15 +107,11 @@ STATES = {
 """State of a Kernel message -> its words."""
 
 
-@lru_cache(maxsize=1)
+@cache
 def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    made = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    made = templates(Path(__file__).parent / "templates")
     made.tests["weblink"] = is_link
     made.filters["path"] = lambda value: quote(str(value), safe="")
-    made.filters["marked"] = marked
     return made
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import jinja2
 
 from energycomm.correction.report import Report
+from energycomm.templates import templates
 
 CHARTED = 20
 """Groups in a chart; the table below it holds all that the report holds."""
@@ -23,10 +24,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @cache
 def _template() -> jinja2.Template:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    made = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    made = templates(Path(__file__).parent / "templates")
     made.tests["day"] = lambda value: _DAY.fullmatch(str(value)) is not None
     return made.get_template("report.html")
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-import jinja2
-from markupsafe import Markup, escape
+from energycomm.templates import templates
 
 
 @dataclass(frozen=True)
@@ -109,26 +107,9 @@ def _markdown(text: str) -> str:
 # --- HTML ------------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    made = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    made.filters["marked"] = marked
-    return made
-
-
 def to_html(blocks: Sequence[Block], title: str) -> str:
     """Blocks as one HTML page that needs nothing else."""
     named = [(type(block).__name__, block) for block in blocks]
-    return _environment().get_template("document.html").render(blocks=named, title=title)
-
-
-def marked(text: str) -> Markup:
-    """A text as HTML: what stands between backticks as code."""
-    pieces = [escape(piece) for piece in text.split("`")]
-    if len(pieces) % 2 == 0:
-        return escape(text)
-    wrapped = (f"<code>{piece}</code>" if number % 2 else str(piece) for number, piece in enumerate(pieces))
-    return Markup("".join(wrapped))  # noqa: S704 - every piece is escaped
+    return (
+        templates(Path(__file__).parent / "templates").get_template("document.html").render(blocks=named, title=title)
+    )

@@ -313,12 +313,11 @@ class StoreTransaction(StoreReader):
             rows.sort()
         return found
 
-    def withdraw_notifications(
-        self, message_ids: Sequence[int], now: int, why: str = "the message is no longer accepted"
-    ) -> int:
+    def withdraw_notifications(self, message_ids: Sequence[int], now: int) -> int:
         """Take back what the back office was not told yet of messages that lost their acceptance; how many."""
         # Wrapped, so that SQLite takes the index of the message and does not walk all that is pending.
         pending = "coalesce(state, '') = 'pending'"
+        why = "the message is no longer accepted"
         return drop_rows(self, tables.outbox, pending, "message_id", message_ids, why, now)
 
     # --- versions of the rules ---

@@ -72,7 +72,7 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
         if found is None:
             raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
         writer = _Writer(found, catalogue, _index(assistant), language)
-        codes_ = dict.fromkeys(one.code for one in found.verdict)
+        codes_ = dict.fromkeys(one.error_code for one in found.verdict)
         past = [past_cases(store.engine, code, found.kind or "", message_id) for code in codes_]
         parts = [
             writer.findings(),
@@ -104,7 +104,7 @@ class _Writer:
 
     def summary(self) -> str:
         found = self.found
-        wrong = [*(one.code for one in found.schema_errors), *(one.code for one in found.verdict)]
+        wrong = [*(one.code for one in found.schema_errors), *(one.error_code for one in found.verdict)]
         listed = ", ".join(dict.fromkeys(wrong))
         waits_for = None if found.waiting is None else found.waiting.what
         return self.words["summary"].format(
@@ -118,7 +118,7 @@ class _Writer:
         for one in self.found.verdict:
             comment = one.comment_fr if self.language == "fr" else one.comment
             evidence = [f"{one.rule}: {one.field} = {one.value}", *([] if one.still else [self.words["not_now"]])]
-            said.append(Said(text=f"{one.code}: {comment}", evidence=tuple(evidence)))
+            said.append(Said(text=f"{one.error_code}: {comment}", evidence=tuple(evidence)))
         return Part(title=self.words["verdict"], statements=tuple(said))
 
     def waiting(self) -> Part:

@@ -109,7 +109,7 @@ def _print_explanation(found: Explanation) -> None:
     for refusal in found.schema_errors:
         _print_refusal(refusal)
     for error in found.verdict:
-        typer.echo(f"{error.code} {error.comment}")
+        typer.echo(f"{error.error_code} {error.comment}")
         typer.echo(f"    rule {error.rule}, field {error.field}, value {error.value}")
         if not error.still:
             typer.echo("    with the rules and the history of today it would not be found")

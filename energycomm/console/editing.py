@@ -10,11 +10,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console.view import Consultant, Shared, page
 from energycomm.correction.editing import edit, editable, examine
-from energycomm.eis.messages import show_message
 from energycomm.errors import UserError
 from energycomm.webservice.bodies import EDITED
-from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.messages import find
 
 router = APIRouter(prefix="/messages/{number}/edit", route_class=RecordedRoute, include_in_schema=False)
 
@@ -24,9 +23,7 @@ LONGEST = 2_000_000
 @router.get("")
 def form(request: Request, number: int, person: Consultant, shared: Shared) -> HTMLResponse:
     """The message in a form, one attribute a line."""
-    found = show_message(shared.store.engine, number)
-    if found is None:
-        raise not_found("Kernel message", "id", number)
+    found = find(shared, number)
     about(request, f"message {number} access point {found.summary.access_point or '-'}")
     return page(
         request,
@@ -67,9 +64,7 @@ def save(
     key: Annotated[str, Form(max_length=80)] = "",
 ) -> Response:
     """Store it as a new version and replay it; a form that is sent twice does it once."""
-    found = show_message(shared.store.engine, number)
-    if found is None:
-        raise not_found("Kernel message", "id", number)
+    found = find(shared, number)
     four_eyes = shared.config.correction.four_eyes
     try:
         with shared.rehearsing() as store:

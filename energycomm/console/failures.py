@@ -185,10 +185,7 @@ def try_out(
 
 
 def _by_code(connection: Connection, catalogue: Any, code: str | None = None) -> list[Line]:
-    titles: dict[str, str] = {}
-    for rule in catalogue.rules:
-        if rule.error_code:
-            titles.setdefault(rule.error_code, rule.title)
+    titles = catalogue.titles()
     handed = _handed(connection)
     return [
         Line(

@@ -159,10 +159,7 @@ def _by_day(words: Words, arrived: Mapping[datetime, Mapping[str, int]], last: d
 
 def _told(catalogue: Any, codes: Sequence[Frequency], words: Words) -> list[dict[str, Any]]:
     """Error codes with the title of the rule that gives them."""
-    titles: dict[str, str] = {}
-    for rule in catalogue.rules:
-        if rule.error_code:
-            titles.setdefault(rule.error_code, rule.title)
+    titles = catalogue.titles()
     return [
         {
             "code": one.name,

@@ -17,13 +17,13 @@ from energycomm.correction.planning import spread
 from energycomm.eis import tables
 from energycomm.eis.browsing import number_of
 from energycomm.eis.database import reading
-from energycomm.eis.messages import MessageDetail, list_messages, show_message, summaries
+from energycomm.eis.messages import MessageDetail, list_messages, summaries
 from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.kernel.instants import instant
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
-from energycomm.webservice.routes.messages import filter_of
+from energycomm.webservice.routes.messages import filter_of, find
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
@@ -105,9 +105,7 @@ def _choices(connection: Connection, words: Words) -> dict[str, Any]:
 @router.get("/messages/{number}")
 def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
     """One message: raw and Kernel XML, verdict, history of its states, causes and effects."""
-    found = show_message(shared.store.engine, number)
-    if found is None:
-        raise not_found("Kernel message", "id", number)
+    found = find(shared, number)
     about(request, f"message {number} access point {found.summary.access_point or '-'}")
     with reading(shared.store.engine) as connection:
         chain = _chain(connection, found)
@@ -137,9 +135,7 @@ def explain(request: Request, number: int, person: Reader, shared: Shared) -> HT
 @router.get("/messages/{number}/raw")
 def raw(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
     """The market's text around the place of the message."""
-    found = show_message(shared.store.engine, number)
-    if found is None:
-        raise not_found("Kernel message", "id", number)
+    found = find(shared, number)
     piece: Piece | None = None
     if found.origin is not None:
         piece = piece_of(shared.config, shared.store, found.origin.ch_message_id, found.summary.access_point)

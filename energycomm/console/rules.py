@@ -17,8 +17,6 @@ from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
 router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema=False)
 
-ORDERS = ("frequency", "code")
-
 
 @router.get("", openapi_extra=UNRECORDED)
 def listing(

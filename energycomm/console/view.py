@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -12,11 +12,11 @@ from zoneinfo import ZoneInfo
 import jinja2
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
-from markupsafe import Markup, escape
 from msgspec import Struct
 
 from energycomm.console.words import LANGUAGES, translate
 from energycomm.links import is_link
+from energycomm.templates import templates
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -107,22 +107,11 @@ STATES = {
 """State of a Kernel message -> its words."""
 
 
-def marked(text: str) -> Markup:
-    """A sentence with its backquoted parts as code."""
-    pieces = [escape(piece) for piece in text.split("`")]
-    wrapped = (f"<code>{piece}</code>" if number % 2 else str(piece) for number, piece in enumerate(pieces))
-    return Markup("".join(wrapped))  # noqa: S704 - every piece is escaped
-
-
-@lru_cache(maxsize=1)
+@cache
 def _environment() -> jinja2.Environment:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-    made = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    made = templates(Path(__file__).parent / "templates")
     made.tests["weblink"] = is_link
     made.filters["path"] = lambda value: quote(str(value), safe="")
-    made.filters["marked"] = marked
     return made
 
 

@@ -13,16 +13,14 @@ from energycomm.correction.script import Action, Create, Replay, SetAside, Stori
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
-from energycomm.kernel.codec import encode
-from energycomm.kernel.instants import micros, now_micros
+from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.replay import correct, mark, replay, replay_alone
-from energycomm.pipeline.rows import change_row, message_row
+from energycomm.pipeline.replay import correct, make, mark, replay, replay_alone
+from energycomm.pipeline.rows import change_row
 
 ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay", "SetAside": "set-aside"}
 """Class of an action -> its word in the store."""
@@ -87,7 +85,7 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
         return None
     check(action.message)
     if isinstance(action, Create):
-        return create(tx, action.message, by, why)
+        return make(tx, action.message, by, why)
     try:
         return correct(tx, message_id, action.message, by, why)
     except LookupError as error:
@@ -138,20 +136,6 @@ def _checker() -> KernelChecker:
     if found is None:
         found = _own.checker = KernelChecker()
     return found
-
-
-def create(tx: StoreTransaction, message: KernelMessage, by: str, why: str) -> int:
-    """Store a message that the market did not send, to be judged, with the name of its author."""
-    now = now_micros()
-    point_id = None
-    if message.access_point is not None:
-        point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
-    (number,) = tx.reserve(tables.kernel_message, 1)
-    row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
-    tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
-    store_particulars(tx, [(number, message)])
-    tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
-    return number
 
 
 def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:

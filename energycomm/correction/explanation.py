@@ -15,6 +15,7 @@ from energycomm.correction.dating import Doubt, doubts
 from energycomm.correction.evidence import Evidence, evidence_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.message_parts import FindingRecord
 from energycomm.eis.messages import MessageDetail, show_message
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
@@ -35,25 +36,9 @@ AROUND = 5
 SETTLED = APPLIED | {"withdrawn"}
 
 
-class FoundError(Struct, frozen=True, kw_only=True):
-    """An error or warning of the verdict that holds.
+class FoundError(FindingRecord, frozen=True, kw_only=True):
+    """An error or warning of the verdict that holds; `still` when the rules of today find it too."""
 
-    Attributes:
-      code: error code.
-      rule: code of the rule.
-      severity: error or warning.
-      field, value: what was refused.
-      comment, comment_fr: what is wrong, in English and French.
-      still: the rules of today find it too.
-    """
-
-    code: str
-    rule: str
-    severity: str
-    field: str
-    value: str | None
-    comment: str
-    comment_fr: str
     still: bool
 
 
@@ -275,16 +260,7 @@ def _told(
         rules_version=catalogue.version,
         schema_errors=wrong,
         verdict=tuple(
-            FoundError(
-                code=one.error_code,
-                rule=one.rule,
-                severity=one.severity,
-                field=one.field,
-                value=one.value,
-                comment=one.comment,
-                comment_fr=one.comment_fr,
-                still=one.rule in (violated or ()),
-            )
+            FoundError(**msgspec.structs.asdict(one), still=one.rule in (violated or ()))
             for one in detail.findings
             if one.current
         ),

@@ -13,7 +13,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
@@ -31,59 +31,12 @@ SQLITE_CHUNK = 512
 """Values in one IN list: few enough for every build of SQLite, and few different statements to prepare."""
 
 
-class Driver(Protocol):
-    """The operations of a database driver that the store needs.
+class Driver(ABC):
+    """The operations of a database driver that the store needs. A driver that writes serves one transaction.
 
-    Attributes:
+    Args:
       vault: what opens the columns that are encrypted at rest.
     """
-
-    vault: Vault
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-        """All rows of a query."""
-
-    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement; the number of rows it touched."""
-
-    def many(self, sql: str, rows: Sequence[Row]) -> None:
-        """Run a statement for each row of values."""
-
-    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
-        """Insert rows; columns that are encrypted at rest are encrypted here.
-
-        Raises:
-          Misfit: one of the databases would refuse a value.
-          TypeError: a row names a column that there is not, or leaves out one that needs a value.
-        """
-
-    def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
-        """Change columns of rows by id, sealed as by `insert`; each row is (id, value of the first column, ...).
-
-        Raises:
-          Misfit: one of the databases would refuse a value.
-        """
-
-    def matching(
-        self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
-    ) -> list[Row]:
-        """Rows of a query whose column is one of the values: ``sql AND column in values tail``."""
-
-    def delete(self, table: Table, ids: Sequence[int]) -> None:
-        """Delete rows by id."""
-
-
-def driver_of(connection: Connection) -> Driver:
-    """The driver below a SQLAlchemy connection; it shares the connection's transaction."""
-    below = connection.connection.driver_connection
-    vault = connection.get_execution_options().get(VAULT, PLAIN)
-    if isinstance(below, sqlite3.Connection):
-        return SqliteDriver(below, vault)
-    return PostgresDriver(cast("psycopg.Connection[Any]", below), vault)
-
-
-class _Sealing(ABC):
-    """What both drivers do alike: they seal what they write. A driver that writes serves one transaction."""
 
     def __init__(self, vault: Vault) -> None:
         self.vault = vault
@@ -92,6 +45,41 @@ class _Sealing(ABC):
     @abstractmethod
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""
+
+    @abstractmethod
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement; the number of rows it touched."""
+
+    @abstractmethod
+    def many(self, sql: str, rows: Sequence[Row]) -> None:
+        """Run a statement for each row of values."""
+
+    @abstractmethod
+    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+        """Store rows; what is encrypted at rest is sealed here.
+
+        Raises:
+          Misfit: one of the databases would refuse a value.
+          TypeError: a row names a column that there is not, or leaves out one that needs a value.
+        """
+
+    @abstractmethod
+    def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
+        """Change columns of rows by id, sealed as by `insert`; each row is (id, value of the first column, ...).
+
+        Raises:
+          Misfit: one of the databases would refuse a value.
+        """
+
+    @abstractmethod
+    def matching(
+        self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
+    ) -> list[Row]:
+        """Rows of a query whose column is one of the values: ``sql AND column in values tail``."""
+
+    @abstractmethod
+    def delete(self, table: Table, ids: Sequence[int]) -> None:
+        """Delete rows by id."""
 
     def _sealed(self, table: Table, rows: Sequence[Row], columns: tuple[str, ...] | None = None) -> Sequence[Row]:
         """Rows with their sealed column as it is stored: all columns of the table, or the id and some of them."""
@@ -106,7 +94,16 @@ class _Sealing(ABC):
         )
 
 
-class SqliteDriver(_Sealing):
+def driver_of(connection: Connection) -> Driver:
+    """The driver below a SQLAlchemy connection; it shares the connection's transaction."""
+    below = connection.connection.driver_connection
+    vault = connection.get_execution_options().get(VAULT, PLAIN)
+    if isinstance(below, sqlite3.Connection):
+        return SqliteDriver(below, vault)
+    return PostgresDriver(cast("psycopg.Connection[Any]", below), vault)
+
+
+class SqliteDriver(Driver):
     """sqlite3."""
 
     def __init__(self, connection: sqlite3.Connection, vault: Vault = PLAIN) -> None:
@@ -153,7 +150,7 @@ class SqliteDriver(_Sealing):
         self.many(f"DELETE FROM {table.name} WHERE id = ?", [(i,) for i in ids])
 
 
-class PostgresDriver(_Sealing):
+class PostgresDriver(Driver):
     """psycopg 3, with results and arrays in binary."""
 
     def __init__(self, connection: psycopg.Connection[Any], vault: Vault = PLAIN) -> None:
@@ -207,13 +204,9 @@ class PostgresDriver(_Sealing):
             self._cursor.execute(_percent(f"DELETE FROM {table.name} WHERE id = ANY(?)"), (list(ids),))
 
 
+@cache
 def column_names(table: Table) -> tuple[str, ...]:
     """Names of a table's columns, in their order."""
-    return _names(table)
-
-
-@cache
-def _names(table: Table) -> tuple[str, ...]:
     return tuple(column.name for column in table.columns)
 
 
@@ -224,7 +217,7 @@ def quoted(names: Iterable[str]) -> str:
 
 @cache
 def _sqlite_insert(table: Table) -> str:
-    names = _names(table)
+    names = column_names(table)
     return f"INSERT INTO {table.name} ({quoted(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
@@ -236,8 +229,8 @@ def _sqlite_update(table: Table, columns: tuple[str, ...]) -> str:
 
 @cache
 def _copy(table: Table) -> tuple[bytes, list[str]]:
-    statement = f"COPY {table.name} ({quoted(_names(table))}) FROM STDIN (FORMAT BINARY)"
-    return statement.encode(), [_type_name(table, name) for name in _names(table)]
+    statement = f"COPY {table.name} ({quoted(column_names(table))}) FROM STDIN (FORMAT BINARY)"
+    return statement.encode(), [_type_name(table, name) for name in column_names(table)]
 
 
 @cache

@@ -16,15 +16,14 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
 
 from energycomm.eis import tables
-from energycomm.eis.archive import Archived, archive
 from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, is_sqlite, reading, reporting, writing
-from energycomm.eis.effects import change_rows, drop_rows
+from energycomm.eis.effects import drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
 
 T = TypeVar("T")
@@ -208,10 +207,6 @@ class StoreTransaction(StoreReader):
 
     # --- what arrived ---
 
-    def archive(self, name: str, content: IO[bytes], channel: str, now: int, answers: int | None = None) -> Archived:
-        """Keep an envelope's bytes; see `energycomm.eis.archive.archive`."""
-        return archive(self, name, content, channel, now, answers)
-
     @contextmanager
     def attempt(self) -> Iterator[None]:
         """A part of the transaction that is undone alone when its block raises.
@@ -294,24 +289,6 @@ class StoreTransaction(StoreReader):
         rows = self.driver.matching('SELECT id FROM finding WHERE "current"', message_ids, "message_id")
         self.driver.update(tables.finding, ("current",), [(row[0], False) for row in rows])
 
-    # --- what accepted messages did ---
-
-    def change_effects(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], why: str, now: int) -> None:
-        """Change columns of domain rows, keeping them as they were in `before_image`.
-
-        Args:
-          table: one of `tables.EFFECTS`.
-          columns: names of the columns to change.
-          rows: (id, value of the first column, ...) for each row.
-          why: words for the audit.
-          now: when it is done.
-        """
-        change_rows(self, table, columns, rows, why, now)
-
-    def drop_effects(self, table: Table, ids: Sequence[int], why: str, now: int) -> int:
-        """Withdraw domain rows, with their images kept in `before_image`; how many."""
-        return drop_rows(self, table, "true", "id", ids, why, now)
-
     def current_codes(self, message_ids: Sequence[int]) -> dict[int, list[str]]:
         """Error codes, warnings apart, of the verdicts that hold now, by message id."""
         sql = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error'"
@@ -336,12 +313,11 @@ class StoreTransaction(StoreReader):
             rows.sort()
         return found
 
-    def withdraw_notifications(
-        self, message_ids: Sequence[int], now: int, why: str = "the message is no longer accepted"
-    ) -> int:
+    def withdraw_notifications(self, message_ids: Sequence[int], now: int) -> int:
         """Withdraw undelivered notifications of messages that lost their acceptance; how many."""
         # Wrapped, so that SQLite takes the index of the message and does not walk all that is pending.
         pending = "coalesce(state, '') = 'pending'"
+        why = "the message is no longer accepted"
         return drop_rows(self, tables.outbox, pending, "message_id", message_ids, why, now)
 
     # --- versions of the rules ---

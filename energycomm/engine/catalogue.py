@@ -62,6 +62,10 @@ class Catalogue:
         """The rules with a code, an error code, a market's own code or an ebIX reason, in any case of letters."""
         return tuple(rule for rule in self.rules if rule.named(code))
 
+    def titles(self) -> dict[str, str]:
+        """Error code -> title of the first rule that gives it."""
+        return {rule.error_code: rule.title for rule in reversed(self.rules) if rule.error_code}
+
     def error_codes(self, code: str) -> tuple[str, ...]:
         """The error codes of the rules that a code names; none where no rule has it."""
         return tuple(dict.fromkeys(rule.error_code for rule in self.find(code) if rule.error_code))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,8 +43,7 @@ def trace(
     catalogue: Catalogue,
     message: KernelMessage,
     history: History,
-    stage: Literal["validation", "qualification", "rejection"] = "validation",
-    errors: Sequence[str] = (),
+    stage: Literal["validation", "qualification"] = "validation",
 ) -> tuple[RuleRun, ...]:
     """Run every rule in force for a message separately, and return the results.
 
@@ -54,14 +52,13 @@ def trace(
       message: the message.
       history: its history, as it was judged with.
       stage: which rule sets.
-      errors: error codes it was rejected with, for rejection rules.
     """
     kind = type(message).__name__
     rule_set: RuleSet = f"{stage}_{'in' if is_incoming(kind) else 'out'}"  # type: ignore[assignment]
     runs: list[RuleRun] = []
     for rule in catalogue.rules_for(rule_set, message.market, kind):
         if rule.in_force(message.effective.date()):
-            for index, context in contexts(message, history, catalogue.codes, frozenset(errors), rule.each):
+            for index, context in contexts(message, history, catalogue.codes, frozenset(), rule.each):
                 runs.append(_run(rule, kind, None if index is None else index + 1, context))
     return tuple(runs)
 

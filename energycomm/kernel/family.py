@@ -10,8 +10,6 @@ from energycomm.kernel.requests import OUTGOING
 KINDS: dict[str, type[KernelMessage]] = {cls.__name__: cls for cls in (*INCOMING, *OUTGOING)}
 """Name of the kind -> its class, in the order of the documentation."""
 
-KIND_NAMES: tuple[str, ...] = tuple(KINDS)
-
 Kind: TypeAlias = str
 
 RANK: dict[Kind, int] = {

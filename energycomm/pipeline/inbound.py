@@ -59,7 +59,6 @@ class Inbound:
       keys: keys that encrypted envelopes are tried with.
       limits: bounds of an envelope.
       batch_size: CH messages in one transaction.
-      attempts: runs that may end in the middle of one envelope before it is put aside.
       channels: channel -> its market, which is asked first whether a document is its own.
     """
 
@@ -70,11 +69,10 @@ class Inbound:
         keys: KeyRing,
         limits: Limits,
         batch_size: int = 500,
-        attempts: int = ATTEMPTS,
         channels: Mapping[str, str] | None = None,
     ) -> None:
         self.store, self.writer, self.adapters = store, writer, writer.markets
-        self.keys, self.limits, self.batch_size, self.attempts = keys, limits, batch_size, attempts
+        self.keys, self.limits, self.batch_size = keys, limits, batch_size
         self.channels = channels or {}
 
     # --- the ways in ---
@@ -124,7 +122,7 @@ class Inbound:
         for envelope in records.unfinished(self.store):
             attempt = records.begin(self.store, envelope.id)
             writer = self._writer()
-            if attempt is not None and attempt > self.attempts:
+            if attempt is not None and attempt > ATTEMPTS:
                 yield from writer.write([PutAside(envelope, f"{attempt - 1} attempts"), Settle()])
             elif attempt is not None:
                 log.info("envelope.resumed", envelope=envelope.id, name=envelope.name)

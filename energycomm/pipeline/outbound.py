@@ -7,7 +7,7 @@ the transaction that stores it; every attempt to send it sends the same bytes.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -259,8 +259,3 @@ def _repeated(tx: StoreTransaction, key: str) -> Submission | None:
     return Submission(
         label="accepted", message_id=message_id, request_id=request_id, reference=reference, repeated=True
     )
-
-
-def submit_all(outbound: Outbound, messages: Sequence[KernelMessage], by: str) -> list[Submission]:
-    """Hand in several messages, each on its own: one that is refused harms no other."""
-    return [outbound.submit(message, by) for message in messages]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import NewRow
+from energycomm.eis.effects import change_rows
 from energycomm.eis.store import StoreTransaction
 from energycomm.pipeline.state import AccessPointState, Period
 
@@ -33,7 +34,7 @@ def project_periods(tx: StoreTransaction, points: Sequence[tuple[int, AccessPoin
         for period in state.periods:
             if period.end != period.written:
                 end = (period.row, period.end, period.end_reason, period.end_message)
-                tx.change_effects(tables.supply_period, _END, [end], "the end of the supply period changed", now)
+                change_rows(tx, tables.supply_period, _END, [end], "the end of the supply period changed", now)
                 period.written = period.end
 
 

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row, column_names, quoted
+from energycomm.eis.effects import drop_rows
 from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
 from energycomm.pipeline.effects import DomainRow, Rows, contents
 from energycomm.pipeline.fold import Entry, Fold, around_broken
@@ -95,7 +96,7 @@ class Reassessment(Rejudging):
         rows = {(at, message_id): (number, ended_at) for at, message_id, number, ended_at in found}
         for period in fold.state.periods:
             period.row, period.written = rows.pop((period.start, period.message), (0, None))
-        self.tx.drop_effects(table, [number for number, _ in rows.values()], AGAIN, self.now)
+        drop_rows(self.tx, table, "true", "id", [number for number, _ in rows.values()], AGAIN, self.now)
 
     def _difference(self, fold: Fold, start: int) -> Rows:
         """Withdraw stored domain rows that the fold no longer writes; return those that are not stored yet."""
@@ -116,7 +117,7 @@ class Reassessment(Rejudging):
                     again.pop()
                 else:
                     surplus.append(number)
-            self.tx.drop_effects(table, surplus, AGAIN, self.now)
+            drop_rows(self.tx, table, "true", "id", surplus, AGAIN, self.now)
             if rows := [row for several in wanted.values() for row in several]:
                 missing[table] = rows
         return missing

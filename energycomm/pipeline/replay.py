@@ -8,6 +8,7 @@ counts as treated, and the fold of its access point goes on without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -85,7 +86,6 @@ def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: 
     Raises:
       LookupError: there is no such message, or a corrected version of it is there already.
     """
-    now = now_micros()
     sql = "SELECT ch_message_id, position, version, state FROM kernel_message WHERE id = ?"
     rows = tx.driver.rows(sql, (original_id,))
     if not rows:
@@ -93,13 +93,30 @@ def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: 
     if tx.superseded([original_id]):
         raise LookupError(f"message {original_id} has a corrected version already")
     ch_message_id, position, version, _ = rows[0]
+    more = {"ch_message_id": ch_message_id, "position": position, "version": version + 1, "corrects": original_id}
+    return make(tx, message, by, why, **more)
+
+
+def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more: Any) -> int:
+    """Store a message that the market did not send, to be judged; it is attributed to whoever made it.
+
+    Args:
+      tx: the transaction.
+      message: the message.
+      by: who made it.
+      why: words for the record.
+      more: further columns.
+
+    Returns:
+      Its id.
+    """
+    now = now_micros()
     point_id = None
     if message.access_point is not None:
         point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
     (number,) = tx.reserve(tables.kernel_message, 1)
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
-    row |= {"ch_message_id": ch_message_id, "position": position, "version": version + 1, "corrects": original_id}
-    tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120]}])
+    tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120], **more}])
     store_particulars(tx, [(number, message)])
     tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number

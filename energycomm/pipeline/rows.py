@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from energycomm.eis.bulk import NewRow
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import StoreTransaction
@@ -71,19 +73,7 @@ def change_row(
 
 def finding_row(found: Finding, message_id: int, change_id: int) -> NewRow:
     """A row of `finding`, without its id."""
-    return {
-        "message_id": message_id,
-        "change_id": change_id,
-        "current": True,
-        "error_code": found.error_code,
-        "rule": found.rule,
-        "severity": found.severity,
-        "error_class": found.error_class,
-        "field": found.field,
-        "value": found.value,
-        "comment": found.comment,
-        "comment_fr": found.comment_fr,
-    }
+    return {"message_id": message_id, "change_id": change_id, "current": True, **structs.asdict(found)}
 
 
 def notification_row(message_id: int, event: str | None, now: int) -> NewRow:

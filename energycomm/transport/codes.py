@@ -204,7 +204,7 @@ ADVICE = {code.code: code.advice for code in CODES}
 _LONGEST_VALUE = 120
 
 
-def refuse(code: str, path: str = "", value: object = None, expected: str = "", advice: str = "") -> Refusal:
+def refuse(code: str, path: str = "", value: object = None, expected: str = "") -> Refusal:
     """A refusal with one of `CODES`, its value shortened and its advice filled in from the table.
 
     Raises:
@@ -213,4 +213,4 @@ def refuse(code: str, path: str = "", value: object = None, expected: str = "", 
     shown = None if value is None else str(value)
     if shown is not None and len(shown) > _LONGEST_VALUE:
         shown = shown[: _LONGEST_VALUE - 1] + "…"
-    return Refusal(code=code, path=path, value=shown, expected=expected, advice=advice or ADVICE[code])
+    return Refusal(code=code, path=path, value=shown, expected=expected, advice=ADVICE[code])

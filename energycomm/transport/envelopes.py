@@ -41,7 +41,6 @@ def open_envelope(
     limits: Limits | None = None,
     *,
     day: date | None = None,
-    spool_folder: str | None = None,
 ) -> Envelope:
     """Open an envelope and give out its members.
 
@@ -51,14 +50,12 @@ def open_envelope(
       keys: the key ring; without one, encrypted envelopes are refused.
       limits: what the envelope may cost.
       day: day the envelope was made, where known: keys in use that day are tried first.
-      spool_folder: folder of the temporary file; the system's by default. It needs as much room as the inner zips
-        and the clear text of the envelope.
 
     Returns:
       An iterator of `Member` and `Refusal`, which is a context manager too: members can be read until it is closed.
       Nothing is read before the first step.
     """
-    return Envelope(source, name, keys or KeyRing(), limits or Limits(), day, spool_folder)
+    return Envelope(source, name, keys or KeyRing(), limits or Limits(), day)
 
 
 class Envelope:
@@ -70,9 +67,7 @@ class Envelope:
       key_label: label of the key that opened it; None where it is not encrypted.
     """
 
-    def __init__(
-        self, source: Source, name: str, keys: KeyRing, limits: Limits, day: date | None, spool_folder: str | None
-    ) -> None:
+    def __init__(self, source: Source, name: str, keys: KeyRing, limits: Limits, day: date | None) -> None:
         self.name = name or (Path(source).name if isinstance(source, str | os.PathLike) else "envelope")
         self.size: int | None = None
         self.key_label: str | None = None
@@ -80,7 +75,7 @@ class Envelope:
         self._keys = keys.in_order(day)
         self._limits = limits
         self._account = Account(limits, 1)
-        self._spool = Spool(limits.envelope, spool_folder)
+        self._spool = Spool(limits.envelope)
         self._files: list[IO[bytes]] = []
         self._recent: tuple[zipfile.ZipInfo, bytes] | None = None
         self._steps: Iterator[Member | Refusal] = self._walk()

@@ -18,13 +18,10 @@ class QuietFiles:
     Args:
       settle: seconds that a file must not have changed; 0 takes every file at once.
       clock: seconds that only go up.
-      wall: seconds since 1970, as file times are counted.
     """
 
-    def __init__(
-        self, settle: float, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time
-    ) -> None:
-        self._settle, self._clock, self._wall = settle, clock, wall
+    def __init__(self, settle: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settle, self._clock = settle, clock
         self._looks: dict[str, tuple[Look, float]] = {}
 
     def keep(self, names: Collection[str]) -> None:
@@ -39,7 +36,7 @@ class QuietFiles:
           name: names the file.
           look: its look now; the second number is the time of its last change in nanoseconds.
         """
-        if self._settle <= 0 or self._wall() - look[1] / 1e9 >= self._settle:
+        if self._settle <= 0 or time.time() - look[1] / 1e9 >= self._settle:
             return True
         before = self._looks.get(name)
         if before is None or before[0] != look:

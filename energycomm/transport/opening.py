@@ -14,7 +14,7 @@ from energycomm.transport.credentials import Secret
 from energycomm.transport.folders import FolderIn, FolderOut
 from energycomm.transport.https import HttpsServer
 from energycomm.transport.messagequeue import QueueIn, QueueNames, QueueOut, QueueService
-from energycomm.transport.patience import Clock, GuardedIn, GuardedOut, SystemClock
+from energycomm.transport.patience import GuardedIn, GuardedOut, SystemClock
 from energycomm.transport.push import PushIn
 from energycomm.transport.settings import (
     ChannelSetting,
@@ -67,7 +67,6 @@ def open_channel(
     places: Places,
     seen: Seen | None = None,
     stop: threading.Event | None = None,
-    clock: Clock | None = None,
 ) -> GuardedIn | GuardedOut:
     """A channel with its patience. Nothing is connected before it is used.
 
@@ -76,13 +75,12 @@ def open_channel(
       places: where files are.
       seen: remembers the files of SFTP channels that keep them.
       stop: ends waits when it is set.
-      clock: the time; that of the machine by default.
 
     Raises:
       ValueError: the settings do not go together.
     """
     channel = bare_channel(setting, places, seen)
-    time = clock or SystemClock(stop)
+    time = SystemClock(stop)
     return GuardedIn(channel, setting, time) if isinstance(channel, Incoming) else GuardedOut(channel, setting, time)
 
 

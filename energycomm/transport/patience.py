@@ -14,7 +14,7 @@ from typing import Final, Generic, Literal, Protocol, TypeVar
 import msgspec
 import structlog
 
-from energycomm.transport.channel import Arrival, Direction, Incoming, Outgoing, Sending, Sent, TechnicalError
+from energycomm.transport.channel import Arrival, Channel, Direction, Incoming, Outgoing, Sending, Sent, TechnicalError
 from energycomm.transport.settings import ChannelSetting
 
 log = structlog.get_logger()
@@ -166,7 +166,7 @@ class CircuitBreaker:
         return max(0.0, self._opened_at + self._pause - self._clock.now())
 
 
-Either = TypeVar("Either", Incoming, Sending)
+Either = TypeVar("Either", bound=Channel)
 
 
 class Guarded(Generic[Either]):

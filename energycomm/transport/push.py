@@ -104,8 +104,8 @@ class _Refused(Exception):
 class Keys:
     """Idempotency keys of this process: which content came under which, so that another under one is refused."""
 
-    def __init__(self, most: int = REMEMBERED) -> None:
-        self._most, self._lock = most, threading.Lock()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def find(self, channel: str, key: str) -> str | None:
@@ -118,7 +118,7 @@ class Keys:
         with self._lock:
             self._known[channel, key] = digest
             self._known.move_to_end((channel, key))
-            while len(self._known) > self._most:
+            while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
 

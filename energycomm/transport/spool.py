@@ -114,7 +114,7 @@ class Spool:
         finally:
             part.unlink(missing_ok=True)
 
-    def adopt(self, part: Path, key: str, name: str, reference: str | None = None, place: str | None = None) -> Entry:
+    def adopt(self, part: Path, key: str, name: str, place: str) -> Entry:
         """Make an entry of a finished file that lies in the spool's folder.
 
         Raises:
@@ -125,7 +125,7 @@ class Spool:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
             os.fsync(file.fileno())
-        return self._enter(part, key, name, part.stat().st_size, digest.hexdigest(), reference, place)
+        return self._enter(part, key, name, part.stat().st_size, digest.hexdigest(), None, place)
 
     def _enter(
         self, part: Path, key: str, name: str, size: int, digest: str, reference: str | None, place: str | None

@@ -96,9 +96,8 @@ class Spool:
     has no name in the file system, so the clear text of an encrypted envelope disappears with the process.
     """
 
-    def __init__(self, limit: int, folder: str | None = None) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._folder = folder
         self._file: BinaryIO | None = None
         self._end = 0
         self._memory = IN_MEMORY
@@ -127,7 +126,7 @@ class Spool:
 
     def _write_file(self, chunks: Iterable[bytes], path: str) -> Window:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(dir=self._folder, prefix="energycomm-", buffering=0)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(prefix="energycomm-", buffering=0)  # noqa: SIM115
         start = self._end
         self._file.seek(start)
         end = start

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.eis.archive import archive
 from energycomm.eis.store import StoreTransaction
 
 NOW = 1_700_000_000_000_000
@@ -30,7 +31,7 @@ def put(tx: StoreTransaction, table: Table, *many: dict[str, Any]) -> list[int]:
 
 def put_member(tx: StoreTransaction, name: str = "a.zip") -> tuple[int, int]:
     """Store an envelope with one member: their ids."""
-    envelope = tx.archive(name, io.BytesIO(name.encode()), "directory", NOW).envelope_id
+    envelope = archive(tx, name, io.BytesIO(name.encode()), "directory", NOW).envelope_id
     (member,) = put(tx, tables.member, {"envelope_id": envelope, "path": f"{name}/m.xml", "sha256": bytes(32)})
     return envelope, member
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from energycomm.eis import tables
-from energycomm.eis.archive import CHUNK, RawContent, open_raw
+from energycomm.eis.archive import CHUNK, RawContent, archive, open_raw
 from energycomm.eis.store import Store
 from tests.eis.rows import NOW
 
@@ -22,7 +22,7 @@ SIZES = [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7]
 
 def keep(store: Store, content: bytes, name: str = "a.zip") -> tuple[int, bytes]:
     with store.transaction() as tx:
-        archived = tx.archive(name, io.BytesIO(content), "directory", NOW)
+        archived = archive(tx, name, io.BytesIO(content), "directory", NOW)
     return archived.envelope_id, archived.sha256
 
 
@@ -62,7 +62,7 @@ class Drip(io.BytesIO):
 def test_a_stream_that_drips_fills_whole_pieces(store: Store, engine: Engine) -> None:
     content = random.Random(3).randbytes(CHUNK + 5)
     with store.transaction() as tx:
-        sha256 = tx.archive("a.zip", Drip(content), "sftp", NOW).sha256
+        sha256 = archive(tx, "a.zip", Drip(content), "sftp", NOW).sha256
     with engine.connect() as connection:
         pieces = [len(row[0]) for row in connection.execute(select(tables.raw_chunk.c.bytes).order_by("number"))]
     assert pieces == [CHUNK, 5]
@@ -74,8 +74,8 @@ def test_the_same_bytes_again_are_a_duplicate_and_stored_once(store: Store, engi
     first, sha256 = keep(store, b"content", "a.zip")
     with store.transaction() as tx:
         tx.connection.execute(tables.envelope.update().values(state="done"))
-        again = tx.archive("a.zip", io.BytesIO(b"content"), "directory", NOW)
-        third = tx.archive("other.zip", io.BytesIO(b"content"), "web", NOW)
+        again = archive(tx, "a.zip", io.BytesIO(b"content"), "directory", NOW)
+        third = archive(tx, "other.zip", io.BytesIO(b"content"), "web", NOW)
     assert (again.duplicate_of, again.first_state, again.resumes, again.sha256) == (first, "done", False, sha256)
     assert third.duplicate_of == first
     with engine.connect() as connection:
@@ -88,8 +88,8 @@ def test_an_envelope_that_was_not_finished_is_taken_up_again(store: Store) -> No
     """The process died after archiving: the same file is no duplicate of itself; the same bytes of another name are."""
     first, _ = keep(store, b"content", "a.zip")
     with store.transaction() as tx:
-        again = tx.archive("a.zip", io.BytesIO(b"content"), "directory", NOW)
-        other = tx.archive("b.zip", io.BytesIO(b"content"), "directory", NOW)
+        again = archive(tx, "a.zip", io.BytesIO(b"content"), "directory", NOW)
+        other = archive(tx, "b.zip", io.BytesIO(b"content"), "directory", NOW)
     assert (again.envelope_id, again.resumes, again.duplicate_of) == (first, True, None)
     assert (other.duplicate_of, other.resumes, other.first_state) == (first, False, "archived")
 
@@ -116,7 +116,7 @@ def test_keeping_and_reading_take_flat_memory(store: Store, engine: Engine) -> N
 
     tracemalloc.start()
     with store.transaction() as tx:
-        sha256 = tx.archive("big.zip", Zeros(), "directory", NOW).sha256  # type: ignore[arg-type]
+        sha256 = archive(tx, "big.zip", Zeros(), "directory", NOW).sha256  # type: ignore[arg-type]
     with open_raw(engine, sha256) as raw:
         while raw.read(CHUNK):
             pass

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from energycomm.eis import tables
+from energycomm.eis.archive import archive
 from energycomm.eis.envelopes import list_envelopes, show_envelope
 from energycomm.eis.messages import MessageFilter, list_messages, show_message
 from energycomm.eis.statistics import statistics
@@ -189,7 +190,7 @@ def test_an_envelope_is_shown_with_what_became_of_its_messages(
     store: Store, engine: Engine, filled: dict[str, int]
 ) -> None:
     with store.transaction() as tx:
-        again = tx.archive("b.zip", io.BytesIO(b"a.zip"), "directory", NOW).envelope_id
+        again = archive(tx, "b.zip", io.BytesIO(b"a.zip"), "directory", NOW).envelope_id
     shown = show_envelope(engine, 1)
     assert shown is not None
     assert shown.outcomes == {"digested": 2, "refused": 1, "duplicate": 1}

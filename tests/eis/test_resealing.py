@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from energycomm.eis import resealing, tables
-from energycomm.eis.archive import open_raw
+from energycomm.eis.archive import archive, open_raw
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.datakeys import switch_off, switch_on, unlock
@@ -45,7 +45,7 @@ def fill(store: Store, messages: int, envelopes: int = 3) -> None:
         for n in range(messages):
             put_kernel_message(tx, point, n, xml=xml_of(n))
         for n in range(envelopes):
-            tx.archive(f"{n}.xml", io.BytesIO(f"raw {MARK} {n}".encode() * 100), "directory", NOW)
+            archive(tx, f"{n}.xml", io.BytesIO(f"raw {MARK} {n}".encode() * 100), "directory", NOW)
 
 
 def check_content(store: Store, messages: int) -> None:
@@ -251,7 +251,7 @@ def test_the_files_hold_nothing_of_before(engine: Engine, store: Store) -> None:
     fill(store, 300, envelopes=1)
     big = os.urandom(300_000)
     with store.transaction() as tx:
-        tx.archive("big.bin", io.BytesIO(big), "directory", NOW)
+        archive(tx, "big.bin", io.BytesIO(big), "directory", NOW)
     searched = (MARK.encode(), b"<k:CustomerData", big[100:132])
     assert [found > 0 for found in on_disk(engine, searched)] == [True, True, True]
     unlock(engine, RING, "k")

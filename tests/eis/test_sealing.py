@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from energycomm.eis import tables
-from energycomm.eis.archive import open_raw
+from energycomm.eis.archive import archive, open_raw
 from energycomm.eis.database import connect, writing
 from energycomm.eis.datakeys import current_data_key, data_keys, switch_off, switch_on, unlock, wrap_anew
+from energycomm.eis.effects import change_rows
 from energycomm.eis.messages import show_message
 from energycomm.eis.sealing import SEALED_COLUMNS, Sealed, Vault
 from energycomm.eis.store import Store
@@ -109,7 +110,7 @@ def everything(engine: Engine) -> str:
 def fill(store: Store, point: int) -> int:
     """A value in every sealed column."""
     with store.transaction() as tx:
-        tx.archive("a.xml", io.BytesIO(XML.encode()), "directory", NOW)
+        archive(tx, "a.xml", io.BytesIO(XML.encode()), "directory", NOW)
         message = put_kernel_message(tx, point, DAY, xml=XML)
         put(tx, tables.outgoing, {"message_id": message, "content": XML.encode(), "reference": str(message)})
         (campaign,) = put(tx, tables.campaign, {"state": "planned"})
@@ -119,7 +120,7 @@ def fill(store: Store, point: int) -> int:
             tables.customer,
             {"access_point_id": point, "at": DAY, "message_id": message, "name": NAME, "content": "{}"},
         )
-        tx.change_effects(tables.customer, ("name",), [(1, "other")], "test", NOW)
+        change_rows(tx, tables.customer, ("name",), [(1, "other")], "test", NOW)
     return message
 
 
@@ -274,7 +275,7 @@ def test_a_row_that_was_changed_is_named_and_harms_no_other(
 def test_pieces_of_raw_bytes_cannot_change_places(vault: Vault, engine: Engine, store: Store) -> None:
     content = b"a" * (1 << 20) + b"b" * (1 << 20)
     with store.transaction() as tx:
-        sha256 = tx.archive("a.bin", io.BytesIO(content), "directory", NOW).sha256
+        sha256 = archive(tx, "a.bin", io.BytesIO(content), "directory", NOW).sha256
     assert open_raw(engine, sha256).read() == content
     with writing(engine) as connection:
         for before, after in ((0, 9), (1, 0), (9, 1)):
@@ -294,7 +295,7 @@ def test_bytes_that_look_sealed_come_back_as_they_came(
     """A market may send anything."""
     unlock(engine, RING, "old" if switched_on else None)
     with store.transaction() as tx:
-        sha256 = tx.archive("a.bin", io.BytesIO(content), "directory", NOW).sha256
+        sha256 = archive(tx, "a.bin", io.BytesIO(content), "directory", NOW).sha256
     assert open_raw(engine, sha256).read() == content
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, func, select
 
 from energycomm.eis import tables
 from energycomm.eis.database import Conflict
+from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.store import NEVER, Store
 from tests.eis.rows import DAY, NOW, put, put_ch_messages, put_kernel_message, put_member, row
 
@@ -77,7 +78,7 @@ def test_ids_of_withdrawn_rows_are_not_given_again(store: Store) -> None:
         message = put_kernel_message(tx, point, DAY)
         (first,) = put(tx, tables.contract, {"access_point_id": point, "at": DAY, "message_id": message})
     with store.transaction() as tx:
-        assert tx.drop_effects(tables.contract, [first], "late", NOW) == 1
+        assert drop_rows(tx, tables.contract, "true", "id", [first], "late", NOW) == 1
     with store.transaction() as tx:
         assert first not in tx.reserve(tables.contract, 5)
 
@@ -163,7 +164,7 @@ def test_effects_that_are_taken_back_leave_their_image(store: Store, engine: Eng
         for table in tables.EFFECTS:
             row = {"access_point_id": point, "message_id": message}
             _, gone = put(tx, table, {**row, "at": 9}, {**row, "at": 10})
-            assert tx.drop_effects(table, [gone], "a late message", NOW) == 1
+            assert drop_rows(tx, table, "true", "id", [gone], "a late message", NOW) == 1
     for table in tables.EFFECTS:
         assert [row.at for row in rows_of(engine, table)] == [9]
     images = rows_of(engine, tables.before_image)
@@ -178,7 +179,7 @@ def test_domain_rows_change_with_their_image_kept(store: Store, engine: Engine) 
         message = put_kernel_message(tx, point, 1)
         reading = {"access_point_id": point, "message_id": message, "status": "current"}
         ids = put(tx, tables.reading, {**reading, "at": 1}, {**reading, "at": 2})
-        tx.change_effects(tables.reading, ("status",), [(ids[1], "replaced")], "corrected", NOW)
+        change_rows(tx, tables.reading, ("status",), [(ids[1], "replaced")], "corrected", NOW)
     assert [r.status for r in rows_of(engine, tables.reading)] == ["current", "replaced"]
     (image,) = rows_of(engine, tables.before_image)
     assert (image.row_id, json.loads(image.image)["status"]) == (ids[1], "current")

@@ -211,6 +211,7 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
     }
     found: dict[LeafPath, set[str]] = {leaf: set() for leaf in tried}
     refused: list[Refusal] = []
+    taken = False
     for setting in document.settings:
         base = {leaf: values[0] for leaf, values in tried.items() if values}
         for pattern, value in setting.items():
@@ -220,6 +221,7 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
         if not before or isinstance(before[0], Refusal):
             refused += [one for one in before if isinstance(one, Refusal)]
             continue
+        taken = True
         for leaf, values in tried.items():
             for value in values:
                 if found[leaf] or base.get(leaf) in (None, value):
@@ -227,7 +229,7 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
                 after = _messages(adapter, document, {**base, leaf: value})
                 if after and not isinstance(after[0], Refusal):
                     found[leaf] |= _changes(before, after)
-    if not any(found.values()):
+    if not taken:
         raise LedgerFault(f"{document.label} is taken in none of its settings: {refused[:3]}")
     return found
 
@@ -320,6 +322,28 @@ def _write(
         made = etree.SubElement(parent, f"{space}{'Content' if child.name == OPEN else child.name}")
         made.text = values.get(path)
         _write(made, child, path, values, space)
+
+
+def write_json(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes:
+    """A document with such values as JSON; what may stand several times stands in an array.
+
+    Args:
+      document: see `write_xml`.
+      values: of its leaves.
+    """
+    return msgspec.json.encode(_object(document.root, (), values))
+
+
+def _object(declared: SchemaElement, above: LeafPath, values: Mapping[LeafPath, str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for child in declared.children:
+        path = (*above, child.name)
+        inner: Any = _object(child, path, values) if child.type is None else None
+        if path in values:
+            inner = values[path] if child.type not in ("whole", "number") else msgspec.Raw(values[path].encode())
+        if inner:
+            made[child.name] = [inner] if child.many else inner
+    return made
 
 
 def faults(adapter: Adapter, ledger: Ledger) -> list[str]:

@@ -102,8 +102,24 @@ class Digester(NamedTuple, Generic[C]):
     version: Callable[[Fields, C], str | None] | None = None
     salt: Callable[[C], str] | None = None
 
-    def outcome(self, element: etree._Element, context: C, schema: Schema, namespace: str | None = None) -> Outcome:
-        """Check, read and digest one element."""
+    def outcome(
+        self,
+        element: etree._Element,
+        context: C,
+        schema: Schema,
+        namespace: str | None = None,
+        beside: Callable[[tuple[KernelMessage, ...], Fields], tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]]
+        | None = None,
+    ) -> Outcome:
+        """Check, read and digest one element.
+
+        Args:
+          element: of the CH message.
+          context: of its member.
+          schema: of the element.
+          namespace: of the message.
+          beside: adds to the messages what the content says beside them, and notes.
+        """
         checked = schema.check(element, namespace)
         if checked.refusals:
             return self.refused(element, context, checked.refusals, checked.notes)
@@ -112,6 +128,9 @@ class Digester(NamedTuple, Generic[C]):
             fields = self.read(element)
             digested = self.digest(fields, context, notes)
             messages = tuple(sorted(digested.messages, key=business_order))
+            if beside is not None:
+                messages, left = beside(messages, fields)
+                notes += left
             version = self.version(fields, context) if self.version else None
         except Unreadable as unreadable:
             return self.refused(element, context, (unreadable.refusal,), checked.notes)

@@ -4,10 +4,11 @@ message under their own names."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from lxml import etree
 from msgspec import Struct, field, structs
 
 from adapters.common.codes import refusal
-from adapters.common.reading import local
+from adapters.common.reading import TEXT, Fields, local, read_with_attributes
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import particulars_of
+from energycomm.kernel.parts import Particular, particulars_of
 from energycomm.kernel.verdicts import Refusal
 
 COLUMNS = ["document", "path", "type"]
 MOST = 200
 """Particulars that a message can hold."""
+LONGEST_NAME = 120
+"""Characters that the name of a particular can have."""
+_NO_NAME = re.compile(r"[=\s]")
 _LONGEST_TEXT = 400
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -89,68 +93,97 @@ class Particulars:
                 step.type = row["type"]
 
     def added(
-        self, messages: tuple[KernelMessage, ...], document: str, element: etree._Element
+        self, messages: tuple[KernelMessage, ...], document: str, content: Fields | etree._Element
     ) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
-        """The messages of a CH message with what its element says beside, and a note where that is too much.
+        """The messages of a CH message with what its content says beside, and a note where that is too much.
 
         Args:
           messages: the first of them takes the particulars.
           document: label of the document.
-          element: of the CH message.
+          content: of the CH message, as it was read; an element is read with its attributes.
         """
         table = self.documents.get(document)
-        return with_particulars(messages, dict(_values(element, table, "")) if table is not None and messages else {})
+        if table is None or not messages:
+            return messages, ()
+        fields = content if isinstance(content, dict) else read_with_attributes(content)
+        return with_particulars(messages, _values(fields, table, "", []))
 
 
 def with_particulars(
-    messages: tuple[KernelMessage, ...], values: Mapping[str, Any]
+    messages: tuple[KernelMessage, ...], values: Mapping[str, Any] | Iterable[tuple[str, Any]]
 ) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
     """The messages of a CH message with particulars on the first of them, and a note where these are too many.
 
     Args:
       messages: in their business order.
-      values: name -> value, in the order in which they are kept.
+      values: name and value, in the order in which they are kept.
     """
-    if not messages or not values:
+    if not messages:
         return messages, ()
     first, *others = messages
-    made = (structs.replace(first, particulars=particulars_of(dict(islice(values.items(), MOST)))), *others)
-    if len(values) <= MOST:
-        return made, ()
-    left = next(islice(values, MOST, None))
-    return made, (refusal("NOTE_PARTICULARS", path=left, value=str(len(values)), expected=f"at most {MOST}"),)
+    told = values.items() if isinstance(values, Mapping) else values
+    made, notes = kept(told, MOST - len(first.particulars))
+    return (structs.replace(first, particulars=(*first.particulars, *made)) if made else first, *others), notes
 
 
-def _values(element: etree._Element, table: _Step, above: str) -> Iterator[tuple[str, Any]]:
-    for name, child in _numbered(element):
-        step = table.below.get(local(str(child.tag)))
-        if step is None:
+def kept(values: Iterable[tuple[str, Any]], most: int = MOST) -> tuple[tuple[Particular, ...], tuple[Refusal, ...]]:
+    """The particulars of a message, and a note where the market says more than a message holds.
+
+    Args:
+      values: name and value; None and empty texts are left out. The second of a name is called ``name[2]``, a name that
+        is too long loses its first steps.
+      most: particulars that the message has room for.
+    """
+    named: dict[str, Any] = {}
+    left: list[str] = []
+    for told, value in values:
+        if value is None or value == "":
             continue
-        if step.type is None:
-            yield from _values(child, step, f"{above}{name}/")
-        elif not len(child) and child.text and child.text.strip():
-            yield f"{above}{name}", _read(child.text.strip(), step.type)
+        key = _name(told)
+        number = 1
+        while key in named:
+            number += 1
+            key = _name(f"{told}[{number}]")
+        if len(named) < most:
+            named[key] = value
         else:
-            yield from _everything(child, f"{above}{name}")
+            left.append(told)
+    notes = [refusal("NOTE_PARTICULARS", left[0], str(len(named) + len(left)), f"at most {MOST}")] if left else []
+    return particulars_of(named), tuple(notes)
 
 
-def _everything(element: etree._Element, path: str) -> Iterator[tuple[str, Any]]:
-    for attribute, value in element.attrib.items():
-        if value:
-            yield f"{path}/@{local(str(attribute))}", _text(str(value))
-    if not len(element) and element.text and element.text.strip():
-        yield path, _text(element.text.strip())
-    for name, child in _numbered(element):
-        yield from _everything(child, f"{path}/{name}")
+@lru_cache(maxsize=4096)
+def _name(told: str) -> str:
+    name = _NO_NAME.sub("_", told)
+    return name if len(name) <= LONGEST_NAME else name[-LONGEST_NAME:].partition("/")[2] or name[-LONGEST_NAME:]
 
 
-def _numbered(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:
-    """The elements in an element by name; the second of a name is ``name[2]``."""
-    seen: dict[str, int] = {}
-    for child in element.iterchildren(etree.Element):
-        tag = local(str(child.tag))
-        number = seen[tag] = seen.get(tag, 0) + 1
-        yield (tag if number == 1 else f"{tag}[{number}]"), child
+def _values(fields: Fields, table: _Step, above: str, into: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    for name, step in table.below.items():
+        held = fields.get(name)
+        if type(held) is str:
+            if step.type is not None:
+                into.append((above + name, _read(held, step.type)))
+            continue
+        for number, inner in enumerate(held or (), 1):
+            path = f"{above}{name}" if number == 1 else f"{above}{name}[{number}]"
+            if step.type is None:
+                _values(inner, step, f"{path}/", into)
+            elif TEXT in inner:
+                into.append((path, _read(inner[TEXT], step.type)))
+            else:
+                _everything(inner, path, into)
+    return into
+
+
+def _everything(fields: Fields, path: str, into: list[tuple[str, Any]]) -> None:
+    for name, held in fields.items():
+        if type(held) is str:
+            own = "" if name == TEXT else f"/@{local(name[1:])}" if name[0] == "@" else f"/{name}"
+            into.append((path + own, _text(held)))
+            continue
+        for number, inner in enumerate(held, 1):
+            _everything(inner, f"{path}/{name}" if number == 1 else f"{path}/{name}[{number}]", into)
 
 
 def _read(written: str, kind: str) -> Any:

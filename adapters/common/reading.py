@@ -14,6 +14,8 @@ from energycomm.kernel.verdicts import Refusal
 Fields: TypeAlias = dict[str, Any]
 """An element's content: tag of a leaf -> its text without outer white space; tag of an element with children -> the
 list of their `Fields`; with attributes asked for, ``@name`` -> value. Empty elements are left out."""
+TEXT = "#"
+"""Name of an element's own text, where it is read with its attributes."""
 
 
 @lru_cache(maxsize=4096)
@@ -55,10 +57,10 @@ def read(element: etree._Element) -> Fields:
 
 def read_with_attributes(element: etree._Element) -> Fields:
     """The content of an element with its attributes (``@name``); every child becomes a list of `Fields`, text under
-    ``#``."""
+    `TEXT`."""
     fields: Fields = {f"@{name!s}": str(value) for name, value in element.attrib.items()}
     if element.text and element.text.strip():
-        fields["#"] = element.text.strip()
+        fields[TEXT] = element.text.strip()
     for child in element:
         fields.setdefault(local(str(child.tag)), []).append(read_with_attributes(child))
     return fields

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 MAX_DEPTH = 30
@@ -213,6 +214,17 @@ def _json(path: Path) -> list[SchemaDocument]:
     return found
 
 
+def leaves_of(name: str, shape: Any) -> SchemaElement:
+    """The element that a type of msgspec reads from JSON.
+
+    Args:
+      name: of the element.
+      shape: the type.
+    """
+    schema = msgspec.json.schema(shape)
+    return _value(name, schema, Path(), {Path(): schema}, needed=True, depth=0)
+
+
 def _loaded(path: Path, files: dict[Path, Any]) -> Any:
     if path not in files:
         try:
@@ -245,10 +257,14 @@ def _resolved(declared: Any, path: Path, files: dict[Path, Any]) -> tuple[dict[s
 
 def _value(name: str, declared: Any, path: Path, files: dict[Path, Any], *, needed: bool, depth: int) -> SchemaElement:
     said, path = _resolved(declared, path, files)
+    parts = [part for part in said.get("anyOf") or () if part != {"type": "null"}]
+    if len(parts) == 1:  # something or nothing
+        said, path = _resolved(parts[0], path, files)
     found = SchemaElement(name, needed=needed)
     if said.get("type") == "array":
         found.many = True
-        said, path = _resolved(said.get("items"), path, files)
+        items = said.get("items")
+        said, path = _resolved(items[0] if isinstance(items, list) and items else items, path, files)
     properties = said.get("properties")
     if not isinstance(properties, dict) or depth >= MAX_DEPTH:
         _fill_json(found, said, path, files)

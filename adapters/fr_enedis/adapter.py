@@ -14,16 +14,16 @@ from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
-from adapters.common.particulars import Particulars
 from adapters.common.reading import Fields, read
-from adapters.fr_enedis import names, ondemand, r64, r67
+from adapters.fr_enedis import names, ondemand
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
+from adapters.fr_enedis.outcome import PARTICULARS
 from adapters.fr_enedis.sge import answers, building
 from adapters.fr_enedis.sge.services import KINDS
 from adapters.fr_enedis.sge.writing import SOAP
 from adapters.fr_enedis.times import ZONE
-from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD_ROOTS, Flux
+from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, READERS, TYPES, UNREAD_ROOTS, Flux
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -36,10 +36,6 @@ from energycomm.market.contract import (
     Sniff,
     Transaction,
 )
-
-PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
-READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
-"""On-demand fluxes in JSON that are read, by code."""
 
 
 class FrEnedis(MarketAdapter):
@@ -190,11 +186,14 @@ class _Member:
 
     def _outcomes(self, element: etree._Element, head: Context) -> Iterator[Outcome]:
         if self.row.digester is not None:
-            outcome = self.row.digester.outcome(element, head, self.row.schema)
-            messages, notes = PARTICULARS.added(outcome.messages, self.row.label, element)
-            yield outcome._replace(messages=messages, notes=(*outcome.notes, *notes))
+            yield self.row.digester.outcome(element, head, self.row.schema, beside=self._beside)
         elif self.row.outcomes is not None:
             yield from self.row.outcomes(element, head, self.row.schema)
+
+    def _beside(
+        self, messages: tuple[KernelMessage, ...], fields: Fields
+    ) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
+        return PARTICULARS.added(messages, self.row.label, fields)
 
     def _take(self, element: etree._Element) -> None:
         if element.tag == self.row.header.element:

@@ -28,6 +28,7 @@ from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.times import civil_day, needed_instant
 from energycomm.kernel.messages import RequestStatus
+from energycomm.kernel.parts import particulars_of
 from energycomm.kernel.verdicts import Refusal
 from energycomm.kernel.vocabulary import RequestState
 
@@ -53,13 +54,14 @@ _PATH = "affaire/donneesGenerales/jalons/jalon"
 
 
 class Common(NamedTuple):
-    """What all milestones of an affaire share and no snapshot changes."""
+    """What all milestones of an affaire share: no snapshot changes it, save the requester's own label of a group."""
 
     access_point: str | None
     object_code: str | None
     medium: str | None
     requester_reference: str | None
     initiated_by_us: bool
+    group: str | None
 
 
 def outcomes(element: etree._Element, context: Context, schema: Schema) -> Iterator[Outcome]:
@@ -143,8 +145,9 @@ def _milestone(
         initiated_by_us=common.initiated_by_us,
         requester_reference=common.requester_reference,
         medium=common.medium,
+        particulars=particulars_of({"referenceRegroupement": common.group}),
     )
-    content = (sorted(fields.items()), code, carried, list(common))
+    content = (sorted(fields.items()), code, carried, list(common[:-1]))
     point = message.access_point
     return Outcome(reference, point, identity(context, reference, content), (message,), (), tuple(notes), VERSIONS[0])
 
@@ -158,6 +161,7 @@ def _common(element: etree._Element, context: Context) -> Common:
         medium=_code(element, "demande/donneesGenerales/media"),
         requester_reference=_text(element, "donneesGenerales/referenceDemandeur"),
         initiated_by_us=context.flux == "X12",
+        group=_text(element, "donneesGenerales/referenceRegroupement"),
     )
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
-from adapters.common.coverage import Ledger, LedgerDocument, opened
-from adapters.common.schemaleaves import SchemaElement, documents_of
+from lxml import etree
+
+from adapters.common.coverage import LeafPath, Ledger, LedgerDocument, opened, write_json, write_xml
+from adapters.common.schemaleaves import SchemaElement, documents_of, leaves_of
+from adapters.fr_enedis import ondemand
 from adapters.fr_enedis.c15 import CATEGORY, CONNECTION_STATUS, CONTRACT_STATUS, PHASES, QUALIFICATION
 from adapters.fr_enedis.registers import NATURE
-from adapters.fr_enedis.types import FLUXES, Flux
+from adapters.fr_enedis.sge import answers
+from adapters.fr_enedis.sge.writing import SOAP
+from adapters.fr_enedis.types import FLUXES, READERS, Flux
 
 REASONS = Path(__file__).parent / "left_out.csv"
+ANSWERS = Path(__file__).parent / "sge" / "answers.csv"
+"""What the SGE answers with: an element and its leaves; ``*`` is all that an element holds, ``.`` its own text."""
 
 LISTS: dict[str, str] = {"C12": "Contrat", "R171": "serieMesuresDateesListe"}
 """Label -> element that the pieces stand in, where they are no children of the root."""
@@ -24,7 +33,7 @@ BESIDE: dict[str, dict[str, str]] = {
     "R15": {"En_Tete_Flux": "Nature_Contrat Identifiant_Contrat"},
     "R151": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
     "R50": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
-    "F15-detail": {"En_Tete_Flux": "Identifiant_Contrat"},
+    "F15-detail": {"En_Tete_Flux": "Identifiant_Contrat", "Releve": "Id_Releve *"},
     "F15-general": {"En_Tete_Flux": "Identifiant_Contrat"},
     "C12": {
         "En_Tete_Flux": "Mode_Generation",
@@ -33,8 +42,19 @@ BESIDE: dict[str, dict[str, str]] = {
         "Client_Contractant": "Code_EIC Raison_Sociale",
     },
     "F12-detail": {"Rappel_En_Tete": "Agence_ERDF", "Sous_Total_Fichier": "Rang_Fichier Nb_Fichier Sous_Total_HT"},
+    "R64": {"calendrier": "libelleCalendrier", "classeTemporelle": "libelleClasseTemporelle"},
+    "R67": {
+        "contexte": "libelleMotifReleve",
+        "calendrier": "libelleCalendrier",
+        "classeTemporelle": "libelleClasseTemporelle",
+    },
 }
-"""Label -> element of the head -> leaves that no code reads, as Enedis' own schemas have them."""
+"""Label -> element -> leaves that our schema does not declare, as Enedis' own schemas have them."""
+
+HEADER = """
+siDemandeur typeDestinataire idDestinataire codeFlux idDemande modePublication idCanalContact format publicationCrp
+"""
+"""Leaves of the header of fluxes on demand."""
 
 VALUES: dict[str, Sequence[str]] = {
     "Etat_Alimentation": [code for code in CONNECTION_STATUS if code],
@@ -54,6 +74,21 @@ VALUES: dict[str, Sequence[str]] = {
     "Granularite": ("10", "30"),
     "statut/@code": ("TERMN", "COURS", "ANNUL"),
     "Devise": ("EUR", "XAF"),
+    "grandeur/grandeurPhysique": ("EA",),
+    "grandeur/grandeurMetier": ("CONS", "PROD"),
+    "libelleGrille": ("Distributeur", "Fournisseur"),
+    "codeGrille": ("D", "F"),
+    "valeur/d": ("2026-03-01 00:00:00", "2026-03-02 00:00:00"),
+    "periode/date*": ("2026-03-01 00:00:00", "2026-03-02 00:00:00"),
+    "dbtMesure": ("2026-03-01", "2026-03-02"),
+    "finMesure": ("2026-03-03", "2026-03-04"),
+    "codeNature": ("R", "E"),
+    "codeStatut": ("I", "R"),
+    "libelleNature": ("Réel", "Estimé"),
+    "libelleStatut": ("Initial", "Annulé"),
+    "iv": ("0", "1"),
+    "acquittement/resultat/@code": (answers.SUCCESS, "SGT401"),
+    "erreur/resultat/@code": ("SGT401", "SGT500"),
 }
 """Values of which a digester knows the meaning, where the schema leaves them open."""
 
@@ -66,13 +101,81 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
     ),
     "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": "", "Adresse_Postale/Commune": ""}),
     "F12-detail": ({}, {"Element_Valorise/*/Date_Debut": ""}),
+    "R64": ({}, {"codeGrille": ""}),
+    "R67": ({}, {"codeGrille": ""}, {"codeNature": "", "codeStatut": ""}),
+    "SGE-Fault": ({}, {"erreur/resultat": ""}, {"erreur/resultat": "", "erreur/resultat/@code": ""}),
+    "SGE-rechercherPointResponse": ({}, {"numeroSerie": ""}),
     "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": ""}),
 }
 
 
 def ledger() -> Ledger:
-    """The documents of `adapters.fr_enedis.types`, and the file of the reasons."""
-    return Ledger([_document(row) for row in FLUXES], REASONS)
+    """The documents of `adapters.fr_enedis.types`, those on demand, and the file of the reasons."""
+    fluxes = [*map(_document, FLUXES), *map(_on_demand, READERS.values())]
+    with ANSWERS.open(newline="", encoding="utf-8") as rows:
+        answered = groupby(csv.DictReader(rows), lambda row: row["element"])
+        said = [_answer(element, [row["leaf"] for row in leaves]) for element, leaves in answered]
+    return Ledger([*fluxes, *said], REASONS)
+
+
+def _answer(element: str, leaves: Iterable[str]) -> LedgerDocument:
+    """A SOAP envelope by the leaves of the element that says something."""
+    root = SchemaElement("Envelope")
+    for leaf in leaves:
+        held = root
+        for step in ("Header" if element == "acquittement" else "Body", element, *leaf.strip(".").split("/")):
+            found = next((child for child in held.children if child.name == step), None) or SchemaElement(step)
+            if found not in held.children and step:
+                held.children.append(found)
+            held = found if step else held
+        held.type = "text"
+    label = f"{answers.FLUX}-{element}"
+    return LedgerDocument(
+        label=label,
+        type=answers.LABEL,
+        root=root,
+        values=VALUES,
+        settings=SETTINGS.get(label, ({},)),
+        name="answer-LUM-1_20260301T080000Z.xml",
+        write=_write_answer,
+    )
+
+
+def _write_answer(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes:
+    """The envelope in the namespace of SOAP; one that says neither success nor failure says success."""
+    root = etree.fromstring(write_xml(document, values))
+    if root.find("Header") is None:
+        acquittement = etree.SubElement(etree.SubElement(root, "Header"), "acquittement")
+        etree.SubElement(acquittement, "resultat", code=answers.SUCCESS)
+    if root.find("Body") is None:
+        etree.SubElement(etree.SubElement(root, "Body"), "Done")
+    for name in ("Envelope", "Header", "Body", "Fault"):
+        for element in root.iter(name):
+            element.tag = f"{{{SOAP}}}{name}"
+    return etree.tostring(root)
+
+
+def _on_demand(reader: ondemand.Reader) -> LedgerDocument:
+    measures = leaves_of("mesures", reader.shape)
+    measures.many = True
+    root = SchemaElement("", children=[SchemaElement("header", children=_leaves(HEADER.split())), measures])
+    return LedgerDocument(
+        label=reader.flux,
+        type=ondemand.LABEL,
+        root=_with_unread(root, reader.flux),
+        values={"codeFlux": (reader.flux,), **VALUES},
+        settings=SETTINGS[reader.flux],
+        name=f"{reader.flux.lower()}.json",
+        write=write_json,
+    )
+
+
+def _with_unread(root: SchemaElement, label: str) -> SchemaElement:
+    """The element with the leaves that no code reads."""
+    for name, unread in BESIDE.get(label, {}).items():
+        held = next(one for one in _all(root) if one.name == name)
+        held.children = [*_leaves(unread.split()), *held.children]
+    return root
 
 
 def _document(row: Flux) -> LedgerDocument:
@@ -87,13 +190,10 @@ def _document(row: Flux) -> LedgerDocument:
             pieces = [SchemaElement(LISTS[row.label], children=[*_beside(row), declared])]
         beside = [] if row.nested else _beside(row)
         root = SchemaElement(row.root, children=[_header(row), *beside, *pieces])
-    for name, unread in BESIDE.get(row.label, {}).items():
-        held = next(one for one in _all(root) if one.name == name)
-        held.children = [*_leaves(unread.split()), *held.children]
     return LedgerDocument(
         label=row.label,
         type=row.label,
-        root=opened(root),
+        root=opened(_with_unread(root, row.label)),
         namespace=row.namespace,
         values={**VALUES, **_header_values(row)},
         settings=SETTINGS.get(row.label, ({},)),

@@ -8,6 +8,7 @@ neither a sender, nor a version, nor the time at which it was written.
 * The addressee is the contract (GRD-F...), not an EIC.
 * idDemande is carried as the request's reference, so that a publication is found with the order that caused it; it
   enters identities. Windows of two orders may overlap: the same reading then comes in two CH messages.
+* Only active energy (EA) is read; another quantity is left out and noted.
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2b
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from adapters.common import jsonform
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, Notes
 from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.times import moment
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
+from energycomm.kernel.vocabulary import Direction, Grid
 from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
 SENDER = "ENEDIS"
@@ -40,6 +43,63 @@ _STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
 _HALF = "\ufffe"
 """What half a character (\\ud800 alone) is read as: JSON can say it, and no encoding can write it."""
 Content = TypeVar("Content", bound=Struct)
+Inner = TypeVar("Inner", bound=Struct)
+Word = Annotated[str, Meta(min_length=1, max_length=64)]
+Words = Annotated[str, Meta(max_length=400)]
+Point = Annotated[str, Meta(min_length=1, max_length=40)]
+GRID: dict[str | None, Grid] = {
+    "Distributeur": "distributor",
+    "Fournisseur": "supplier",
+    "D": "distributor",
+    "F": "supplier",
+}
+"""libelleGrille or codeGrille -> whose time classes they are."""
+GRID_OF_CALENDAR: dict[str, Grid] = {"DI": "distributor", "FC": "supplier"}
+"""First letters of a calendar's identifier -> the same."""
+ACTIVE = "EA"
+_QUANTITY = "mesures/contexte/grandeur"
+
+
+class Period(Struct, frozen=True):
+    """The period that was asked for."""
+
+    dateDebut: Word  # noqa: N815
+    dateFin: Word  # noqa: N815
+
+
+class Calendar(Struct, Generic[Inner], frozen=True, kw_only=True):
+    """One calendar of time classes; each flux names its ``identifier`` otherwise."""
+
+    libelleGrille: Word | None = None  # noqa: N815
+    codeGrille: Word | None = None  # noqa: N815
+    classeTemporelle: tuple[Inner, ...] = ()  # noqa: N815
+
+
+class Quantity(Struct, Generic[Inner], frozen=True):
+    """One quantity by the calendars of a flux."""
+
+    grandeurPhysique: Word  # noqa: N815
+    unite: Word
+    grandeurMetier: Word | None = None  # noqa: N815
+    calendrier: tuple[Inner, ...] = ()
+
+
+class Measures(Struct, Generic[Inner], frozen=True):
+    """The schema of one piece: all that was measured of one point."""
+
+    idPrm: Point  # noqa: N815
+    periode: Period
+    contexte: tuple[Inner, ...]
+
+
+class ActiveEnergy(NamedTuple):
+    """One time class of active energy: its content, its grid and calendar, its direction and unit."""
+
+    item: Any
+    grid: Grid
+    calendar: str | None
+    sense: Direction
+    unit: str
 
 
 class Order(NamedTuple):
@@ -68,12 +128,12 @@ class Reader(NamedTuple):
 
     Attributes:
       flux: its code.
-      shape: the type of a piece: its schema.
+      shape: the type of a piece, `Measures` of something: its schema.
       digest: Kernel messages of a piece; the order's head then bears its reference and point.
     """
 
     flux: str
-    shape: type[Struct]
+    shape: Any
     digest: Callable[[Any, Order, Notes], list[KernelMessage]]
 
 
@@ -89,6 +149,33 @@ def instant(written: str, path: str) -> datetime:
         raise Unreadable(
             refusal("SYN_VALUE", path=path, value=written, expected="a date-time in 1900 to 2199")
         ) from None
+
+
+def active(setting: Any, identifier: str, notes: Notes) -> Iterator[ActiveEnergy]:
+    """The time classes of active energy, with what stands above them; another quantity is noted.
+
+    Args:
+      setting: of a piece.
+      identifier: the field of a calendar that a refusal points at.
+      notes: what was noticed.
+
+    Raises:
+      Unreadable: neither the name of a calendar nor the first letters of its identifier tell whose it is (SYN_CODE).
+    """
+    for quantity in setting.grandeur:
+        if quantity.grandeurPhysique != ACTIVE:
+            code = quantity.grandeurPhysique
+            notes.append(refusal("NOTE_CODE_UNKNOWN", f"{_QUANTITY}/grandeurPhysique", code, ACTIVE))
+            continue
+        sense = direction(quantity.grandeurMetier, f"{_QUANTITY}/grandeurMetier", notes)
+        for calendar in quantity.calendrier:
+            name = calendar.codeGrille or calendar.libelleGrille
+            grid = GRID.get(name) or GRID_OF_CALENDAR.get((calendar.identifier or "")[:2])
+            if grid is None:
+                path, value = f"{_QUANTITY}/calendrier/{identifier}", name or calendar.identifier
+                raise Unreadable(refusal("SYN_CODE", path, value, "one of D, F"))
+            for item in calendar.classeTemporelle:
+                yield ActiveEnergy(item, grid, calendar.identifier, sense, quantity.unite)
 
 
 class Walk:

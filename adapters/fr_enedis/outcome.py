@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from lxml import etree
 
 from adapters.common.outcome import Digested, Digester, Notes
+from adapters.common.particulars import Particulars
 from adapters.common.reading import Fields, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 
+PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 _MOJIBAKE = ("Ã", "Â", "â€", "Å")
 
 

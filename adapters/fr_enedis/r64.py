@@ -1,41 +1,44 @@
 """R64: indexes on demand (Enedis SGE, flux R64, JSON).
 
 All indexes of one point, context and instant make one meter reading; its registers follow the distributor's and the
-supplier's time classes. The totalising register (``cadranTotalisateur``) is their sum and is not carried.
+supplier's time classes. The totalising register (``cadranTotalisateur``) is a register of no time class: its index is
+kept as a particular of the reading.
 
 * ``d`` is naive Paris time and the START of the day, as in all fluxes but R151.
-* Values are in Wh. ``iv`` other than 0 marks a doubtful index.
-* Only active energy (EA) is an index of the Kernel; another quantity is left out and noted.
+* Values are in Wh. ``iv`` other than 0 marks a doubtful index; null says nothing.
 * Labels are encoded in UTF-8 twice in real files; none of them enters a message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Notes
+from adapters.common.particulars import kept
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.curves import direction
-from adapters.fr_enedis.ondemand import Order, Reader, instant
+from adapters.fr_enedis.ondemand import (
+    ACTIVE,
+    Calendar,
+    Measures,
+    Order,
+    Quantity,
+    Reader,
+    Word,
+    Words,
+    active,
+    instant,
+)
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.kernel.vocabulary import Direction, Grid
+from energycomm.kernel.vocabulary import Grid
 
-Word = Annotated[str, Meta(min_length=1, max_length=64)]
-Point = Annotated[str, Meta(min_length=1, max_length=40)]
 Index = Annotated[int, Meta(ge=-(10**18) + 1, lt=10**18)]
-GRID: dict[str | None, Grid] = {
-    "Distributeur": "distributor",
-    "Fournisseur": "supplier",
-    "D": "distributor",
-    "F": "supplier",
-}
-"""libelleGrille or codeGrille -> whose time classes they are."""
+_PATH = "mesures/contexte/grandeur"
+_WHEN = f"{_PATH}/calendrier/classeTemporelle/valeur/d"
 
 
 class Value(Struct, frozen=True):
@@ -43,7 +46,7 @@ class Value(Struct, frozen=True):
 
     d: Word
     v: Index
-    iv: Annotated[int, Meta(ge=0, le=9)] = 0
+    iv: Annotated[int, Meta(ge=0, le=15)] | None = 0
 
 
 class TimeClass(Struct, frozen=True):
@@ -54,85 +57,56 @@ class TimeClass(Struct, frozen=True):
     codeCadran: Word | None = None  # noqa: N815
 
 
-class Calendar(Struct, frozen=True):
-    """One calendar of time classes."""
+class R64Calendar(Calendar[TimeClass], frozen=True, kw_only=True):
+    """One calendar of registers."""
 
-    idCalendrier: Word  # noqa: N815
-    libelleGrille: Word | None = None  # noqa: N815
-    codeGrille: Word | None = None  # noqa: N815
-    classeTemporelle: tuple[TimeClass, ...] = ()  # noqa: N815
+    identifier: Word = field(name="idCalendrier")
 
 
-class Quantity(Struct, frozen=True):
-    """One quantity."""
+class Total(Struct, frozen=True):
+    """The register of no time class."""
 
-    grandeurPhysique: Word  # noqa: N815
-    unite: Word
-    grandeurMetier: Word | None = None  # noqa: N815
-    calendrier: tuple[Calendar, ...] = ()
+    valeur: tuple[Value, ...] = ()
+    codeCadran: Word | None = None  # noqa: N815
+
+
+class R64Quantity(Quantity[R64Calendar], frozen=True, kw_only=True):
+    """One quantity, with its total."""
+
+    cadranTotalisateur: Total | None = None  # noqa: N815
 
 
 class Setting(Struct, frozen=True):
     """How the indexes were obtained."""
 
-    grandeur: tuple[Quantity, ...]
+    grandeur: tuple[R64Quantity, ...]
     etapeMetier: Word | None = None  # noqa: N815
     contexteReleve: Word | None = None  # noqa: N815
     typeReleve: Word | None = None  # noqa: N815
+    motifReleve: Words | None = None  # noqa: N815
 
 
-class Period(Struct, frozen=True):
-    """The period that was asked for."""
+class _Reading(Struct):
+    """What belongs to one instant."""
 
-    dateDebut: Word  # noqa: N815
-    dateFin: Word  # noqa: N815
-
-
-class Measures(Struct, frozen=True):
-    """The schema of one piece: all indexes of one point."""
-
-    idPrm: Point  # noqa: N815
-    periode: Period
-    contexte: tuple[Setting, ...]
+    registers: list[Register] = field(default_factory=list)
+    calendars: dict[Grid, str] = field(default_factory=dict)
+    beside: list[tuple[str, Any]] = field(default_factory=list)
 
 
-class ActiveEnergy(NamedTuple):
-    """One time class of active energy: its content, its grid and calendar, its direction and unit."""
-
-    item: Any
-    grid: Grid
-    calendar: str
-    sense: Direction
-    unit: str
-
-
-def grid_of(name: str | None, calendar: str, path: str) -> Grid:
-    """Whose time classes a calendar has: as its grid is called, else by the first letters of its identifier.
-
-    Raises:
-      Unreadable: neither tells (SYN_CODE).
-    """
-    found = GRID.get(name) or ("distributor" if calendar.startswith("DI") else None)
-    found = found or ("supplier" if calendar.startswith("FC") else None)
-    if found is None:
-        raise Unreadable(refusal("SYN_CODE", path=path, value=name or calendar, expected="one of D, F"))
-    return found
-
-
-def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage]:
+def digest(measures: Measures[Setting], order: Order, notes: Notes) -> list[KernelMessage]:
     """One meter reading per context and instant.
 
     Raises:
       Unreadable: a date does not exist, a calendar belongs to nobody, or there is no index.
     """
-    head = {
-        **order.head,
-        "created": order.created(measures.periode.dateFin),
-        "reason": "on-demand",
-    }
+    head = {**order.head, "created": order.created(measures.periode.dateFin), "reason": "on-demand"}
     messages: list[KernelMessage] = []
     for setting in measures.contexte:
-        for at, registers, calendars in _readings(setting, notes):
+        told = [(name, getattr(setting, name)) for name in ("contexteReleve", "typeReleve", "motifReleve")]
+        for at, found in _readings(setting, notes).items():
+            particulars, left = kept([*told, *found.beside])
+            notes += left
             messages.append(
                 MeterReading(
                     **head,
@@ -140,60 +114,43 @@ def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage
                     effective=at,
                     qualification="periodic",
                     nature="read",
-                    calendar=calendars.get("distributor"),
-                    supplier_calendar=calendars.get("supplier"),
-                    registers=tuple(registers),
+                    calendar=found.calendars.get("distributor"),
+                    supplier_calendar=found.calendars.get("supplier"),
+                    registers=tuple(found.registers),
+                    particulars=particulars,
                 )
             )
     if not messages:
-        raise Unreadable(refusal("SYN_MISSING", path="mesures/contexte/grandeur", expected="an index of EA"))
+        raise Unreadable(refusal("SYN_MISSING", _PATH, expected="an index of EA"))
     return messages
 
 
-def active(setting: Any, named: str, identifier: str, notes: Notes) -> Iterator[ActiveEnergy]:
-    """The time classes of active energy, with what stands above them; another quantity is noted.
-
-    Args:
-      setting: of a piece of R64 or R67.
-      named: the field of a calendar that a refusal points at.
-      identifier: the field of a calendar that holds its identifier.
-      notes: what was noticed.
-
-    Raises:
-      Unreadable: a calendar belongs to nobody.
-    """
-    path = "mesures/contexte/grandeur"
-    for quantity in setting.grandeur:
-        if quantity.grandeurPhysique != "EA":
-            code = quantity.grandeurPhysique
-            notes.append(refusal("NOTE_CODE_UNKNOWN", path=f"{path}/grandeurPhysique", value=code, expected="EA"))
-            continue
-        sense = direction(quantity.grandeurMetier, f"{path}/grandeurMetier", notes)
-        for calendar in quantity.calendrier:
-            name, key = calendar.codeGrille or calendar.libelleGrille, getattr(calendar, identifier)
-            grid = grid_of(name, key, f"{path}/calendrier/{named}")
-            for item in calendar.classeTemporelle:
-                yield ActiveEnergy(item, grid, key, sense, quantity.unite)
-
-
-def _readings(setting: Setting, notes: Notes) -> list[tuple[datetime, list[Register], dict[Grid, str]]]:
-    found: dict[datetime, tuple[list[Register], dict[Grid, str]]] = {}
-    for energy in active(setting, "libelleGrille", "idCalendrier", notes):
+def _readings(setting: Setting, notes: Notes) -> dict[datetime, _Reading]:
+    found: dict[datetime, _Reading] = {}
+    for energy in active(setting, "libelleGrille", notes):
+        time_class = energy.item.idClasseTemporelle
         for value in energy.item.valeur:
-            at = instant(value.d, "mesures/contexte/grandeur/calendrier/classeTemporelle/valeur/d")
-            registers, calendars = found.setdefault(at, ([], {}))
-            calendars.setdefault(energy.grid, energy.calendar)
-            registers.append(
+            reading = found.setdefault(instant(value.d, _WHEN), _Reading())
+            reading.calendars.setdefault(energy.grid, energy.calendar or "")
+            reading.registers.append(
                 Register(
                     grid=energy.grid,
-                    time_class=energy.item.idClasseTemporelle,
+                    time_class=time_class,
                     value=value.v,
                     unit=energy.unit,
                     direction=energy.sense,
-                    doubtful=value.iv != 0,
+                    doubtful=bool(value.iv),
                 )
             )
-    return [(at, *held) for at, held in found.items()]
+            reading.beside.append((f"{energy.calendar}/{time_class}/codeCadran", energy.item.codeCadran))
+    for quantity in setting.grandeur:
+        total = quantity.cadranTotalisateur if quantity.grandeurPhysique == ACTIVE else None
+        for value in total.valeur if total is not None else ():
+            reading_then = found.get(instant(value.d, _WHEN))
+            if total is not None and reading_then is not None:
+                name = f"cadranTotalisateur/{total.codeCadran or quantity.grandeurMetier}"
+                reading_then.beside += [(name, value.v), (f"{name}/iv", value.iv or None)]
+    return found
 
 
-READER = Reader("R64", Measures, digest)
+READER = Reader("R64", Measures[Setting], digest)

@@ -5,33 +5,45 @@ classes. Periods follow one another: finMesure of one is dbtMesure of the next; 
 midnight to midnight in Paris.
 
 * A negative energy takes back what was invoiced too much: the whole volume is then a regularisation.
-* codeNature R is measured and E estimated; another one is carried as unknown and noted.
-* codeStatut I is an original. R (corrected) and A (cancelled) are assumed by analogy with R15; another one is noted and
-  taken as an original. A correction is about the volume of the same point, direction and period.
+* codeNature R is measured, E estimated and C regularised; another one is carried as unknown and noted.
+* codeStatut I is an original, R corrects and A cancels; another one is noted and taken as an original. A correction is
+  about the volume of the same point, direction and period.
+* Both codes may be missing; the words, which are always there, are read then.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import Struct, field
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Notes
+from adapters.common.particulars import kept
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.ondemand import Order, Reader, instant
-from adapters.fr_enedis.r64 import Period, Point, Word, active
+from adapters.fr_enedis.ondemand import Calendar, Measures, Order, Quantity, Reader, Word, Words, active, instant
 from adapters.fr_enedis.registers import REASONS
 from energycomm.kernel.messages import KernelMessage, MeteredVolume
 from energycomm.kernel.parts import Volume
 from energycomm.kernel.vocabulary import Direction, Function, VolumeNature
 
-NATURE: dict[str | None, VolumeNature] = {"R": "measured", "E": "estimated"}
+NATURE: dict[str | None, VolumeNature] = {"R": "measured", "E": "estimated", "C": "regularised", "I": "unknown"}
 """codeNature -> how the energies were obtained."""
 
 STATUS: dict[str | None, Function] = {"I": "original", "R": "replace", "A": "cancel"}
 """codeStatut -> function."""
+
+CODES = {
+    "Réel": "R",
+    "Estimé": "E",
+    "Régularisé": "C",
+    "Inconnu": "I",
+    "Initial": "I",
+    "Rectificatif": "R",
+    "Annulé": "A",
+}
+"""libelleNature or libelleStatut -> the code that it stands for."""
 
 _PATH = "mesures/contexte/grandeur/calendrier/classeTemporelle/quantite"
 
@@ -41,9 +53,22 @@ class Amount(Struct, frozen=True):
 
     dbtMesure: Word  # noqa: N815
     finMesure: Word  # noqa: N815
-    quantite: Annotated[Decimal, Meta()]
+    quantite: Decimal
     codeNature: Word | None = None  # noqa: N815
     codeStatut: Word | None = None  # noqa: N815
+    libelleNature: Words | None = None  # noqa: N815
+    libelleStatut: Words | None = None  # noqa: N815
+    dateCreation: Word | None = None  # noqa: N815
+
+    @property
+    def nature(self) -> str | None:
+        """Its code; the one that its words stand for where there are only these."""
+        return self.codeNature or CODES.get(self.libelleNature or "")
+
+    @property
+    def status(self) -> str | None:
+        """See `nature`."""
+        return self.codeStatut or CODES.get(self.libelleStatut or "")
 
 
 class TimeClass(Struct, frozen=True):
@@ -53,38 +78,18 @@ class TimeClass(Struct, frozen=True):
     quantite: tuple[Amount, ...] = ()
 
 
-class Calendar(Struct, frozen=True):
-    """One calendar of time classes."""
+class R67Calendar(Calendar[TimeClass], frozen=True, kw_only=True):
+    """One calendar of energies."""
 
-    codeCalendrier: Word  # noqa: N815
-    codeGrille: Word | None = None  # noqa: N815
-    libelleGrille: Word | None = None  # noqa: N815
-    classeTemporelle: tuple[TimeClass, ...] = ()  # noqa: N815
-
-
-class Quantity(Struct, frozen=True):
-    """One quantity."""
-
-    grandeurPhysique: Word  # noqa: N815
-    unite: Word
-    grandeurMetier: Word | None = None  # noqa: N815
-    calendrier: tuple[Calendar, ...] = ()
+    identifier: Word | None = field(default=None, name="codeCalendrier")
 
 
 class Setting(Struct, frozen=True):
     """Why the energies were invoiced."""
 
-    grandeur: tuple[Quantity, ...]
+    grandeur: tuple[Quantity[R67Calendar], ...]
     etapeMetier: Word | None = None  # noqa: N815
     idMotifReleve: Word | None = None  # noqa: N815
-
-
-class Measures(Struct, frozen=True):
-    """The schema of one piece: all energies of one point."""
-
-    idPrm: Point  # noqa: N815
-    periode: Period
-    contexte: tuple[Setting, ...]
 
 
 class _Key(NamedTuple):
@@ -97,21 +102,28 @@ class _Key(NamedTuple):
     status: str | None
 
 
-def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage]:
+class _Invoiced(Struct):
+    """What belongs to one volume."""
+
+    volumes: list[Volume] = field(default_factory=list)
+    calendar: str | None = None
+    beside: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+def digest(measures: Measures[Setting], order: Order, notes: Notes) -> list[KernelMessage]:
     """One metered volume per cause, direction, period, nature and status.
 
     Raises:
       Unreadable: a date does not exist, a calendar belongs to nobody, or there is no energy.
     """
-    head = {
-        **order.head,
-        "created": order.created(measures.periode.dateFin),
-    }
+    head = {**order.head, "created": order.created(measures.periode.dateFin)}
     messages: list[KernelMessage] = []
     for setting in measures.contexte:
-        for key, (volumes, calendar) in _volumes(setting, notes).items():
+        for key, found in _volumes(setting, notes).items():
             function = _function(key.status, notes)
             own = f"{measures.idPrm}:{key.sense}:{key.start[:10]}..{key.end[:10]}"
+            particulars, left = kept([("etapeMetier", setting.etapeMetier), *dict.fromkeys(found.beside)])
+            notes += left
             messages.append(
                 MeteredVolume(
                     **head,
@@ -121,10 +133,11 @@ def digest(measures: Measures, order: Order, notes: Notes) -> list[KernelMessage
                     correlation=None if function == "original" else own,
                     effective=instant(key.end, f"{_PATH}/finMesure"),
                     start=instant(key.start, f"{_PATH}/dbtMesure"),
-                    nature=_nature(key.nature, volumes, notes),
+                    nature=_nature(key.nature, found.volumes, notes),
                     reading_reference=own,
-                    calendar=calendar,
-                    volumes=tuple(volumes),
+                    calendar=found.calendar,
+                    volumes=tuple(found.volumes),
+                    particulars=particulars,
                 )
             )
     if not messages:
@@ -148,17 +161,16 @@ def _nature(code: str | None, volumes: list[Volume], notes: Notes) -> VolumeNatu
     return found or "unknown"
 
 
-def _volumes(setting: Setting, notes: Notes) -> dict[_Key, tuple[list[Volume], str | None]]:
-    found: dict[_Key, tuple[list[Volume], str | None]] = {}
-    for energy in active(setting, "codeGrille", "codeCalendrier", notes):
+def _volumes(setting: Setting, notes: Notes) -> dict[_Key, _Invoiced]:
+    found: dict[_Key, _Invoiced] = {}
+    for energy in active(setting, "codeGrille", notes):
         for amount in energy.item.quantite:
             if not amount.quantite.is_finite() or abs(amount.quantite) >= 10**18:
-                value = str(amount.quantite)
                 expected = "an energy that a grid could carry"
-                raise Unreadable(refusal("SYN_VALUE", path=_PATH, value=value, expected=expected))
-            key = _Key(energy.sense, amount.dbtMesure, amount.finMesure, amount.codeNature, amount.codeStatut)
-            volumes, known = found.get(key, ([], None))
-            volumes.append(
+                raise Unreadable(refusal("SYN_VALUE", _PATH, str(amount.quantite), expected))
+            key = _Key(energy.sense, amount.dbtMesure, amount.finMesure, amount.nature, amount.status)
+            invoiced = found.setdefault(key, _Invoiced())
+            invoiced.volumes.append(
                 Volume(
                     grid=energy.grid,
                     time_class=energy.item.idClasseTemporelle,
@@ -167,8 +179,10 @@ def _volumes(setting: Setting, notes: Notes) -> dict[_Key, tuple[list[Volume], s
                     direction=energy.sense,
                 )
             )
-            found[key] = (volumes, energy.calendar if energy.grid == "distributor" else known)
+            invoiced.beside.append(("dateCreation", amount.dateCreation))
+            if energy.grid == "distributor":
+                invoiced.calendar = energy.calendar
     return found
 
 
-READER = Reader("R67", Measures, digest)
+READER = Reader("R67", Measures[Setting], digest)

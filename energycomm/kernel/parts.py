@@ -64,7 +64,8 @@ class Particular(Part, frozen=True, kw_only=True):
     truth: Annotated[bool | None, field("The value, where it is yes or no.", "Valeur, si c'est oui ou non.")] = None
 
     def __post_init__(self) -> None:
-        if sum(getattr(self, name) is not None for name in PARTICULAR_TYPES) != 1:
+        held = (self.text, self.number, self.day, self.instant, self.truth)  # one by one: there are many particulars
+        if held.count(None) != len(held) - 1:
             raise ValueError(f"particular {self.name} holds one of {', '.join(PARTICULAR_TYPES)}")
 
     @property
@@ -86,20 +87,13 @@ def particulars_of(values: Mapping[str, ParticularValue | None]) -> tuple[Partic
       values: name -> value; what is None is left out.
     """
     return tuple(
-        Particular(name=name, **{_type_of(value): Decimal(value) if type(value) is int else value})  # type: ignore
+        Particular(name=name, **{_TYPE_OF.get(type(value), "text"): Decimal(value) if type(value) is int else value})  # type: ignore
         for name, value in sorted(values.items())
         if value is not None
     )
 
 
-def _type_of(value: ParticularValue) -> str:
-    if isinstance(value, bool):
-        return "truth"
-    if isinstance(value, datetime):
-        return "instant"
-    if isinstance(value, date):
-        return "day"
-    return "text" if isinstance(value, str) else "number"
+_TYPE_OF = {str: "text", Decimal: "number", int: "number", date: "day", datetime: "instant", bool: "truth"}
 
 
 class Register(Part, frozen=True, kw_only=True):

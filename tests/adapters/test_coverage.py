@@ -16,6 +16,7 @@ from adapters.common.coverage import (
     Entry,
     Ledger,
     LedgerDocument,
+    LedgerFault,
     entries,
     faults,
     ledgered,
@@ -24,7 +25,7 @@ from adapters.common.coverage import (
     read_reasons,
     write_xml,
 )
-from adapters.common.schemaleaves import SchemaElement, documents_of
+from adapters.common.schemaleaves import SchemaElement, SchemaFault, documents_of
 from energycomm import cli
 from energycomm.market.contract import Adapter, Sniff, Transaction
 from energycomm.market.installed import installed_adapters
@@ -99,13 +100,44 @@ def test_what_a_person_knows_of_a_c15_is_what_is_measured() -> None:
     assert found["PRM/Evenement_Declencheur/Releves/Donnees_Releve/Libelle_Calendrier"].outcome == "left-out"
 
 
-def test_a_new_leaf_of_a_schema_is_a_fault() -> None:
-    document = _document(_french(), "R50")
-    piece = next(child for child in document.root.children if child.name == "PRM")
-    piece.children.append(SchemaElement("Nouveaute", "text"))
+@pytest.mark.parametrize(
+    ("label", "path"),
+    [
+        ("R50", "PRM"),
+        ("R64", "mesures/contexte/grandeur"),
+        ("R67", "mesures/contexte/grandeur/calendrier/classeTemporelle/quantite"),
+        ("SGE-rechercherPointResponse", "Body/rechercherPointResponse/points/point"),
+        ("SGE-Fault", "Body/Fault/detail/erreur"),
+    ],
+)
+def test_a_new_leaf_of_a_schema_is_a_fault(label: str, path: str) -> None:
+    document = _document(_french(), label)
+    held = document.root
+    for step in path.split("/"):
+        held = next(child for child in held.children if child.name == step)
+    held.children.append(SchemaElement("Nouveaute", "text"))
     assert faults(_french(), Ledger([document], _ledger(_french()).reasons))[0].startswith(
-        "R50: PRM/Nouveaute is neither"
+        f"{label}: {path}/Nouveaute is neither"
     )
+
+
+def test_a_document_that_is_never_taken_is_a_fault() -> None:
+    document = _document(_french(), "R64")._replace(settings=({"codeFlux": "R63"},))
+    with pytest.raises(LedgerFault, match="R64 is taken in none"):
+        faults(_french(), Ledger([document], _ledger(_french()).reasons))
+
+
+def test_what_a_person_knows_of_an_r64_is_what_is_measured() -> None:
+    """By hand, from the guide of the flux."""
+    document = _document(_french(), "R64")
+    found = _outcomes(entries(_french(), document, read_reasons(_ledger(_french()).reasons)))
+    calendar = "mesures/contexte/grandeur/calendrier"
+    assert found["mesures/idPrm"].fields[0].endswith(".access_point")
+    assert found[f"{calendar}/classeTemporelle/valeur/v"].fields == ("MeterReading.registers.value",)
+    assert found[f"{calendar}/classeTemporelle/valeur/iv"].fields == ("MeterReading.registers.doubtful",)
+    assert found["mesures/contexte/typeReleve"].outcome == "particular"
+    assert found["mesures/contexte/grandeur/cadranTotalisateur/valeur/v"].outcome == "particular"
+    assert found[f"{calendar}/libelleCalendrier"].outcome == "left-out"
 
 
 def test_a_stale_row_and_a_short_reason_are_faults(tmp_path: Path) -> None:
@@ -182,6 +214,50 @@ NOT_PUBLIC = {
     "MeterReadingExchangeAcknowledgement",
 }
 """Labels that no public schema describes."""
+
+OFFICIAL_JSON = {
+    "R64": "Enedis.SGE.JSON.0511.Flux.R64_v1.2.1.json",
+    "R67": "Enedis.SGE.JSON.0515.Flux.R67_v1.3.0.json",
+}
+
+
+@pytest.mark.parametrize("label", OFFICIAL_JSON)
+def test_every_leaf_of_an_official_schema_of_json_is_in_the_ledger(label: str, shared: Path) -> None:
+    document = _document(_french(), label)
+    known = {"/".join(leaf) for leaf, _ in document.root.leaves()}
+    parts = [one.root for one in documents_of(shared / "markets/fr/json_schemas" / OFFICIAL_JSON[label])]
+    official = {"/".join((part.name, *leaf)) for part in parts for leaf, _ in part.leaves()}
+    assert {path.partition("/")[0] for path in official} == {"header", "mesures"}
+    assert len(official) > 25
+    assert official - known == set()
+
+
+def _answered(shared: Path) -> dict[str, list[SchemaElement]]:
+    """What the SGE answers with, by the name of the element, from all its WSDL files."""
+    found: dict[str, list[SchemaElement]] = {}
+    for file in sorted((shared / "markets/fr/sge_ws/wsdl").rglob("*.xsd")):
+        try:
+            roots = [one.root for one in documents_of(file)]
+        except SchemaFault:
+            continue  # a dictionary of types
+        for root in roots:
+            if re.search("Re(s)?ponse|acquittement$|erreur$", root.name):
+                found.setdefault(root.name, []).append(root)
+    return found
+
+
+def test_every_leaf_of_an_official_answer_of_the_sge_is_in_the_ledger(shared: Path) -> None:
+    documents = {one.label.removeprefix("SGE-"): one for one in _ledger(_french()).documents if "SGE-" in one.label}
+    answered = _answered(shared)
+    assert len(answered) == 18
+    for name, roots in answered.items():
+        document = documents["Fault" if name == "erreur" else name]
+        known = {"/".join(leaf).partition(f"{name}/")[2] for leaf, _ in document.root.leaves()}
+        kept_whole = tuple(one[:-1] for one in known if one.endswith("/*"))
+        for root in roots:
+            official = ["/".join(leaf) for leaf, _ in root.leaves()]
+            assert official
+            assert [one for one in official if one not in known and not one.startswith(kept_whole)] == [], name
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,14 @@ def test_a_milestone_repeated_in_a_later_snapshot_is_the_same() -> None:
         assert first[reference].identity == second[reference].identity
 
 
+def test_the_label_of_a_group_is_borne_and_makes_no_other_milestone() -> None:
+    own = "<referenceDemandeur>LUM-A0000101</referenceDemandeur>"
+    labelled = digest("x12_day_1.xml", (own, f"{own}<referenceRegroupement>Lot 7</referenceRegroupement>")).transactions
+    [status] = only(labelled[0], RequestStatus)
+    assert [(one.name, one.value) for one in status.particulars] == [("referenceRegroupement", "Lot 7")]
+    assert [one.identity for one in labelled] == [one.identity for one in digest("x12_day_1.xml").transactions]
+
+
 def test_states_follow_the_codes_of_the_milestones() -> None:
     states = [only(transaction, RequestStatus)[0].state for transaction in digest("x12_day_1.xml").transactions]
     assert states == ["sent", "acknowledged", "in-course", "sent", "sent", "sent", "refused"]

@@ -62,6 +62,50 @@ def test_a_doubtful_index_is_marked() -> None:
     assert [register.doubtful for register in only(transaction, MeterReading)[0].registers][:2] == [True, False]
 
 
+def test_a_reading_bears_how_it_was_taken_and_the_index_of_the_total() -> None:
+    [transaction] = digest(
+        "r64_indexes.json", ('"typeReleve": "AQ",', '"typeReleve": "AQ", "motifReleve": "Essai",')
+    ).transactions
+    borne = [{one.name: one.value for one in reading.particulars} for reading in only(transaction, MeterReading)]
+    assert borne[0]["contexteReleve"] == "COL"
+    assert (borne[0]["typeReleve"], borne[0]["motifReleve"]) == ("AQ", "Essai")
+    assert borne[0]["DI000003/HPH/codeCadran"] == "IDX_EAS_D4"
+    totals = json.loads(content("r64_indexes.json"))["mesures"][0]["contexte"][0]["grandeur"][0]["cadranTotalisateur"]
+    assert [one["cadranTotalisateur/IDX_EAS_T"] for one in borne] == [value["v"] for value in totals["valeur"]]
+
+
+def test_an_index_of_which_no_doubt_is_told_is_read() -> None:
+    """Enedis' schema allows null."""
+    [transaction] = digest("r64_indexes.json", ('"iv": 0', '"iv": null')).transactions
+    assert only(transaction, MeterReading)[0].registers[0].doubtful is False
+
+
+def test_an_energy_without_codes_is_read_by_their_words() -> None:
+    """Enedis' schema needs the words and not the codes."""
+    document = json.loads(content("r67_energies.json"))
+    grandeur = document[0]["mesures"][0]["contexte"][0]["grandeur"][0]
+    for calendar in grandeur["calendrier"]:
+        del calendar["codeCalendrier"], calendar["codeGrille"]
+        for time_class in calendar["classeTemporelle"]:
+            for amount in time_class["quantite"]:
+                del amount["codeNature"], amount["codeStatut"]
+                amount.update(libelleNature="Estimé", libelleStatut="Rectificatif")
+    [transaction] = read(adapter, json.dumps(document).encode(), "r67.json").transactions
+    first, _ = only(transaction, MeteredVolume)
+    assert (first.nature, first.function, first.calendar) == ("estimated", "replace", None)
+    assert {volume.grid for volume in first.volumes} == {"distributor", "supplier"}
+    assert codes(transaction) == []
+
+
+def test_a_volume_bears_when_its_energies_were_made() -> None:
+    first, second = only(digest("r67_energies.json").transactions[0], MeteredVolume)
+    assert {one.name: one.value for one in first.particulars} == {
+        "etapeMetier": "FACT",
+        "dateCreation": "2026-02-01 05:03:10",
+    }
+    assert {one.name: one.value for one in second.particulars}["dateCreation"] == "2026-02-10 05:03:10"
+
+
 def test_an_energy_that_is_taken_back_is_a_regularisation() -> None:
     [transaction] = digest("r67_energies.json").transactions
     first, second = only(transaction, MeteredVolume)

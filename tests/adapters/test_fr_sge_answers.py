@@ -12,6 +12,8 @@ from adapters.common.conformance.subject import read
 from adapters.fr_enedis import adapter
 from adapters.fr_enedis.sge.answers import LABEL
 from adapters.fr_enedis.sge.writing import SOAP
+from energycomm.kernel.check import explain
+from energycomm.kernel.codec import encode
 from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, RequestAnswer, RequestStatus
 from energycomm.kernel.verdicts import Refusal
@@ -64,6 +66,37 @@ def test_a_search_is_done_with_its_answer_and_lists_the_points() -> None:
         ("99000000000101", "01990 SAINT-FICTIF", "02197600010101"),
         ("99000000000102", "01990 SAINT-FICTIF", None),
     ]
+
+
+def test_an_answer_bears_what_no_field_has_a_place_for() -> None:
+    [ordered] = only(digest("sge_order_accepted.xml").transactions[0], RequestAnswer)
+    assert {one.name: one.value for one in ordered.particulars} == {"serviceSouscritId": "47760105"}
+    [found] = only(digest("sge_points_found.xml").transactions[0], RequestAnswer)
+    borne = {one.name: one.value for one in found.particulars}
+    assert borne["points/point/etatContractuel/@code"] == "SERVC"
+    assert borne["points/point[2]/etatContractuel/@code"] == "RESIL"
+    assert borne["points/point[2]/adresseInstallationNormalisee/ligne4"] == "1 RUE DES ESSAIS"
+    words = ("</infoDemandeur>", "</infoDemandeur><commentaire>Voir le contrat.</commentaire>")
+    [refused] = only(digest("sge_order_refused.xml", words).transactions[0], RequestAnswer)
+    assert [one.value for one in refused.particulars] == ["Voir le contrat."]
+
+
+def test_the_data_of_a_point_are_borne_by_the_answer_as_far_as_a_message_holds_them() -> None:
+    opening, closing = (
+        "<req:commanderCollectePublicationMesuresResponse>",
+        "</req:commanderCollectePublicationMesuresResponse>",
+    )
+    asked = "consulterDonneesTechniquesContractuellesResponse"
+    whole = content("sge_order_accepted.xml").decode()
+    head, foot = whole[: whole.index(opening)], whole[whole.index(closing) + len(closing) :]
+    meters = "".join(f"<compteur><matricule>{number}</matricule></compteur>" for number in range(201))
+    power = "<puissanceSouscriteMax><valeur>9</valeur><unite>kVA</unite></puissanceSouscriteMax>"
+    for inside, borne, noted in ((power, 2, []), (meters, 200, ["NOTE_PARTICULARS"])):
+        data = f"{head}<req:{asked}><point>{inside}</point></req:{asked}>{foot}".encode()
+        [transaction] = read(adapter, data, NAMED).transactions
+        [answer] = only(transaction, RequestAnswer)
+        assert [len(answer.particulars), [note.code for note in transaction.notes]] == [borne, noted]
+        assert explain(encode(answer)) == []
 
 
 def test_a_fault_of_business_is_a_refusal_of_the_request() -> None:

@@ -15,7 +15,8 @@ fault with another code, or without ``erreur``  an error report: Enedis could no
 file's name after ``answer-``, by which the channel that made the call tells which call was answered. What X12 reports
 of the affaire later bears the same reference.
 
-The measures and the data of a point in an answer are not digested; they stay in the archived envelope.
+What an answer says beyond that, such as the data of a point or the services that were opened, is kept as particulars of
+the message. The measures in an answer are not digested; they stay in the archived envelope.
 
 An answer bears no time: its instant is that of the file's name where it ends in ``_YYYYMMDDTHHMMSSZ``, as the channel
 that made the call writes it; else the year 1970 stands for it, and a note says so. It does not enter the identity.
@@ -36,6 +37,7 @@ from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields, read_with_attributes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
+from adapters.fr_enedis.outcome import PARTICULARS
 from adapters.fr_enedis.sge.services import SERVICES
 from adapters.fr_enedis.sge.writing import SOAP
 from energycomm.kernel import safexml
@@ -81,6 +83,7 @@ class Answer(NamedTuple):
       point: access point.
       affaire: the market's reference of what was opened.
       found: access points found by a search.
+      parts: its elements, by the label of their particulars.
     """
 
     code: str
@@ -92,6 +95,7 @@ class Answer(NamedTuple):
     point: str | None
     affaire: str | None
     found: tuple[FoundPoint, ...]
+    parts: dict[str, etree._Element]
 
 
 def is_ours(namespaces: tuple[str, ...]) -> bool:
@@ -121,8 +125,12 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
     by_name = _NAME.match(re.split(r"[/\\]", name)[-1])
     ours = answer.reference or (by_name["reference"][:255] if by_name else None)
     at = _instant(by_name["at"] if by_name else None)
-    notes = () if at is not None else (refusal("NOTE_TIME_UNKNOWN", path=name, expected="answer-..._YYYYMMDDTHHMMSSZ"),)
+    notes = [] if at is not None else [refusal("NOTE_TIME_UNKNOWN", path=name, expected="answer-..._YYYYMMDDTHHMMSSZ")]
     reference = f"{ours or '-'}:{answer.operation or 'fault'}:{answer.code}"[:400]
+    *others, message = _messages(answer, ours, reference, at or EPOCH)
+    for label, element in answer.parts.items():
+        (message,), left = PARTICULARS.added((message,), f"{FLUX}-{label}", element)
+        notes += left
     yield MemberHead(type=FLUX, version=VERSION, sender=SENDER, receiver=answer.login or NOBODY)
     yield Transaction(
         position=1,
@@ -132,8 +140,8 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
         access_point=answer.point,
         sender=SENDER,
         identity=_identity(root, ours),
-        messages=tuple(_messages(answer, ours, reference, at or EPOCH)),
-        notes=notes,
+        messages=(*others, message),
+        notes=tuple(notes),
     )
 
 
@@ -217,6 +225,7 @@ def _read(root: etree._Element) -> Answer:
         point=said.point or _text(content, "pointId", 40),
         affaire=said.affaire or _affaire(content),
         found=tuple(_points(content)),
+        parts={operation: content} | ({} if acknowledged is None else {"acquittement": acknowledged}),
     )
 
 
@@ -234,6 +243,7 @@ def _fault(fault: etree._Element, acknowledged: etree._Element | None) -> Answer
         point=said.point,
         affaire=said.affaire,
         found=(),
+        parts={"Fault": fault},
     )
 
 

@@ -9,8 +9,9 @@ the channel (see `adapters.fr_enedis.sge.answers`).
 from __future__ import annotations
 
 from adapters.common.codes import Unreadable
+from adapters.fr_enedis.sge.bodies import POINT
 from adapters.fr_enedis.sge.services import BY_NAME, KINDS, SERVICES, Service
-from adapters.fr_enedis.sge.writing import Leaf, Node, envelope, refuse
+from adapters.fr_enedis.sge.writing import Leaf, Node, envelope, node, refuse
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.requests import Request
 from energycomm.kernel.verdicts import Refusal
@@ -19,6 +20,11 @@ from energycomm.market.contract import OutgoingMessage
 TECHNICAL = "http://www.enedis.fr/sge/b2b/technique/v1.0"
 TECHNICAL_4 = "http://www.erdf.fr/sge/b2b/dictionnaire/v4.0/dc"
 CONTENT_TYPE = "text/xml; charset=utf-8"
+_ASKING = node(
+    "infoDemandeur",
+    Leaf("loginDemandeur", "login", "requester_login"),
+    Leaf("referenceDemandeur", "text", "reference", of=lambda message, reference: reference),
+)
 
 
 def build(message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
@@ -36,7 +42,7 @@ def build(message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         if not isinstance(message, Request):
             raise refuse("BUILD_KIND", "kind", type(message).__name__, ", ".join(sorted(KINDS)))
         service = _service(message)
-        content = envelope(*_header(service, message, reference), service.body(message, reference), service.namespace)
+        content = envelope(*_header(service), service.body, service.namespace, message, reference)
     except Unreadable as unreadable:
         return unreadable.refusal
     return OutgoingMessage(type=service.name, content=content, reference=reference, content_type=CONTENT_TYPE)
@@ -46,32 +52,19 @@ def _service(message: Request) -> Service:
     kind = type(message).__name__
     if kind not in KINDS:
         raise refuse("BUILD_KIND", "kind", kind, ", ".join(sorted(KINDS)))
+    own = [service for service in SERVICES if service.kind == kind]
     named = BY_NAME.get(message.market_type)
-    if named is not None:
-        if named.kind != kind:
-            own = ", ".join(service.name for service in SERVICES if service.kind == kind)
-            raise refuse("BUILD_SERVICE", "market_type", message.market_type, own)
-        return named
-    found = next((service for service in SERVICES if service.kind == kind and service.serves(message)), None)
-    if found is None:
-        own = ", ".join(service.name for service in SERVICES if service.kind == kind)
-        raise refuse("BUILD_SERVICE", "market_type", message.market_type, own)
+    found = named if named is not None else next((service for service in own if service.serves(message)), None)
+    if found is None or found.kind != kind:
+        raise refuse("BUILD_SERVICE", "market_type", message.market_type, ", ".join(service.name for service in own))
     return found
 
 
-def _header(service: Service, message: Request, reference: str) -> tuple[Node | None, str | None]:
+def _header(service: Service) -> tuple[Node | None, str | None]:
     """The header element of the service and its namespace."""
     if service.header == "none":
         return None, None
-    version = Leaf("version", "version", service.version, "market_type")
-    asking = Node(
-        "infoDemandeur",
-        [
-            Leaf("loginDemandeur", "login", message.requester_login, "requester_login"),
-            Leaf("referenceDemandeur", "text", reference, "reference"),
-        ],
-    )
+    version = Leaf("version", "version", "market_type", of=lambda message, reference: service.version)
     if service.header == "entete":
-        return Node("entete", [version, asking]), TECHNICAL
-    point = Node("infoFonctionnelles", [Leaf("pointId", "point", message.access_point, "access_point")])
-    return Node("enteteP", [version, point, asking]), TECHNICAL_4
+        return node("entete", version, _ASKING), TECHNICAL
+    return node("enteteP", version, node("infoFonctionnelles", POINT), _ASKING), TECHNICAL_4

@@ -21,8 +21,7 @@ class Service(NamedTuple):
       namespace: of the request's element.
       version: of the service, as its header repeats it.
       header: which header element it wants, if any.
-      body: the request of a message and our reference.
-      path: where the service is, below the address of the SGE.
+      body: the request.
       serves: further conditions on the message, where one kind has several services.
     """
 
@@ -31,9 +30,13 @@ class Service(NamedTuple):
     namespace: str
     version: str
     header: Literal["entete", "enteteP", "none"]
-    body: Callable[[Any, str], Tree]
-    path: str
+    body: Tree
     serves: Callable[[Any], bool] = lambda message: True
+
+    @property
+    def path(self) -> str:
+        """Where the service is, below the address of the SGE."""
+        return f"/{self.name}/v{self.version}"
 
 
 SERVICES: tuple[Service, ...] = (
@@ -43,8 +46,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/rechercherservicessouscritsmesures/v1.0",
         "1.0",
         "entete",
-        bodies.search_services,
-        "/RechercheServicesSouscritsMesures/v1.0",
+        bodies.SEARCH_SERVICES,
         lambda message: message.access_point is not None,
     ),
     Service(
@@ -53,8 +55,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/services/rechercherpoint/v2.0",
         "2.0",
         "entete",
-        bodies.search_point,
-        "/RecherchePoint/v2.0",
+        bodies.SEARCH_POINT,
         lambda message: message.access_point is None,
     ),
     Service(
@@ -63,8 +64,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/rechercherservicesaccesdonnees/v1.0",
         "1.0",
         "entete",
-        bodies.search_accesses,
-        "/RechercheServicesAccesDonnees/v1.0",
+        bodies.SEARCH_ACCESSES,
         lambda message: False,
     ),
     Service(
@@ -73,8 +73,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/services/consulterdonneestechniquescontractuelles/v1.0",
         "1.0",
         "entete",
-        bodies.point_data,
-        "/ConsultationDonneesTechniquesContractuelles/v1.0",
+        bodies.POINT_DATA,
     ),
     Service(
         "CommandeInformationsTechniquesEtContractuelles",
@@ -82,8 +81,7 @@ SERVICES: tuple[Service, ...] = (
         f"{M023}/commandeinformationstechniquesetcontractuelles/v1",
         "1.0",
         "none",
-        bodies.published_point_data,
-        "/CommandeInformationsTechniquesEtContractuelles/v1.0",
+        bodies.PUBLISHED_POINT_DATA,
         lambda message: False,
     ),
     Service(
@@ -92,8 +90,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/services/consultermesures/v1.1",
         "1.1",
         "entete",
-        bodies.invoicing_measures,
-        "/ConsultationMesures/v1.1",
+        bodies.INVOICING_MEASURES,
         lambda message: message.measure == "invoicing" and message.start is None and message.end is None,
     ),
     Service(
@@ -102,8 +99,7 @@ SERVICES: tuple[Service, ...] = (
         f"{M023}/commandehistoriquedonneesmesuresfacturantes/v1",
         "1.0",
         "none",
-        bodies.published_invoicing,
-        "/CommandeHistoriqueDonneesMesuresFacturantes/v1.0",
+        bodies.PUBLISHED_INVOICING,
         lambda message: message.measure == "invoicing",
     ),
     Service(
@@ -112,8 +108,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/services/consultationmesuresdetaillees/common",
         "3.0",
         "none",
-        bodies.detailed_measures,
-        "/ConsultationMesuresDetaillees/v3.0",
+        bodies.DETAILED_MEASURES,
     ),
     Service(
         "CommandeHistoriqueDonneesMesuresFines",
@@ -121,8 +116,7 @@ SERVICES: tuple[Service, ...] = (
         f"{M023}/commandehistoriquedonneesmesuresfines/v1",
         "1.0",
         "none",
-        bodies.published_measures,
-        "/CommandeHistoriqueDonneesMesuresFines/v1.0",
+        bodies.PUBLISHED_MEASURES,
         lambda message: False,
     ),
     Service(
@@ -131,8 +125,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commandertransmissionhistoriquemesures/v1.0",
         "1.0",
         "enteteP",
-        bodies.history,
-        "/CommandeTransmissionHistoriqueMesures/v1.0",
+        bodies.HISTORY,
         lambda message: False,
     ),
     Service(
@@ -141,8 +134,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commandercollectepublicationmesures/v3.0",
         "3.0",
         "entete",
-        bodies.collection,
-        "/CommandeCollectePublicationMesures/v3.0",
+        bodies.COLLECTION,
     ),
     Service(
         "CommandeTransmissionDonneesInfraJ",
@@ -150,8 +142,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commandertransmissiondonneesinfraj/v1.0",
         "1.0",
         "entete",
-        bodies.intraday,
-        "/CommandeTransmissionDonneesInfraJ/v1.0",
+        bodies.INTRADAY,
         lambda message: False,
     ),
     Service(
@@ -160,8 +151,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderarretservicesouscritmesures/v1.0",
         "1.0",
         "entete",
-        bodies.stop,
-        "/CommandeArretServiceSouscritMesures/v1.0",
+        bodies.STOP,
     ),
     Service(
         "CommandeAccesDonneesMesures",
@@ -169,8 +159,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderaccesdonneesmesures/v1.0",
         "1.0",
         "entete",
-        bodies.access,
-        "/CommandeAccesDonneesMesures/v1.0",
+        bodies.DATA_ACCESS,
         lambda message: message.action == "open",
     ),
     Service(
@@ -179,8 +168,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderservicesaccesdonnees/v1.0",
         "1.0",
         "entete",
-        bodies.access_service,
-        "/CommandeServicesAccesDonnees/v1.0",
+        bodies.ACCESS_SERVICE,
         lambda message: False,
     ),
     Service(
@@ -189,8 +177,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderRenouvellementServicesAccesDonnees/v1.0",
         "1.0",
         "entete",
-        bodies.renewal,
-        "/CommandeRenouvellementServicesAccesDonnees/v1.0",
+        bodies.RENEWAL,
         lambda message: message.action == "renew",
     ),
     Service(
@@ -199,8 +186,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderModificationOptionsServicesAccesDonnees/v1.0",
         "1.0",
         "entete",
-        bodies.change,
-        "/CommandeModificationOptionsServicesAccesDonnees/v1.0",
+        bodies.CHANGE,
         lambda message: message.action == "change",
     ),
     Service(
@@ -209,8 +195,7 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commanderarretservicesaccesdonnees/v1.0",
         "1.0",
         "entete",
-        bodies.end,
-        "/CommandeArretServicesAccesDonnees/v1.0",
+        bodies.ACCESS_END,
         lambda message: message.action == "end",
     ),
 )

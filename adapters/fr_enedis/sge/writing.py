@@ -8,15 +8,17 @@ wants its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
 
 from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.fr_enedis.codes import refusal
 
+Written: TypeAlias = str | date | bool
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 
 _ANY = "[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ufffe\\uffff\\ud800-\\udfff]"
@@ -50,26 +52,38 @@ class Leaf(NamedTuple):
     Attributes:
       tag: its name.
       type: a key of `TYPES`.
-      value: None leaves an optional element out.
-      field: the Kernel message's field it came from, for refusals.
-      optional: it may be missing.
+      field: path of the Kernel message's field that it comes from, for refusals too.
+      optional: it is left out where it has no value.
+      of: gives the value of a message and our reference, where it is not that of the field.
     """
 
     tag: str
     type: str
-    value: str | date | bool | None
     field: str
     optional: bool = False
+    of: Callable[[Any, str], Written | None] | None = None
 
 
 class Node(NamedTuple):
-    """An element with children; one whose children are all left out is left out itself."""
+    """An element with children; one whose children are all left out is left out itself.
+
+    Attributes:
+      tag: its name.
+      children: in the order of the service.
+      when: whether a message has it at all.
+    """
 
     tag: str
     children: Sequence[Leaf | Node]
+    when: Callable[[Any], object]
 
 
 Tree: TypeAlias = Leaf | Node
+
+
+def node(tag: str, *children: Tree, when: Callable[[Any], object] = lambda message: True) -> Node:
+    """An element with children. See `Node`."""
+    return Node(tag, children, when)
 
 
 def refuse(code: str, path: str, value: str | None, expected: str) -> Unreadable:
@@ -77,12 +91,14 @@ def refuse(code: str, path: str, value: str | None, expected: str) -> Unreadable
     return Unreadable(refusal(code, path=path, value=value, expected=expected))
 
 
-def append(parent: etree._Element, tree: Tree, namespace: str | None = None) -> None:
+def append(parent: etree._Element, tree: Tree, message: Any, reference: str, namespace: str | None = None) -> None:
     """Write a tree below an element.
 
     Args:
       parent: grows.
       tree: what to write.
+      message: whose values are written.
+      reference: our own.
       namespace: namespace of its outermost element; those inside have none.
 
     Raises:
@@ -91,37 +107,40 @@ def append(parent: etree._Element, tree: Tree, namespace: str | None = None) -> 
     tag = f"{{{namespace}}}{tree.tag}" if namespace else tree.tag
     if isinstance(tree, Node):
         element = etree.Element(tag)
-        for child in tree.children:
-            append(element, child)
+        for child in tree.children if tree.when(message) else ():
+            append(element, child, message, reference)
         if len(element):
             parent.append(element)
         return
-    if tree.value is None:
+    value = tree.of(message, reference) if tree.of is not None else attrgetter(tree.field)(message)
+    if value is None:
         if tree.optional:
             return
         raise refuse("BUILD_MISSING", tree.field, None, f"{tree.tag}: {TYPES[tree.type][1]}")
-    text = _written(tree.value)
+    text = _written(value)
     pattern, words = TYPES[tree.type]
     if pattern.fullmatch(text) is None:
         raise refuse("BUILD_VALUE", tree.field, text, f"{tree.tag}: {words}")
     etree.SubElement(parent, tag).text = text
 
 
-def _written(value: str | date | bool) -> str:
+def _written(value: Written) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.isoformat() if isinstance(value, date) else value
 
 
-def envelope(header: Tree | None, header_namespace: str | None, body: Tree, body_namespace: str) -> bytes:
-    """A whole SOAP envelope.
+def envelope(
+    header: Tree | None, header_namespace: str | None, body: Tree, body_namespace: str, message: Any, reference: str
+) -> bytes:
+    """A whole SOAP envelope of a message.
 
     Raises:
       Unreadable: as `append`.
     """
     root = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soapenv": SOAP, "req": body_namespace})
     if header is not None:
-        append(etree.SubElement(root, f"{{{SOAP}}}Header"), header, header_namespace)
-    append(etree.SubElement(root, f"{{{SOAP}}}Body"), body, body_namespace)
+        append(etree.SubElement(root, f"{{{SOAP}}}Header"), header, message, reference, header_namespace)
+    append(etree.SubElement(root, f"{{{SOAP}}}Body"), body, message, reference, body_namespace)
     etree.cleanup_namespaces(root, keep_ns_prefixes=["soapenv", "req"])
     return etree.tostring(root, encoding="UTF-8", xml_declaration=True)

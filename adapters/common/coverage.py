@@ -9,7 +9,8 @@ What changes nothing has to stand in the market's table of reasons, a CSV file o
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path
@@ -40,7 +41,8 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 _FORMS = (
     "{name}-{n}", "V{n}", "{n}", "{d}", "2026-03-0{d}", "2026-03-0{d}T00:00:00+01:00", "2026-03-0{d}T00:00:00",
-    "0{d}:00:00", "--03-0{d}", "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}",
+    "2026-03-0{d}T00:00:00Z", "2026-03-0{d}T00:00Z", "0{d}:00:00", "--03-0{d}", "2026030{d}", "2026030{d}0000",
+    "2026030{d}000000", "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}",
     "00000000-0000-4000-8000-{n:012}", "PT{d}H",
 )  # fmt: skip
 """What a text may be tried as where its type has a pattern or a length."""
@@ -228,7 +230,8 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
                 if after and not isinstance(after[0], Refusal):
                     found[leaf] |= _changes(before, after)
     if not any(found.values()):
-        raise LedgerFault(f"{document.label} is taken in none of its settings: {refused[:3]}")
+        told = "; ".join(f"{one.code} {one.path} {one.value!r}, expected {one.expected}" for one in refused[:3])
+        raise LedgerFault(f"{document.label} is taken in none of its settings: {told}")
     return found
 
 
@@ -240,6 +243,16 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
     codes = [code for code in element.codes if code]
     if codes and element.simple is None:
         return codes
+    return [*codes, *[value for value in example_values(element, number) if value not in codes][:2]]
+
+
+def example_values(element: SchemaElement, number: int) -> Iterator[str]:
+    """Values that the type of a leaf allows, besides its codes; others for each number.
+
+    Args:
+      element: the leaf.
+      number: tells it from the other leaves of its document.
+    """
     forms = (*_EXAMPLES.get(element.type or "", ()), *_FORMS)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     made = [
@@ -247,7 +260,7 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
         for form in forms
         for n in (number, number + 1)
     ]
-    return [*codes, *[value for value in dict.fromkeys(made) if value not in codes and element.allows(value)][:2]]
+    yield from (value for value in dict.fromkeys(made) if element.allows(value))
 
 
 def _messages(
@@ -320,6 +333,44 @@ def _write(
         made = etree.SubElement(parent, f"{space}{'Content' if child.name == OPEN else child.name}")
         made.text = values.get(path)
         _write(made, child, path, values, space)
+
+
+def write_json(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes:
+    """A document of JSON with such values; a leaf with attributes is an object with ``value``.
+
+    Args:
+      document: whose elements are written.
+      values: of its leaves.
+    """
+    return json.dumps({document.root.name: _object(document.root, (), values)}).encode()
+
+
+def _object(declared: SchemaElement, above: LeafPath, values: Mapping[LeafPath, str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for child in declared.children:
+        path = (*above, child.name)
+        held: Any = _object(child, path, values)
+        if child.name.startswith("@"):
+            if path in values:
+                made[child.name[1:]] = _plain(child, values[path])
+        elif child.type is not None and path in values:
+            value = _plain(child, values[path])
+            made[child.name] = {"value": value, **held} if held else value
+        elif held:
+            made[child.name] = held
+        if child.many and child.name in made:
+            made[child.name] = [made[child.name]]
+    return made
+
+
+def _plain(declared: SchemaElement, text: str) -> Any:
+    """A value as JSON has it: a number, true or false, a text."""
+    if declared.type == "flag":
+        return text == "true"
+    try:
+        return {"whole": int, "number": float}[declared.type or ""](text)
+    except (KeyError, ValueError):
+        return text
 
 
 def faults(adapter: Adapter, ledger: Ledger) -> list[str]:

@@ -74,12 +74,14 @@ class SchemaDocument(Struct):
       root: its element, with everything below.
       namespace: of an XML document.
       file: of the schema.
+      qualified: the elements in the root are in that namespace too.
     """
 
     form: str
     root: SchemaElement
     namespace: str | None
     file: Path
+    qualified: bool = False
 
 
 def documents_of(path: Path) -> list[SchemaDocument]:
@@ -114,7 +116,10 @@ def _xml(path: Path) -> list[SchemaDocument]:
         raise SchemaFault(f"{path}: {str(error).strip().splitlines()[0]}") from None
     roots = [_element(one, needed=True, many=False, depth=0) for one in schema.elements.values()]
     space = schema.target_namespace or None
-    return [SchemaDocument("xml", root, space, path) for root in roots if root.type is None and root.children]
+    qualified = space is not None and schema.element_form_default == "qualified"
+    return [
+        SchemaDocument("xml", root, space, path, qualified) for root in roots if root.type is None and root.children
+    ]
 
 
 def _element(declared: Any, *, needed: bool, many: bool, depth: int) -> SchemaElement:

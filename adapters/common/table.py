@@ -302,7 +302,15 @@ class _Reader:
             raise self.fault("open", f"there is no code list {sorted(strange)[0]!r}", raw, "open")
         self.codes = {name: self._codes(name, self._row(lists, name, "codes"), name in opened) for name in lists}
         rows = self._row(raw, "documents", "")
-        documents = {label: self._document(label, self._row(rows, label, "documents")) for label in rows}
+        documents: dict[str, Document] = {}
+        for label in rows:
+            found = self._document(label, self._row(rows, label, "documents"))
+            if (twin := next((one for one in documents.values() if _alike(one, found)), None)) is not None:
+                what = (
+                    f"nothing tells it from {twin.label}: root, keys or columns are the same in one form and namespace"
+                )
+                raise self.fault(f"documents/{label}", what, rows, label)
+            documents[label] = found
         return Table(
             path=self.path,
             market=raw["market"],
@@ -640,6 +648,17 @@ class _Reader:
         node = node or parent.children.setdefault(last, Node(last))
         node.needed = node.needed or needed
         return node
+
+
+def _alike(one: Document, other: Document) -> bool:
+    """Whether one content would be of two documents."""
+    forms = set(one.forms) & set(other.forms)
+    same_space = bool(set(one.versions.values()) & set(other.versions.values()))
+    return (
+        ("xml" in forms and one.root == other.root and same_space)
+        or ("json" in forms and (one.root, one.keys) == (other.root, other.keys))
+        or ("csv" in forms and (set(one.columns), one.separator) == (set(other.columns), other.separator))
+    )
 
 
 def _sure(node: Node, kind: str) -> set[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from adapters.common.coverage import Ledger, LedgerDocument, LeafPath, Reason, example_values, write_json, write_xml
+from adapters.common.coverage import LeafPath, Ledger, LedgerDocument, Reason, example_values, write_json, write_xml
 from adapters.common.schemaleaves import SchemaDocument, SchemaElement, documents_of
 from adapters.common.table import Document, Leaf, Node, Table
 

@@ -125,7 +125,7 @@ def coverage(
                 found += [(adapter.market, document.label, one) for one in entries(adapter, document, reasons)]
         except (LedgerFault, SchemaFault) as fault:
             raise UserError(str(fault), "Correct the adapter's ledger, see docs/adapters.md.") from None
-        unknown = ledger.unknown if ledger.documents else ("what it sends",)
+        unknown = ledger.unknown or (() if ledger.documents else ("what it sends",))
         if unknown:
             typer.echo(f"{adapter.market}: no schema is known of {', '.join(unknown)}", err=True)
     documents = list(dict.fromkeys((code, label) for code, label, _ in found))

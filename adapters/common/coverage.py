@@ -29,6 +29,9 @@ LeafPath: TypeAlias = tuple[str, ...]
 COLUMNS = ["document", "path", "reason"]
 OPEN = "*"
 """Name of the leaf that stands for content which a schema leaves open."""
+ONE_VALUE = "one value alone is taken"
+"""In place of a field: what a leaf says that may say nothing else."""
+_STRANGE = "no-such-code"
 SHORTEST_REASON = 20
 """Characters: less is no sentence that tells a supplier why he does not see a value."""
 
@@ -61,7 +64,8 @@ class LedgerDocument(NamedTuple):
       settings: values of whole documents, tried one after the other: what a leaf becomes may depend on a code, or on
         another leaf that is not there (an empty value).
       name: file name of a member.
-      form: how it is written.
+      write: makes the bytes of a member.
+      single: paths of leaves of which one value alone is known: what becomes of any other is measured.
     """
 
     label: str
@@ -73,6 +77,7 @@ class LedgerDocument(NamedTuple):
     settings: Sequence[Mapping[str, str]] = ({},)
     name: str = "member.xml"
     write: Callable[[LedgerDocument, Mapping[LeafPath, str]], bytes] | None = None
+    single: Sequence[str] = ()
 
 
 class Ledger(NamedTuple):
@@ -222,6 +227,9 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
         if not before or isinstance(before[0], Refusal):
             refused += [one for one in before if isinstance(one, Refusal)]
             continue
+        for leaf in (one for one in base if "/".join(one) in document.single):
+            after = _messages(adapter, document, {**base, leaf: _STRANGE})
+            found[leaf] |= {ONE_VALUE} if after and isinstance(after[0], Refusal) else _changes(before, after)
         for leaf, values in tried.items():
             for value in values:
                 if found[leaf] or base.get(leaf) in (None, value):

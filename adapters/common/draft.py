@@ -390,14 +390,15 @@ def _write(
 
 def _with_included(path: Path) -> list[Path]:
     """A schema and the files beside it that it includes, imports or refers to, each once."""
-    found = [path]
+    found = [path.resolve()]
     for file in found:
         if file.suffix.lower() == ".xsd":
             named = [one.get("schemaLocation") or "" for one in etree.parse(file).iter("{*}include", "{*}import")]
         else:
-            named = re.findall(r'"\$ref"\s*:\s*"([^"#]+)', file.read_text("utf-8"))
+            references = re.findall(r'"\$ref"\s*:\s*"([^"#]+)', file.read_text("utf-8"))
+            named = [reference.rpartition("/")[2] for reference in references]
         for name in named:
-            other = file.parent / name.rpartition("/")[2]
+            other = (file.parent / name).resolve()
             if other.is_file() and other not in found:
                 found.append(other)
     return found
@@ -540,12 +541,18 @@ from pathlib import Path
 import pytest
 
 from adapters.common.conformance.findings import Check, findings
-from adapters.common.conformance.subject import Subject, members_of, requests_of
+from adapters.common.conformance.subject import REFUSED, Subject, members_of, requests_of
 from adapters.common.conformance.suite import CHECKS
 from {module} import adapter
 
 FIXTURES = {fixtures}
-SUBJECT = Subject(adapter, "{module}", members_of(FIXTURES), requests_of(FIXTURES.parent / "requests", "{market}"))
+SUBJECT = Subject(
+    adapter,
+    "{module}",
+    members_of(FIXTURES),
+    requests_of(FIXTURES.parent / "requests", "{market}"),
+    refused=members_of(FIXTURES / REFUSED),
+)
 
 
 def test_there_are_fixtures() -> None:

@@ -47,6 +47,7 @@ def table_ledger(table: Table) -> Ledger:
                     if (values := _values(table, told.get(path), element, number))
                 },
                 name=f"member.{declared.form}",
+                single=["/".join(path) for path, leaf in told.items() if _is_single(table, leaf)],
                 write=write_json if declared.form == "json" else write_xml,
             )
         )
@@ -98,6 +99,11 @@ def _values(table: Table, leaf: Leaf | None, element: SchemaElement, number: int
     else:
         made = (text for text in example_values(element, number) if _takes(table, leaf, text))
     return list(islice(made, _TRIED))
+
+
+def _is_single(table: Table, leaf: Leaf) -> bool:
+    """Whether the table has one code alone for a leaf: no other value of it is known."""
+    return leaf.codes is not None and len(table.codes[leaf.codes].words) == 1
 
 
 def _takes(table: Table, leaf: Leaf, text: str) -> bool:

@@ -124,7 +124,7 @@ def _element(root: etree._Element, element: etree._Element) -> Piece:
     parent[place] = element
     content = etree.tostring(element)
     element.tail = tail
-    hollow = etree.Element(element.tag, nsmap=element.nsmap)
+    hollow = etree.Element(element.tag, nsmap=element.nsmap)  # type: ignore[arg-type]
     for name, value in element.attrib.items():
         hollow.set(name, value)
     etree.SubElement(hollow, "nonsense").text = "1"

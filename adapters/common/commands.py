@@ -50,6 +50,9 @@ def new(
     for fixture, (found, refused) in draft.digested.items():
         typer.echo(f"{fixture}: {found} CH messages, {refused} refused")
     typer.echo(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
+    if (draft.folder.parent / "pyproject.toml").is_file():
+        typer.echo(f"Install it: pip install -e {draft.folder.parent}")
+    typer.echo(f"Then: energycomm adapter check {market.lower()}; energycomm adapter coverage {market.lower()}")
 
 
 @app.command()
@@ -103,23 +106,28 @@ def coverage(
     Example: energycomm adapter coverage fr --leaves
     """
     # Imported here: the help needs none of it.
-    from adapters.common.coverage import LedgerFault, entries, ledgered, read_reasons
+    from adapters.common.coverage import Ledger, LedgerFault, entries, ledgered
+    from adapters.common.schemaleaves import SchemaFault
 
     installed = installed_adapters()
-    chosen = [installed[market.upper()]] if market else [one for one in installed.values() if ledgered(one)]
+    chosen = [installed[market.upper()]] if market else list(installed.values())
     found: list[tuple[str, str, Entry]] = []
     for adapter in chosen:
-        ledger = ledgered(adapter)
-        if ledger is None:
-            raise UserError(
-                f"The adapter of {adapter.market} keeps no ledger.", "docs/adapters.md says how one is kept."
-            )
         try:
-            reasons = read_reasons(ledger.reasons)
+            ledger = ledgered(adapter) or Ledger((), Path())
+            if market and not ledger.documents:
+                raise UserError(
+                    f"No schema of what {adapter.market} sends is known: its leaves cannot be counted.",
+                    "Name the schema of each document in table.yaml, or give the adapter a ledger: docs/adapters.md.",
+                )
+            reasons = ledger.reasoned() if ledger.documents else ()
             for document in ledger.documents:
                 found += [(adapter.market, document.label, one) for one in entries(adapter, document, reasons)]
-        except LedgerFault as fault:
+        except (LedgerFault, SchemaFault) as fault:
             raise UserError(str(fault), "Correct the adapter's ledger, see docs/adapters.md.") from None
+        unknown = ledger.unknown or (() if ledger.documents else ("what it sends",))
+        if unknown:
+            typer.echo(f"{adapter.market}: no schema is known of {', '.join(unknown)}", err=True)
     documents = list(dict.fromkeys((code, label) for code, label, _ in found))
     if json:
         print_json(
@@ -135,10 +143,12 @@ def coverage(
         print_rows(("document", "leaf", "outcome", "field or reason"), rows, f"{len(rows)} leaves")
         return
     counts = [(code, label, *_counted(found, code, label).values()) for code, label in documents]
+    markets = list(dict.fromkeys(code for code, _ in documents))
+    counts += [(code, "all", *_counted(found, code).values()) for code in markets]
     print_rows(("market", "document", "leaves", *OUTCOMES), counts, f"{len(found)} leaves")
 
 
-def _counted(found: list[tuple[str, str, Entry]], market: str, label: str) -> dict[str, int]:
-    """Of one document: its leaves, and how many have each outcome."""
-    outcomes: list[str] = [one.outcome for code, of, one in found if (code, of) == (market, label)]
+def _counted(found: list[tuple[str, str, Entry]], market: str, label: str | None = None) -> dict[str, int]:
+    """Of one document, or of all of a market: its leaves, and how many have each outcome."""
+    outcomes: list[str] = [one.outcome for code, of, one in found if code == market and label in (None, of)]
     return {"leaves": len(outcomes)} | {name: outcomes.count(name) for name in OUTCOMES}

@@ -9,7 +9,8 @@ What changes nothing has to stand in the market's table of reasons, a CSV file o
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +29,10 @@ LeafPath: TypeAlias = tuple[str, ...]
 COLUMNS = ["document", "path", "reason"]
 OPEN = "*"
 """Name of the leaf that stands for content which a schema leaves open."""
+ONE_VALUE = "one value alone is taken"
+"""In place of a field: what a leaf says that may say nothing else."""
+_STRANGE = "no-such-code"
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 SHORTEST_REASON = 20
 """Characters: less is no sentence that tells a supplier why he does not see a value."""
 
@@ -40,7 +45,8 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 _FORMS = (
     "{name}-{n}", "V{n}", "{n}", "{d}", "2026-03-0{d}", "2026-03-0{d}T00:00:00+01:00", "2026-03-0{d}T00:00:00",
-    "0{d}:00:00", "--03-0{d}", "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}",
+    "2026-03-0{d}T00:00:00Z", "2026-03-0{d}T00:00Z", "0{d}:00:00", "--03-0{d}", "2026030{d}", "2026030{d}0000",
+    "2026030{d}000000", "EU{l}", "AB{l}{l}", "00{d}", "{n:08}", "{n:013}", "{n:014}", "{n:018}",
     "00000000-0000-4000-8000-{n:012}", "PT{d}H",
 )  # fmt: skip
 """What a text may be tried as where its type has a pattern or a length."""
@@ -59,7 +65,8 @@ class LedgerDocument(NamedTuple):
       settings: values of whole documents, tried one after the other: what a leaf becomes may depend on a code, or on
         another leaf that is not there (an empty value).
       name: file name of a member.
-      form: how it is written.
+      write: makes the bytes of a member.
+      single: paths of leaves of which one value alone is known: what becomes of any other is measured.
     """
 
     label: str
@@ -71,6 +78,7 @@ class LedgerDocument(NamedTuple):
     settings: Sequence[Mapping[str, str]] = ({},)
     name: str = "member.xml"
     write: Callable[[LedgerDocument, Mapping[LeafPath, str]], bytes] | None = None
+    single: Sequence[str] = ()
 
 
 class Ledger(NamedTuple):
@@ -222,6 +230,9 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
             refused += [one for one in before if isinstance(one, Refusal)]
             continue
         taken = True
+        for leaf in (one for one in base if "/".join(one) in document.single):
+            after = _messages(adapter, document, {**base, leaf: _STRANGE})
+            found[leaf] |= {ONE_VALUE} if after and isinstance(after[0], Refusal) else _changes(before, after)
         for leaf, values in tried.items():
             for value in values:
                 if found[leaf] or base.get(leaf) in (None, value):
@@ -230,7 +241,8 @@ def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[s
                 if after and not isinstance(after[0], Refusal):
                     found[leaf] |= _changes(before, after)
     if not taken:
-        raise LedgerFault(f"{document.label} is taken in none of its settings: {refused[:3]}")
+        told = "; ".join(f"{one.code} {one.path} {one.value!r}, expected {one.expected}" for one in refused[:3])
+        raise LedgerFault(f"{document.label} is taken in none of its settings: {told}")
     return found
 
 
@@ -242,6 +254,16 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
     codes = [code for code in element.codes if code]
     if codes and element.simple is None:
         return codes
+    return [*codes, *[value for value in example_values(element, number) if value not in codes][:2]]
+
+
+def example_values(element: SchemaElement, number: int) -> Iterator[str]:
+    """Values that the type of a leaf allows, besides its codes; others for each number.
+
+    Args:
+      element: the leaf.
+      number: tells it from the other leaves of its document.
+    """
     forms = (*_EXAMPLES.get(element.type or "", ()), *_FORMS)
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     made = [
@@ -249,7 +271,7 @@ def _values(document: LedgerDocument, path: str, element: SchemaElement, number:
         for form in forms
         for n in (number, number + 1)
     ]
-    return [*codes, *[value for value in dict.fromkeys(made) if value not in codes and element.allows(value)][:2]]
+    yield from (value for value in dict.fromkeys(made) if element.allows(value))
 
 
 def _messages(
@@ -325,25 +347,42 @@ def _write(
 
 
 def write_json(document: LedgerDocument, values: Mapping[LeafPath, str]) -> bytes:
-    """A document with such values as JSON; what may stand several times stands in an array.
+    """A document of JSON with such values; a leaf with attributes is an object with ``value``, what may stand several
+    times stands in an array, and a root without a name is the object itself.
 
     Args:
-      document: see `write_xml`.
+      document: whose elements are written.
       values: of its leaves.
     """
-    return msgspec.json.encode(_object(document.root, (), values))
+    content = _object(document.root, (), values)
+    return msgspec.json.encode({document.root.name: content} if document.root.name else content)
 
 
 def _object(declared: SchemaElement, above: LeafPath, values: Mapping[LeafPath, str]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for child in declared.children:
         path = (*above, child.name)
-        inner: Any = _object(child, path, values) if child.type is None else None
-        if path in values:
-            inner = values[path] if child.type not in ("whole", "number") else msgspec.Raw(values[path].encode())
-        if inner:
-            made[child.name] = [inner] if child.many else inner
+        held: Any = _object(child, path, values)
+        if child.name.startswith("@"):
+            if path in values:
+                made[child.name[1:]] = _plain(child, values[path])
+        elif child.type is not None and path in values:
+            value = _plain(child, values[path])
+            made[child.name] = {"value": value, **held} if held else value
+        elif held:
+            made[child.name] = held
+        if child.many and child.name in made:
+            made[child.name] = [made[child.name]]
     return made
+
+
+def _plain(declared: SchemaElement, text: str) -> Any:
+    """A value as JSON has it: a number, true or false, a text."""
+    if declared.type == "flag":
+        return text == "true"
+    if declared.type in ("whole", "number") and _JSON_NUMBER.fullmatch(text):
+        return msgspec.Raw(text.encode())
+    return text
 
 
 def faults(adapter: Adapter, ledger: Ledger) -> list[str]:

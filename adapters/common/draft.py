@@ -46,6 +46,7 @@ _CREATED = re.compile(r"creat|issue|written", re.IGNORECASE)
 _REFERENCE = re.compile(r"(^|[._/])(mrid|id|identification|identifier|reference|number)$", re.IGNORECASE)
 _POINT = re.compile(r"point|place|location|ean|gsrn|prm|cups", re.IGNORECASE)
 _START = re.compile(r"start|begin|from|effective|occurrence", re.IGNORECASE)
+_ABOVE = re.compile(rb"""(schemaLocation\s*=\s*["'])[^"']*/([^"'/]+["'])""")
 _LONGEST_SAMPLE = 64 << 20
 
 
@@ -193,7 +194,7 @@ def _table(code: str, zone: str, documents: Sequence[_Both]) -> tuple[str, _Writ
         "# This is a draft: types, needed leaves and codes are those of the schema, the rest is guessed by names.",
         "# `particular` keeps a value under its own name. To do, for each piece: which Kernel message it is (`makes`),",
         "# which field each leaf goes to, the words of the Kernel in place of codes, and what may stand several times.",
-        f"market: {code.upper()}",
+        f"market: {_word(code.upper())}",
         f"zone: {zone}",
         "# How supply is announced to begin and to end: message type and code of the event.",
         f"entry: {{market_type: {_word(first)}, event: {_word(event)}}}",
@@ -235,12 +236,11 @@ def _document(both: _Both, writing: _Writing) -> Iterator[str]:
         yield f"    forms: [{', '.join(both.forms)}]"
     yield f"    root: {_word(root.name)}"
     yield f'    versions: {{"1": {json.dumps(schema.namespace)}}}'
-    if schema.form == "xml":
-        yield f"    schema: schemas/{schema.file.name}"
+    yield f"    schema: schemas/{schema.file.name}"
     if unnamed and number is None:
         yield '    fixed: {reference: "-"}'
     yield "    header:"
-    rows = list(_rows(header, writing, told))
+    rows = list(_rows(header, writing, told, header=True))
     if not any("[created," in row for row in rows):
         raise UserError(
             f"The header of {root.name} has no date-time: when a document was written is not told.",
@@ -255,11 +255,17 @@ def _document(both: _Both, writing: _Writing) -> Iterator[str]:
         yield from (f"          {row}" for row in _rows(piece, writing, fields))
 
 
-def _rows(element: SchemaElement, writing: _Writing, fields: dict[str, str]) -> Iterator[str]:
+def _rows(element: SchemaElement, writing: _Writing, fields: dict[str, str], *, header: bool = False) -> Iterator[str]:
     for path, leaf, needed in _below(element):
         if leaf.many or leaf.type is None:
             writing.unplaced += 1
             yield f'{_word(path)}: [left-out, "to be placed: it may stand several times"]'
+            held = ", ".join(f"{_word(one)}: [field, {_TYPES.get(below.type, below.type)}]"
+                             for one, below, _ in _below(leaf) if below.type is not None)  # fmt: skip
+            yield f"# {_word(path)}: {{each: registers, leaves: {{{held}}}}}"
+            continue
+        if header and path not in fields and leaf.type == "text" and _REFERENCE.fullmatch(path.rpartition("/")[2]):
+            yield f'{_word(path)}: [left-out, "names one delivery of the document: the next has another"]'
             continue
         said = [fields.get(path, "particular")]
         if path in fields:
@@ -271,6 +277,8 @@ def _rows(element: SchemaElement, writing: _Writing, fields: dict[str, str]) -> 
         said.append(json.dumps(codes) if ":" in codes else _TYPES.get(codes, codes))
         if needed:
             said.append("needed")
+        if header and path not in fields:
+            said.append("entering")  # it reaches messages, and so their identity
         yield f"{_word(path)}: [{', '.join(said)}]"
 
 
@@ -350,8 +358,9 @@ def _write(
 
     for both in documents:
         for file in _with_included(both.schema.file):
-            if both.schema.form == "xml" and place.package / "schemas" / file.name not in written:
-                put(place.package / "schemas" / file.name, file.read_bytes())
+            if place.package / "schemas" / file.name not in written:
+                # All schemas of the package lie in one folder, wherever they were.
+                put(place.package / "schemas" / file.name, _ABOVE.sub(rb"\1\2", file.read_bytes()))
     put(place.package / "table.yaml", table)
     adapter = TableAdapter(read_table(place.package / "table.yaml"))
     names = {"market": place.code.upper(), "module": place.module, "package": place.name, "code": place.code}
@@ -364,13 +373,14 @@ def _write(
         _minimal(both, adapter, samples, place, put)
     for name, about in RULE_SETS.items():
         rule_set = name if name.endswith("_out") else f"{name}_in"
-        put(place.rules / f"{name}.yaml", _RULES.format(**names, about=about, rule_set=rule_set))
+        words = {"word": _word(place.code.upper()), "about": about, "rule_set": rule_set}
+        put(place.rules / f"{name}.yaml", _RULES.format(**names, **words))
     put(place.rules / "market.yaml", "packs: []\n")
     put(place.rules / "codes.csv", _code_lists(writing))
     declared = [f"{_cell(name)},{form},{_cell(name)},{_cell(name)}" for name, form in sorted(writing.names.items())]
     put(place.rules / "particulars.csv", "\n".join(["name,type,en,fr", *declared]) + "\n")
-    fixtures = "Path(__file__).resolve().parents[2] / \"fixtures\" / \"" + place.code + "\"" if place.inside else (
-        "Path(__file__).resolve().parents[1] / \"fixtures\"")  # fmt: skip
+    above = f'parents[2] / "fixtures" / "{place.code}"' if place.inside else 'parents[1] / "fixtures"'
+    fixtures = f"Path(__file__).resolve().{above}"
     put(place.test, _TEST.format(**names, fixtures=fixtures))
     if not place.inside:
         put(place.root / "pyproject.toml", _PROJECT.format(**names))
@@ -379,13 +389,16 @@ def _write(
 
 
 def _with_included(path: Path) -> list[Path]:
-    """A schema and the files beside it that it includes or imports, each once."""
-    found = [path]
+    """A schema and the files beside it that it includes, imports or refers to, each once."""
+    found = [path.resolve()]
     for file in found:
-        if file.suffix.lower() != ".xsd":
-            continue
-        for element in etree.parse(file).iter("{*}include", "{*}import"):
-            other = file.parent / (element.get("schemaLocation") or "")
+        if file.suffix.lower() == ".xsd":
+            named = [one.get("schemaLocation") or "" for one in etree.parse(file).iter("{*}include", "{*}import")]
+        else:
+            references = re.findall(r'"\$ref"\s*:\s*"([^"#]+)', file.read_text("utf-8"))
+            named = [reference.rpartition("/")[2] for reference in references]
+        for name in named:
+            other = (file.parent / name).resolve()
             if other.is_file() and other not in found:
                 found.append(other)
     return found
@@ -499,7 +512,7 @@ CODES = CodeTable(*OWN).codes
 '''
 _RULES = """# {market}: {about}, besides what is common to all markets.
 rule_set: {rule_set}
-market: {market}
+market: {word}
 rules: []
 """
 _PROJECT = """[build-system]
@@ -519,44 +532,34 @@ dependencies = ["energycomm"]
 [tool.hatch.build.targets.wheel]
 packages = ["{package}"]
 """
-_TEST = '''"""The fixtures of {market} are recognised, split, and digested or refused with the place."""
+_TEST = '''"""The adapter of {market} holds the contract: the suite of `energycomm adapter check`, on the fixtures."""
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from energycomm.kernel.check import explain
-from energycomm.kernel.codec import encode
-from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import MemberHead, Transaction
+from adapters.common.conformance.findings import Check, findings
+from adapters.common.conformance.subject import REFUSED, Subject, members_of, requests_of
+from adapters.common.conformance.suite import CHECKS
 from {module} import adapter
 
-FIXTURES = sorted(({fixtures}).glob("*"))
+FIXTURES = {fixtures}
+SUBJECT = Subject(
+    adapter,
+    "{module}",
+    members_of(FIXTURES),
+    requests_of(FIXTURES.parent / "requests", "{market}"),
+    refused=members_of(FIXTURES / REFUSED),
+)
 
 
 def test_there_are_fixtures() -> None:
-    assert FIXTURES
+    assert SUBJECT.members
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=[path.name for path in FIXTURES])
-def test_a_fixture_is_digested_into_valid_messages_or_refused_with_the_place(path: Path) -> None:
-    content = path.read_bytes()
-    label = next(label for label, row in adapter.types.items() if row.root.encode() in content)
-    first, *found = adapter.digest(label, BytesIO(content), path.name)
-    if isinstance(first, Refusal):
-        assert first.path
-        assert found == []
-        return
-    assert isinstance(first, MemberHead)
-    assert found
-    assert list(adapter.digest(label, BytesIO(content), "again")) == [first, *found]
-    for transaction in found:
-        assert isinstance(transaction, Transaction)
-        assert bool(transaction.messages) != bool(transaction.refusals)
-        assert all(refused.path for refused in transaction.refusals)
-        for message in transaction.messages:
-            assert explain(encode(message)) == []
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_nothing_is_wrong(check: Check) -> None:
+    assert [found for found in findings(SUBJECT, [check]) if found.outcome == "failed"] == []
 '''

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from lxml import etree
 from msgspec import Struct, field
+
+from energycomm.kernel import safexml
 
 MAX_DEPTH = 30
 """Elements inside one another; a type that holds itself is followed no further."""
@@ -75,12 +78,14 @@ class SchemaDocument(Struct):
       root: its element, with everything below.
       namespace: of an XML document.
       file: of the schema.
+      qualified: the elements in the root are in that namespace too.
     """
 
     form: str
     root: SchemaElement
     namespace: str | None
     file: Path
+    qualified: bool = False
 
 
 def documents_of(path: Path) -> list[SchemaDocument]:
@@ -109,13 +114,39 @@ def _xml(path: Path) -> list[SchemaDocument]:
     # Imported only here: it takes longer than all else that is done with a table.
     import xmlschema
 
+    lacking = _lacking(path)
+    if lacking:
+        raise SchemaFault(f"{path}: {', '.join(lacking[:5])} is missing{' with others' if len(lacking) > 5 else ''}")
     try:
         schema = xmlschema.XMLSchema(str(path), allow="local", defuse="always")
     except (xmlschema.XMLSchemaException, OSError, ValueError, SyntaxError) as error:
         raise SchemaFault(f"{path}: {str(error).strip().splitlines()[0]}") from None
     roots = [_element(one, needed=True, many=False, depth=0) for one in schema.elements.values()]
     space = schema.target_namespace or None
-    return [SchemaDocument("xml", root, space, path) for root in roots if root.type is None and root.children]
+    qualified = space is not None and schema.element_form_default == "qualified"
+    return [
+        SchemaDocument("xml", root, space, path, qualified) for root in roots if root.type is None and root.children
+    ]
+
+
+def _lacking(path: Path) -> list[str]:
+    """The files that a schema includes or imports, and that are not there; by the files that it has."""
+    seen, found = [path], []
+    for file in seen:
+        try:
+            named = [
+                one.get("schemaLocation") for one in etree.parse(file, safexml.parser()).iter("{*}include", "{*}import")
+            ]
+        except (OSError, etree.XMLSyntaxError):
+            continue  # told by the reader of schemas
+        for location in named:
+            other = file.parent / (location or "")
+            if location and other not in seen and str(other) not in found:
+                if other.is_file():
+                    seen.append(other)
+                else:
+                    found.append(str(other))
+    return found
 
 
 def _element(declared: Any, *, needed: bool, many: bool, depth: int) -> SchemaElement:

@@ -150,7 +150,8 @@ class Document(NamedTuple):
       forms: how it may be written, of `FORMS`.
       root: root element, or the key that all of a JSON document stands under; None where there is none.
       versions: version -> namespace.
-      schema: the market's schema, against which each piece is checked.
+      schema: the market's schema, against which each piece is checked; None for a JSON Schema.
+      described: the file of the schema, of XML or of JSON, that tells its leaves.
       head: leaves of the header, below the root.
       pieces: by path.
       fixed: field -> value, the same in every message.
@@ -166,6 +167,7 @@ class Document(NamedTuple):
     root: str | None
     versions: Mapping[str, str | None]
     schema: Schema | None
+    described: Path | None
     head: Node
     pieces: Mapping[tuple[str, ...], Piece]
     fixed: Mapping[str, Any]
@@ -195,6 +197,7 @@ class Table(NamedTuple):
     """The table of a market.
 
     Attributes:
+      path: of its file.
       market: its ISO code.
       legal: its legal time.
       entry, exit: how it announces that supply begins and ends.
@@ -206,6 +209,7 @@ class Table(NamedTuple):
       raw: the file as it stands, for what an adapter adds to it.
     """
 
+    path: Path
     market: str
     legal: LegalTime
     entry: Announcement
@@ -298,8 +302,17 @@ class _Reader:
             raise self.fault("open", f"there is no code list {sorted(strange)[0]!r}", raw, "open")
         self.codes = {name: self._codes(name, self._row(lists, name, "codes"), name in opened) for name in lists}
         rows = self._row(raw, "documents", "")
-        documents = {label: self._document(label, self._row(rows, label, "documents")) for label in rows}
+        documents: dict[str, Document] = {}
+        for label in rows:
+            found = self._document(label, self._row(rows, label, "documents"))
+            if (twin := next((one for one in documents.values() if _alike(one, found)), None)) is not None:
+                what = (
+                    f"nothing tells it from {twin.label}: root, keys or columns are the same in one form and namespace"
+                )
+                raise self.fault(f"documents/{label}", what, rows, label)
+            documents[label] = found
         return Table(
+            path=self.path,
             market=raw["market"],
             legal=self.legal,
             entry=self._announcement("entry", documents),
@@ -381,12 +394,10 @@ class _Reader:
         for name in ("about", "versions", "pieces"):
             if not row.get(name):
                 raise self.fault(where, f"{name} is missing", row)
-        schema = None
-        if "schema" in row:
-            file = self.path.parent / str(row["schema"])
-            if not file.is_file():
-                raise self.fault(where, f"there is no schema {file}", row, "schema")
-            schema = Schema(file)
+        described = self.path.parent / str(row["schema"]) if "schema" in row else None
+        if described is not None and not described.is_file():
+            raise self.fault(where, f"there is no schema {described}", row, "schema")
+        schema = Schema(described) if described is not None and described.suffix.lower() != ".json" else None
         fixed = self._row(row, "fixed", where)
         head = Node(str(row.get("root") or label))
         pieces = self._row(row, "pieces", where)
@@ -404,6 +415,7 @@ class _Reader:
             root=row.get("root"),
             versions={str(version): space for version, space in self._row(row, "versions", where).items()},
             schema=schema,
+            described=described,
             head=head,
             pieces=made,
             fixed=dict(fixed),
@@ -636,6 +648,17 @@ class _Reader:
         node = node or parent.children.setdefault(last, Node(last))
         node.needed = node.needed or needed
         return node
+
+
+def _alike(one: Document, other: Document) -> bool:
+    """Whether one content would be of two documents."""
+    forms = set(one.forms) & set(other.forms)
+    same_space = bool(set(one.versions.values()) & set(other.versions.values()))
+    return (
+        ("xml" in forms and one.root == other.root and same_space)
+        or ("json" in forms and (one.root, one.keys) == (other.root, other.keys))
+        or ("csv" in forms and (set(one.columns), one.separator) == (set(other.columns), other.separator))
+    )
 
 
 def _sure(node: Node, kind: str) -> set[str]:

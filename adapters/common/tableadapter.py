@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from io import BytesIO
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from lxml import etree
 
@@ -25,6 +25,9 @@ from adapters.common.views import PLAIN, XML, View
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DocumentType, MemberHead, OutgoingMessage, Sniff, Transaction
+
+if TYPE_CHECKING:
+    from adapters.common.coverage import Ledger
 
 Digest: TypeAlias = Callable[[Values, Values], list[KernelMessage]]
 """Kernel messages of the values of a piece and those of its header. May raise `adapters.common.codes.Unreadable`."""
@@ -153,6 +156,13 @@ class TableAdapter(MarketAdapter):
         entering = [raw.get(leaf.path) for leaf in document.head.leaves() if leaf.entering]
         told = repr((document.label, values.get("sender"), *entering))
         return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16)
+
+    def ledger(self) -> Ledger:
+        """What becomes of the leaves of the schemas that the table names. See `adapters.common.coverage`."""
+        # Imported when somebody asks: schemas take longer to read than all that is digested by them.
+        from adapters.common.tableledger import table_ledger
+
+        return table_ledger(self.table)
 
     def digester(self, piece: Piece) -> Digest | None:
         """What makes Kernel messages of a piece, None where the table does."""

@@ -159,6 +159,40 @@ def test_inside_the_repository_the_files_go_where_its_markets_have_them(tmp_path
     assert "from adapters.zz_market import adapter" in (tmp_path / "tests/adapters/test_zz_market.py").read_text()
 
 
+def test_what_a_schema_lacks_is_named(tmp_path: Path) -> None:
+    schema = tmp_path / "notice.xsd"
+    head = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">'
+    schema.write_text(
+        f'{head}<xs:include schemaLocation="../types/codes.xsd"/><xs:element name="N" type="X"/></xs:schema>'
+    )
+    with pytest.raises(UserError) as told:
+        write_draft("dk", [schema], [], tmp_path)
+    assert "types/codes.xsd is missing" in str(told.value)
+
+
+def test_schemas_of_several_folders_are_written_to_one(tmp_path: Path) -> None:
+    schema, types = tmp_path / "documents" / "dispatch.xsd", tmp_path / "types" / "codes.xsd"
+    for path in (schema, types):
+        path.parent.mkdir()
+    head = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" '
+    types.write_text(f'{head}targetNamespace="urn:codes"/>')
+    text = SCHEMA.read_text()
+    opening = text.index(">", text.index("<xs:schema")) + 1
+    imported = '<xs:import namespace="urn:codes" schemaLocation="../types/codes.xsd"/>'
+    schema.write_text(text[:opening] + imported + text[opening:])
+    found = write_draft("zz", [schema], [FIRST], tmp_path, zone="Europe/Prague")
+    assert found.digested[FIRST.name] == (3, 0)
+    written = (found.folder / "schemas" / "dispatch.xsd").read_text()
+    assert 'schemaLocation="codes.xsd"' in written
+    assert (found.folder / "schemas" / "codes.xsd").is_file()
+
+
+def test_a_market_whose_code_is_a_word_of_yaml_is_a_market(tmp_path: Path) -> None:
+    found = write_draft("no", [SCHEMA], [FIRST], tmp_path)
+    assert adapter_of(found).market == "NO"
+    assert 'market: "NO"' in (found.folder.parent / "rules" / "no" / "validation.yaml").read_text()
+
+
 def test_what_is_wrong_is_told_and_nothing_is_written(tmp_path: Path, draft: Draft) -> None:
     broken, letter = tmp_path / "broken.xsd", tmp_path / "letter.xsd"
     broken.write_text("<xs:schema")

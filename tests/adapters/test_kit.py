@@ -462,6 +462,11 @@ class Dripping:
         ("market: QQ", "market: [QQ", "expected"),
         ("entry: {market_type: Start,", "entry: {market_type: Strat,", "market_type 'Strat' is no document"),
         ("exit: {market_type: Start,", "exit: {", "required field `market_type`"),
+        (
+            '    root: Start\n    versions: {"1": null}',
+            '    root: Measures_MarketDocument\n    versions: {"1": "urn:qq:measures:0:1"}',
+            "documents/Start: nothing tells it from Series",
+        ),
     ],
 )
 def test_a_mistake_in_a_table_is_told_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:

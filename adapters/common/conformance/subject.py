@@ -17,6 +17,8 @@ from energycomm.market.contract import Adapter, MemberHead, Sniff, Transaction
 from energycomm.market.installed import installed_adapters, package_of
 from energycomm.transport.forms import HEAD, XML_HEAD, form_of, json_root, namespaces_of, text_root
 
+REFUSED = "refused"
+"""Folder, among the fixtures, of those that have to be refused as wholes."""
 _READ = ("xml", "json", "other")
 """Forms that an adapter gets: archives and encryption are opened before."""
 
@@ -31,6 +33,7 @@ class Subject:
       members: name -> content of its fixtures.
       requests: its example requests, as fields of Kernel messages; the values of complete requests are taken from them.
       others: the other installed adapters, none of which may claim a fixture.
+      refused: name -> content of what has to be refused as a whole: the fixtures in the folder `refused` among them.
       kept: what was found out of it once, for other checks.
     """
 
@@ -39,6 +42,7 @@ class Subject:
     members: Mapping[str, bytes]
     requests: Sequence[Mapping[str, Any]] = ()
     others: Sequence[Adapter] = ()
+    refused: Mapping[str, bytes] = field(default_factory=dict)
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def folder(self) -> Path:
@@ -89,7 +93,8 @@ def subject_of(market: str, fixtures: Path | None = None, requests: Path | None 
         where = f"in {found}" if found is not None else f"beside the package {package}"
         raise UserError(f"There are no fixtures {where}.", "Name their folder: --fixtures FOLDER.")
     others = [other for other in installed.values() if other.market != code]
-    return Subject(adapter, package, members, requests_of(requests or found.parent / "requests", code), others)
+    examples = requests_of(requests or found.parent / "requests", code)
+    return Subject(adapter, package, members, examples, others, members_of(found / REFUSED))
 
 
 def _fixtures(package: Path, code: str) -> Path | None:

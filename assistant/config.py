@@ -58,7 +58,7 @@ class RemoteSetting(BaseModel):
     kind: Literal["confluence", "jira", "drive"] = Field(description="Which service.")
     url: str = Field(default="", description="Address of the service.")
     scope: str = Field(default="", description="Space key, JQL, or folder id.")
-    user: str = Field(default="", description="User name, where the service asks for one beside the token.")
+    user: str = Field(default="", description="User name, if the service needs one besides the token.")
     token_env: str = Field(default="", description="Environment variable that holds the token.")
 
 
@@ -71,7 +71,7 @@ class AssistantConfig(BaseSettings):
 
     folder: Path = Field(default=Path(".assistant"), description="Folder of the index, the log and the feedback.")
     embedders: tuple[EmbedderSetting, ...] = Field(default=(EmbedderSetting(),), description="The embedders.")
-    device: str | None = Field(default=None, description="cpu, cuda, ...; what is there by default.")
+    device: str | None = Field(default=None, description="cpu, cuda, ...; the available one by default.")
     threads: int = Field(default=2, ge=1, le=256, description="Threads of each model.")
     chunk_tokens: int = Field(default=256, ge=32, description="Longest passage, in tokens of the embedder.")
     overlap_tokens: int = Field(default=32, ge=0, description="Tokens that two passages of one section share.")
@@ -90,7 +90,7 @@ class AssistantConfig(BaseSettings):
         default=None, ge=0, le=1, description="Confidence below which it abstains; the calibrated one by default."
     )
     models: tuple[str, ...] = Field(
-        default=(), description="SHA-256 of the models that may be opened beside those that were trained here."
+        default=(), description="SHA-256 of the models that may be opened besides those trained here."
     )
     log: bool = Field(default=True, description="Whether questions, retrievals and answers are logged.")
     retention_days: int = Field(default=90, ge=1, description="Days after which the log is deleted.")

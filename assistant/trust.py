@@ -149,7 +149,7 @@ def _refuse_code(path: Path, files: dict[Path, str]) -> None:
         if file.suffix.lower() in UNSAFE and file.name != CHECKPOINT:
             raise UserError(
                 f"The model {path} holds {file.name}, a kind of file that may hold code.",
-                "Use safetensors, npz, ONNX or GGUF; where such a file stands beside it, remove the other.",
+                "Use safetensors, npz, ONNX or GGUF; if there is such a file too, remove this one.",
             )
 
 

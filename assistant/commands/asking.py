@@ -136,7 +136,7 @@ def feedback(
     log = open_log(load_config())
     if number is not None:
         if good is None:
-            raise UserError("Say whether it was good.", "Add --good or --bad.")
+            raise UserError("Rate the answer with --good or --bad.", "Add --good or --bad.")
         log.rate(number, good, comment, author=author())
         return
     exchanges = log.latest(author=None if everybody else author())

@@ -27,8 +27,7 @@ WORDS: dict[str, dict[str, str]] = {
         "dry_run": "dry run: the message would be {outcome}; nothing was stored",
         "from": "the value comes from: {why}",
         "left": "warnings that stay: {codes}",
-        "no_proposal": "None of {tried} values that the facts suggest frees the message: "
-        "the grid operator has to correct it.",
+        "no_proposal": "None of {tried} suggested values frees the message: the grid operator must correct it.",
         "confirm": "The rules accept it; only the grid operator or the meter can confirm that it is true.",
         "accepted": "accepted",
         "rejected": "rejected",

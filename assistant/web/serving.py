@@ -70,7 +70,7 @@ def _services(config: Config, host: str) -> Services:
     elif not has_store(config):
         why = "there is no EIS yet, which holds the tokens and sessions"
     if why:
-        raise UserError(f"No user could sign in to the assistant on  {host}: {why}.", advice)
+        raise UserError(f"No user could sign in to the assistant on {host}: {why}.", advice)
     return Services(config)
 
 

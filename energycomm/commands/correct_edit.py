@@ -71,7 +71,7 @@ def edit_(
         facts = msgspec.structs.asdict(seen)
         print_json({"edit": {**facts, "fit": seen.fit, "words": seen.words}, "campaign": record})
     elif record is not None and record.state == "planned":
-        typer.echo(f"campaign {record.id} waits for somebody else: energycomm correct approve {record.id}")
+        typer.echo(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
     elif record is not None:
         typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
     elif seen.fit:

@@ -57,9 +57,7 @@ def tickets_(
 def delegate_(
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Messages.")] = None,
     to: Annotated[str, typer.Option("--to", help="The colleague.")] = "",
-    group: Annotated[
-        str, typer.Option(help=f"Instead: a whole group; what it has in common: {', '.join(DIMENSIONS)}.")
-    ] = "code",
+    group: Annotated[str, typer.Option(help=f"Instead a whole group, by dimension: {', '.join(DIMENSIONS)}.")] = "code",
     only: Annotated[str | None, typer.Option(help="Which group, by its key.")] = None,
     note: Annotated[str, typer.Option(help="What the colleague should know.")] = "",
     by: Annotated[str | None, typer.Option("--by", help="Who does it; the user of the system by default.")] = None,

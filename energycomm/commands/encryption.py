@@ -87,7 +87,7 @@ def verify_(json: Json = False) -> None:
         print_rows(("table", "data key", "rows"), rows)
         _print_damaged(found.damaged, found.damaged_rows)
         if plain:
-            typer.echo(f"{plain} rows are in plain: run `energycomm eis encrypt`")
+            typer.echo(f"{plain} rows are not encrypted: run `energycomm eis encrypt`")
     if found.damaged_rows:
         raise typer.Exit(ExitCode.UNREADABLE)
     if plain:

@@ -103,7 +103,7 @@ def show(
         print_heading("Refused CH messages (energycomm message explain ch:ID)")
         print_rows(("id", "type", "reference"), [(f"ch:{number}", kind, ref) for number, kind, ref in refused])
     if found.incidents:
-        print_heading("What was noticed")
+        print_heading("Notes")
         print_rows(
             ("severity", "code", "where", "found", "expected", "what to do"),
             [(i.severity, i.code, i.path, i.value, i.expected, i.advice) for i in found.incidents],
@@ -210,7 +210,7 @@ def acknowledge(
         answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
     for answer in answers:
         if isinstance(answer, Refusal):
-            raise UserError(f"Nobody can be answered: {answer}.", "Ask the sender to send it in another way.")
+            raise UserError(f"No acknowledgement is possible: {answer}.", "Ask the sender to send it in another way.")
     content = b"".join(answer for answer in answers if isinstance(answer, bytes))
     if not content:
         raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")

@@ -61,7 +61,10 @@ def convert(
         )
     (value,) = found[:1]
     if not value.value:
-        raise UserError(f"The station {station} was out of use in {month}.", "Ask for the station of the access point.")
+        raise UserError(
+            f"The station {station} was out of use in {month}.",
+            "Ask the grid operator for the station of the access point.",
+        )
     result = energy(cubic_metres, value.value)
     if json:
         print_json({"volume": cubic_metres, "value": value.value, "energy": result, "message": value.message_id})

@@ -204,7 +204,7 @@ def _print_detail(found: MessageDetail) -> None:
         [(c.at, c.before, c.after, c.by, c.rules, c.why) for c in found.changes],
     )
     if found.effects or found.notifications:
-        print_heading("What it did")
+        print_heading("Effects")
         rows: list[tuple[object, ...]] = [(effect.table, effect.id) for effect in found.effects]
         rows += [("notification", f"{note.event} ({note.state})") for note in found.notifications]
         print_rows(("table", "row"), rows)

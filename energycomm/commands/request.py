@@ -66,7 +66,7 @@ def submit(
 
 def _print_submission(answer: Submission) -> None:
     if answer.request_id is not None:
-        again = "  (submitted before)" if answer.repeated else ""
+        again = " (submitted before)" if answer.repeated else ""
         typer.echo(f"request {answer.request_id} will be sent, reference {answer.reference}{again}")
     else:
         typer.echo(f"{answer.label}" + (f": message {answer.message_id}" if answer.message_id else ""))
@@ -141,7 +141,7 @@ def list_(
 @recorded("request owed")
 def owed(
     market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
-    late: Annotated[bool, typer.Option("--late", help="Only what is late.")] = False,
+    late: Annotated[bool, typer.Option("--late", help="Only overdue ones.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     json: Json = False,
 ) -> None:

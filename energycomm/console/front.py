@@ -52,7 +52,7 @@ DAYS = 14
 def today(
     request: Request, person: Anybody, shared: Shared, on: Annotated[date | None, Query(alias="day")] = None
 ) -> HTMLResponse:
-    """What came in on a day and how it ended."""
+    """Arrivals of a day and their outcomes."""
     request.app.state.workbench.tidy()
     words = words_of(request)
     chosen = on or datetime.now(words.taste.zone).date()

@@ -53,7 +53,7 @@ def show(request: Request, person: Anybody, shared: Shared) -> HTMLResponse:
 
 
 def _facts(shared: Any) -> list[tuple[str, str]]:
-    """What runs here; the words are translated by the page."""
+    """Facts of this process; the page translates the words."""
     engine = shared.store.engine
     tables_state = status(engine)
     return [

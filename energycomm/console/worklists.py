@@ -33,7 +33,7 @@ OWED = "to answer"
 
 @router.get("/quarantine")
 def quarantine(request: Request, person: Reader, shared: Shared, cursor: str | None = None) -> HTMLResponse:
-    """What waits for something else, what for, and until when."""
+    """The waiting messages: what each waits for, and until when."""
     wanted = MessageFilter(state="quarantined")
     try:
         found = list_messages(shared.store.engine, wanted, limit=PAGE, cursor=cursor)

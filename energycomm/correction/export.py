@@ -73,7 +73,7 @@ def _export(store: Store, tracker: Tracker, name: str, ticket: Ticket, public_ur
     except TrackerTrouble as trouble:
         return Exported(ticket=ticket.id, what="failed", words=str(trouble))
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        words = f"the answer does not match the tracker's documentation:  {type(error).__name__} {error}"
+        words = f"the answer does not match the tracker's documentation: {type(error).__name__} {error}"
         return Exported(ticket=ticket.id, what="failed", words=words)
     _remember(store, ticket.id, name, place.remote, digest)
     if place.url is not None and place.url != ticket.link:

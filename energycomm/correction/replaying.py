@@ -151,7 +151,7 @@ def _versions(
         unknown = [number for number in ids if number not in wanted]
         if unknown:
             raise UserError(
-                f"The EIS has no record of the rules that judged message  {unknown[0]} was judged.",
+                f"The EIS has no record of the rules that judged message {unknown[0]} was judged.",
                 "Name a version by its hash: --rules HASH.",
             )
     else:

@@ -88,7 +88,7 @@ def _check(settings: list[ChannelSetting]) -> None:
         if one.sends_all:
             raise UserError(
                 f"The channels {one.name} and {last.name} both send to {one.market}, and {one.name} takes everything.",
-                "Say with `sends` which messages go through it, or put it last.",
+                "Set its `sends`, or put it last.",
             )
     if not last.sends_all:
         raise UserError(

@@ -29,7 +29,7 @@ XML: tuple[Code, ...] = (
     ),
     Code("XML_SYNTAX", "The content is not well-formed XML.", "Ask the market to send it again."),
     Code("XML_TRUNCATED", "The XML ends in the middle.", "Fetch the file again."),
-    Code("XML_LIMIT", "One element is larger or deeper than any market writes.", "Ask the sender what it is."),
+    Code("XML_LIMIT", "One element is larger or deeper than any market writes.", "Ask the sender about the file."),
 )
 """Codes of the safe XML reader, for members of envelopes and for Kernel XML."""
 
@@ -91,7 +91,7 @@ GATEWAY: tuple[Code, ...] = (
     ),
     Code("OUT_KIND", "Only the market sends messages of this kind.", "Inject it, or send another kind."),
     Code("OUT_MARKET", "No adapter of the message's market is installed.", "Install it, or correct the market."),
-    Code("OUT_NOT_BUILT", "The market has no form for messages of this kind.", "Ask in another way."),
+    Code("OUT_NOT_BUILT", "The market has no form for messages of this kind.", "Make the request in another way."),
     Code("INJECT_KIND", "Only suppliers send messages of this kind, not the market.", "Submit it as a request."),
     Code("INJECT_MARKET", "Its market is not installed, or is not that of the first message.", "Inject it apart."),
     Code(

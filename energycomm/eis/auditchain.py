@@ -213,7 +213,7 @@ def _end(checked: int, last: bytes, head: tuple[int, bytes] | None) -> Flaw | No
         words = f"lines {checked + 1} to {position}" if position > checked + 1 else f"line {position}"
         return Flaw(kind="truncated", position=checked + 1, words=f"{words} at the end")
     if position < checked:
-        return Flaw(kind="inserted", position=position + 1, words=f"by its head the audit ends at  {position}")
+        return Flaw(kind="inserted", position=position + 1, words=f"by its head the audit ends at {position}")
     if hash_ != last:
         return Flaw(
             kind="changed", position=checked, words="the head has another hash: the line was replaced, or the head"

@@ -119,7 +119,7 @@ def _read(text: str, market: str, shown: str) -> tuple[list[CodeEntry], list[Pro
                 continue
             others = seen.setdefault((entry.list, entry.code), [])
             if any(_overlap(entry, other) for other in others):
-                reason = f"code {entry.code} of list {entry.list} stands twice for the same days"
+                reason = f"code {entry.code} of list {entry.list} occurs twice for the same days"
                 problems.append(Problem(shown, line, "", reason, "Remove one, or part their since/until."))
             others.append(entry)
             entries.append(entry)

@@ -69,7 +69,7 @@ def read_particulars(path: Path, shown: str) -> tuple[dict[str, Declared], list[
                 if isinstance(declared, Declared) and declared.name not in found:
                     found[declared.name] = declared
                     continue
-                told = ("the name stands twice", "Remove one.") if isinstance(declared, Declared) else declared
+                told = ("the name occurs twice", "Remove one.") if isinstance(declared, Declared) else declared
                 problems.append(Problem(shown, reader.line_num, "", *told))
         except csv.Error as error:
             problems.append(Problem(shown, 1, "", f"this is not CSV: {error}", "Check quotes and commas."))
@@ -94,5 +94,5 @@ def _declared(row: Mapping[str, str | None]) -> Declared | tuple[str, str]:
     if not name or len(name) > 120 or "=" in name or any(character.isspace() for character in name):
         return f"{name!r} is no name", "Write 1 to 120 characters, without white space and `=`."
     if not en or not fr:
-        return f"{name} has no words in both languages", "Say in en and fr what it is."
+        return f"{name} has no words in both languages", "Add a description in en and fr."
     return Declared(name, kind, en, fr)

@@ -26,8 +26,8 @@ BUILT_IN: dict[str, str] = {
     "count": "count(list): number of items of a list of the message: registers, volumes, positions, lines, ...",
     "particular": "particular('name'): the value that the market sends under its own name and declares in "
     "particulars.csv. Only in the rules of that market.",
-    "in_list": "in_list('name', code) or in_list('name', code, day): the code stands in the market's code list "
-    "on the day, by default the day of the message's effective instant.",
+    "in_list": "in_list('name', code) or in_list('name', code, day): the code is in the market's code list on the day, "
+    "by default the day of the message's effective instant.",
     "has_error": "has_error('CODE'): the message was rejected with that error code. Only in rejection rules.",
 }
 """What every rule may call without declaring it, with its description."""
@@ -173,7 +173,7 @@ def _read(
         return
     description = inspect.getdoc(function)
     if not description:
-        report("it has no docstring", "Say in a sentence what it judges; the KernelRules document prints it.")
+        report("it has no docstring", "Describe it in one sentence; the KernelRules document prints it.")
         return
     parameters = list(inspect.signature(function).parameters.values())
     if mark.needs_message:

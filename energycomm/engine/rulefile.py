@@ -137,12 +137,12 @@ class RuleFile:
         self._set, self._market = rule_set, market if market == COMMON else market.upper()
         if self._market.lower() != folder.lower():
             advice = f"Write market: {folder if folder == COMMON else folder.upper()}, or move the file."
-            self.report(entries["market"].line, f"market {market!r} stands in the folder {folder}", advice)
+            self.report(entries["market"].line, f"market {market!r} is in the folder {folder}", advice)
         if "pack" in entries:
             self.pack = self.attempt(entries["pack"].text) or ""
             line = entries["pack"].line
             if self._market != COMMON:
-                self.report(line, "a pack stands outside common", "Remove `pack:`: a market has its own rules anyway.")
+                self.report(line, "a pack is not in common", "Remove `pack:`: a market has its own rules anyway.")
             elif not _PACK.fullmatch(self.pack):
                 self.report(line, f"pack {self.pack!r} is not kebab case", "Write it like interval-series.")
         for cell in self.attempt(lambda: entries["rules"].items()) or ():
@@ -218,9 +218,7 @@ class _RuleReader:
         if not self.judges and not {"do", "notify", "wait"} & set(self.entries):
             self.report(self.cell.line, "the rule asks for nothing", "Write do:, notify: or wait:.")
         if "wait" in self.entries and not self.rule_set.startswith("qualification"):
-            self.report(
-                self.line("wait"), "wait stands outside a qualification set", "Move the rule to qualification_in."
-            )
+            self.report(self.line("wait"), "wait is not in a qualification set", "Move the rule to qualification_in.")
 
     def scalars(self) -> Rule:
         """Everything but expressions and examples."""

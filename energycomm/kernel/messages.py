@@ -198,7 +198,7 @@ class EndOfSupply(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     new_supplier: Annotated[
         Code | None,
-        field("The supplier that follows, where the market tells.", "Fournisseur suivant, si le marché le dit."),
+        field("The next supplier, if the market names it.", "Fournisseur suivant, si le marché le dit."),
     ] = None
 
 
@@ -455,7 +455,7 @@ class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
     ] = None
     purpose: Annotated[
         Code | None,
-        field("What the meter measures, the market's word.", "Grandeur mesurée par le compteur, selon le marché."),
+        field("What the meter measures, as the market's code.", "Grandeur mesurée par le compteur, selon le marché."),
     ] = None
     operation: Annotated[
         Code | None,
@@ -573,7 +573,7 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     resolution: Annotated[
         Ordinal | None,
         field(
-            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Length of an interval in minutes; absent if it is a step of the calendar.",
             "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
@@ -631,7 +631,7 @@ class AggregatedSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
     resolution: Annotated[
         Ordinal | None,
         field(
-            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Length of an interval in minutes; absent if it is a step of the calendar.",
             "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
@@ -781,7 +781,7 @@ class RequestStatus(KernelMessage, frozen=True, kw_only=True, tag=True):
     object_code: Annotated[
         Code | None,
         field(
-            "The market's code of what was asked.",
+            "The market's code of the requested object.",
             "Code de l'objet de la demande, selon le marché.",
             kept="object_code",
         ),
@@ -827,7 +827,7 @@ class RequestAnswer(KernelMessage, frozen=True, kw_only=True, tag=True):
     contract_end: Annotated[
         CivilDay | None,
         field(
-            "Last day of the contract that was asked for; absent where open-ended.",
+            "Last day of the requested contract; absent if open-ended.",
             "Dernier jour du contrat demandé ; absent s'il est sans terme.",
         ),
     ] = None
@@ -908,7 +908,7 @@ class SettlementAmounts(KernelMessage, frozen=True, kw_only=True, tag=True):
     resolution: Annotated[
         Ordinal | None,
         field(
-            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Length of an interval in minutes; absent if it is a step of the calendar.",
             "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
@@ -973,7 +973,7 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
     resolution: Annotated[
         Ordinal | None,
         field(
-            "Length of an interval in minutes; absent where the calendar tells it.",
+            "Length of an interval in minutes; absent if it is a step of the calendar.",
             "Pas : durée d'un intervalle en minutes ; absent si le calendrier le fixe.",
             unit="min",
             kept="resolution",
@@ -994,7 +994,9 @@ class PriceList(KernelMessage, frozen=True, kw_only=True, tag=True):
     name: Annotated[Text | None, field("Name of the charge.", "Nom de la composante.", kept="name")] = None
     unit: Annotated[Unit | None, field("Unit that the price is of.", "Unité du prix.", kept="unit")] = None
     currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
-    taxed: Annotated[bool | None, field("The charge bears value added tax.", "Soumis à la TVA.", kept="taxed")] = None
+    taxed: Annotated[
+        bool | None, field("The charge is subject to value added tax.", "Soumis à la TVA.", kept="taxed")
+    ] = None
     passed_on: Annotated[
         bool | None, field("It is invoiced openly to the customer.", "Refacturé tel quel au client.", kept="passed_on")
     ] = None
@@ -1015,7 +1017,7 @@ class ReceivedRequest(KernelMessage, frozen=True, kw_only=True, tag=True):
     )
 
     object_code: Annotated[
-        Code | None, field("The market's code of what is asked.", "Code de l'objet demandé.", kept="object_code")
+        Code | None, field("The market's code of the requested object.", "Code de l'objet demandé.", kept="object_code")
     ] = None
     requester: Annotated[Identifier | None, field("Party that asks.", "Acteur demandeur.", kept="requester")] = None
     requested_date: Annotated[

@@ -245,7 +245,7 @@ class Power(Part, frozen=True, kw_only=True):
     ]
     value: Annotated[Amount, field("The power, in `unit`.", "Puissance, dans `unit`.", unit="unit")]
     unit: Annotated[ShortCode, field("Unit of the power: kW, kVA.", "Unité de la puissance : kW, kVA.")]
-    nature: Annotated[PowerNature, field("What the power is.", "Nature de la puissance.")] = "subscribed"
+    nature: Annotated[PowerNature, field("Kind of the power.", "Nature de la puissance.")] = "subscribed"
 
 
 class Tax(Part, frozen=True, kw_only=True):
@@ -308,7 +308,7 @@ class Relation(Part, frozen=True, kw_only=True):
     """How another access point belongs to one."""
 
     access_point: Annotated[Identifier, field("The other access point.", "Autre point de livraison.")]
-    nature: Annotated[RelationNature, field("What the other is to this one.", "Nature du lien.")]
+    nature: Annotated[RelationNature, field("Kind of the relation.", "Nature du lien.")]
     code: Annotated[Code | None, field("The market's code of the relation.", "Code du lien, selon le marché.")] = None
     start: Annotated[CivilDay | None, field("First day of the relation.", "Premier jour du lien.")] = None
     end: Annotated[CivilDay | None, field("Last day of the relation, inclusive.", "Dernier jour du lien.")] = None

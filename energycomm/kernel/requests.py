@@ -78,9 +78,9 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
         Code | None, field("Balance responsible party from the start on.", "Responsable d'équilibre à partir du début.")
     ] = None
     supplier: Annotated[Identifier | None, field("The supplier that asks.", "Fournisseur demandeur.")] = None
-    tariff: Annotated[Code | None, field("Tariff formula asked for.", "Formule tarifaire demandée.")] = None
+    tariff: Annotated[Code | None, field("Requested tariff formula.", "Formule tarifaire demandée.")] = None
     subscribed_power: Annotated[
-        Amount | None, field("Subscribed power asked for, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
+        Amount | None, field("Requested subscribed power, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
     ] = None
     consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
 
@@ -122,12 +122,12 @@ class CancellationRequest(Request, frozen=True, kw_only=True, tag=True):
 class ContractChangeRequest(Request, frozen=True, kw_only=True, tag=True):
     """Change the terms of the grid contract."""
 
-    tariff: Annotated[Code | None, field("Tariff formula asked for.", "Formule tarifaire demandée.")] = None
+    tariff: Annotated[Code | None, field("Requested tariff formula.", "Formule tarifaire demandée.")] = None
     subscribed_power: Annotated[
-        Amount | None, field("Subscribed power asked for, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
+        Amount | None, field("Requested subscribed power, in kVA.", "Puissance souscrite demandée, en kVA.", unit="kVA")
     ] = None
     calendar: Annotated[
-        Code | None, field("Supplier's calendar of time classes asked for.", "Calendrier fournisseur demandé.")
+        Code | None, field("Requested supplier's calendar of time classes.", "Calendrier fournisseur demandé.")
     ] = None
 
 

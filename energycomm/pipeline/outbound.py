@@ -135,7 +135,7 @@ class Outbound:
                 path="kind",
                 value=kind,
                 expected=", ".join(sorted(adapter.builds)),
-                advice=f"the market {message.market} has no form for it; ask in another way",
+                advice=f"the market {message.market} has no form for it; make the request in another way",
             )
         (written,) = self.checker.write([message])
         return written if isinstance(written, Refusal) else None

@@ -12,11 +12,11 @@ from random import Random
 from energycomm.kernel.verdicts import Refusal
 
 CLASSES: dict[str, str] = {
-    "wrong-order": "messages and files that arrive late, after those that build on them",
+    "wrong-order": "messages and files that arrive late, after messages that depend on them",
     "lost-message": "an entry, an exit or an original that never arrives",
     "duplicate-file": "the same envelope again, and the same member in another envelope",
-    "grid_operator": "mistakes of the grid operator, one for every rule",
-    "product": "content that is right but that the rules do not know yet",
+    "grid_operator": "mistakes of the grid operator, one for each rule",
+    "product": "correct content that the rules do not know yet",
 }
 """Class of faults -> what happens. A rate is the share of the access points (of the files for duplicate-file)."""
 

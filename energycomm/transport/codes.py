@@ -33,7 +33,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "ENV_UNKNOWN_FORM",
         "The content is neither a zip, an encrypted zip, XML, JSON nor text.",
-        "check what was dropped into the folder; a damaged transfer looks like this too",
+        "check the file in the folder; it may also be a damaged transfer",
     ),
     Code(
         "ENV_NO_KEY",
@@ -194,7 +194,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "SERIES_GAP",
         "Numbers between two received numbers of one series were never received.",
-        "fetch the missing files from the market's server, or ask for them",
+        "fetch the missing files from the market's server, or request them",
     ),
 )
 """Every code that `energycomm.transport` emits."""

@@ -85,7 +85,9 @@ def _beforehand(scope: Scope, headers: Headers) -> Problem | None:
     encoding = headers.get("content-encoding", "identity")
     if encoding.strip().lower() not in ("", "identity"):
         # A small packed body may unpack to any size.
-        return Problem("API_ENCODED", target="Content-Encoding", value=encoding, advice="Send it as it is.")
+        return Problem(
+            "API_ENCODED", target="Content-Encoding", value=encoding, advice="Send it without Content-Encoding."
+        )
     declared, most = headers.get("content-length", ""), most_of(scope)
     if declared.isdigit() and int(declared) > most:
         return Problem("API_TOO_LARGE", f"More than {most} bytes.", advice="Send it in pieces.")

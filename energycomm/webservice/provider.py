@@ -215,7 +215,7 @@ class Provider:
             ).validate(claims)
         except (JoseError, ValueError) as error:
             raise SignInRefused(
-                f"The ID token of the identity provider is not valid:  {type(error).__name__}."
+                f"The ID token of the identity provider is not valid: {type(error).__name__}."
             ) from None
         audience = claims["aud"]
         if isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != self.settings.client_id:
@@ -231,7 +231,7 @@ class Provider:
             answer.raise_for_status()
             found = answer.json()
         except (AuthlibBaseError, httpx.HTTPError, ValueError) as error:
-            raise SignInRefused(f"The ID token has no name of the user:  {type(error).__name__}.") from None
+            raise SignInRefused(f"The ID token has no name of the user: {type(error).__name__}.") from None
         return found if isinstance(found, dict) else {}
 
     def _person(self, claims: dict[str, Any]) -> Person:

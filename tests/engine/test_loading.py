@@ -42,7 +42,7 @@ def test_a_good_file_has_no_problem(problems_of: Read) -> None:
     ("old", "new", "line", "reason"),
     [
         ("rule_set: validation_in", "rule_set: validate", 1, "unknown rule set 'validate'"),
-        ("market: FR", "market: NL", 2, "market 'NL' stands in the folder fr"),
+        ("market: FR", "market: NL", 2, "market 'NL' is in the folder fr"),
         ("    title: Power has a limit\n", "", 4, "title is missing"),
         ("    sentence: Power is at most 36 kVA.\n", "", 4, "sentence is missing"),
         ("    source: test\n", "", 4, "source is missing"),
@@ -151,7 +151,7 @@ rules:
         ("do: [notify]", "notify needs words"),
         ("source: s", "key 'source' stands twice"),
         ("when: history.known", "the rule asks for nothing"),
-        ("wait: something", "wait stands outside a qualification set"),
+        ("wait: something", "wait is not in a qualification set"),
     ],
 )
 def test_action_rules_are_checked_too(problems_of: Read, keys: str, reason: str) -> None:
@@ -199,7 +199,7 @@ def test_a_predicate_must_be_typed_described_and_right(problems_of: Read, predic
         (
             "list,code,since,until,en,fr\nt,A,,2024-01-01,e,f\nt,A,2024-01-01,,e,f\n",
             3,
-            "stands twice for the same days",
+            "occurs twice for the same days",
         ),
     ],
 )
@@ -251,7 +251,7 @@ def test_common_rules_read_no_particulars(problems_of: Read) -> None:
         (PARTICULARS + "A,colour,A,A\n", 4, "type 'colour' is unknown"),
         (PARTICULARS + "A B,text,A,A\n", 4, "'A B' is no name"),
         (PARTICULARS + "A,text,A,\n", 4, "A has no words in both languages"),
-        (PARTICULARS + "Poids/Net,text,A,A\n", 4, "the name stands twice"),
+        (PARTICULARS + "Poids/Net,text,A,A\n", 4, "the name occurs twice"),
         (PARTICULARS + "A,text,A,A,A\n", 4, "more cells"),
     ],
 )

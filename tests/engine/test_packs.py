@@ -89,7 +89,7 @@ def test_a_market_has_no_packs_of_its_own(folder: Path) -> None:
     path = folder / "xa" / "own.yaml"
     path.write_text(path.read_text().replace("market: XA", "market: XA\npack: mine"))
     _, problems = read(folder)
-    assert any("a pack stands outside common" in problem for problem in problems)
+    assert any("a pack is not in common" in problem for problem in problems)
 
 
 def test_the_markets_own_code_stands_beside_ours_and_is_found_by_it(folder: Path) -> None:

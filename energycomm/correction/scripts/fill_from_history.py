@@ -24,7 +24,7 @@ NEVER = frozenset(("contract_reference", "access_point", "reference", "correlati
 """Fields that say which message this is."""
 
 SCRIPT = Script(
-    title="Fill what is missing from the history",
+    title="Fill missing fields from the history",
     selection=Selection(states=("rejected", "ticketed", "delegated")),
     parameters=(Parameter(name="field", help="fill this field only; every missing one that is refused", default=""),),
 )

@@ -62,7 +62,7 @@ def subject_rows(
     shared: Shared,
     _: Reader,
     identifier: Identifier,
-    subject: Annotated[Subject, Path(description="What of it.")],
+    subject: Annotated[Subject, Path(description="Subject of the rows.")],
     market: Market = None,
     since: Since = None,
     until: Until = None,

@@ -36,7 +36,7 @@ class NewToken(Body):
     """A token to create."""
 
     person: str = Field(min_length=1, max_length=120, description="Person or program in whose name it acts.")
-    roles: list[Role] = Field(min_length=1, max_length=4, description="What it is.")
+    roles: list[Role] = Field(min_length=1, max_length=4, description="Roles of the token.")
     scopes: list[Scope] | None = Field(
         default=None, min_length=1, max_length=7, description="What it may be used for; by default all your scopes."
     )
@@ -136,7 +136,7 @@ def revoke(request: Request, shared: Shared, person: Administrator, number: Numb
         raise not_found("token", "number", number)
     taken = tokens.revoke(shared.store, number, person.name)
     if not taken:
-        raise Problem("API_CONFLICT", f"Token {number} was taken back before.", target="number")
+        raise Problem("API_CONFLICT", f"Token {number} was revoked before.", target="number")
     about(request, f"token {', '.join(map(str, taken))}")
     return answer(RevokedToken(id=number, state="revoked", also=taken[1:]))
 

@@ -26,7 +26,7 @@ def subject_rows(
     shared: Shared,
     _: Reader,
     market: Annotated[Words, Path(max_length=2, description="The market, by its ISO code.")],
-    subject: Annotated[MarketSubject, Path(description="What of it.")],
+    subject: Annotated[MarketSubject, Path(description="Subject of the rows.")],
     since: Since = None,
     until: Until = None,
     limit: Limit = 50,

@@ -98,7 +98,7 @@ def kernel(request: Request, shared: Shared, _: Reader, number: Number) -> Respo
         return Response(found.xml.encode(), media_type=XML)
     message = decode(found.xml)
     if isinstance(message, Refusal):
-        raise Problem("API_CONFLICT", f"The stored message is of an older form: {message}.", advice="Ask for XML.")
+        raise Problem("API_CONFLICT", f"The stored message is of an older form: {message}.", advice="Request XML.")
     return Response(encode_json(message), media_type="application/json")
 
 

@@ -71,7 +71,7 @@ def owed(
     shared: Shared,
     _: Reader,
     market: Market = None,
-    late: Annotated[bool, Query(description="Only what is late.")] = False,
+    late: Annotated[bool, Query(description="Only overdue ones.")] = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:

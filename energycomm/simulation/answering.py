@@ -7,11 +7,17 @@ answers.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple, Protocol
+
+from lxml import etree
+
+from energycomm.kernel import safexml
+from energycomm.kernel.verdicts import Refusal
 
 SECONDS_BETWEEN = 40
 """Seconds between two documents of one answer."""
@@ -31,6 +37,19 @@ class Asked(NamedTuple):
     content: bytes
     reference: str
     at: datetime
+
+    @property
+    def root(self) -> etree._Element:
+        """The request as XML."""
+        root = safexml.parse_bytes(self.content)
+        if isinstance(root, Refusal):
+            raise ValueError(f"request {self.reference} is no document: {root}")
+        return root
+
+    def number(self, letter: str) -> str:
+        """The number that a market gives what the request opens: a letter or digit, and seven digits."""
+        digest = hashlib.sha256(self.reference.encode()).digest()
+        return f"{letter}{int.from_bytes(digest[:4], 'big') % 10**7:07d}"
 
 
 class Document(NamedTuple):

@@ -11,8 +11,6 @@ from lxml import etree
 from adapters.be_atrias.simulator import documents
 from adapters.be_atrias.simulator.documents import BALANCE, GRID, filled
 from adapters.be_atrias.times import midnight
-from energycomm.kernel import safexml
-from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
 
 REASONS = (
@@ -60,10 +58,7 @@ class _Request:
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
-        root = safexml.parse_bytes(asked.content)
-        if isinstance(root, Refusal):
-            raise ValueError(f"request {asked.reference} is no document: {root}")
-        self.root = root
+        self.root = asked.root
         self.point = self.text("MeteringPointDomainLocation/Identification")
         self.number = f"<RequestReference>REQ-{asked.reference[:18]}</RequestReference>"
         """With the market's own number."""

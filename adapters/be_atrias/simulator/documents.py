@@ -49,15 +49,24 @@ _DOCUMENT = """\
 {pieces}</{root}>
 """
 
-START = """\
-  <PayloadMPEvent>
-    <Identification>{reference}</Identification>
+
+def _event(root: str, more: str) -> str:
+    """The template of an event at a point."""
+    return f"""  <{root}>
+    <Identification>{{reference}}</Identification>
     <Function listAgencyIdentifier="260">9</Function>
-    {request}
-    <StartOfOccurrence>{at}</StartOfOccurrence>
+    {{request}}
+    <StartOfOccurrence>{{at}}</StartOfOccurrence>
     <MeteringPointDomainLocation>
-      <Identification schemeAgencyIdentifier="9">{point}</Identification>
+      <Identification schemeAgencyIdentifier="9">{{point}}</Identification>
     </MeteringPointDomainLocation>
+{more}  </{root}>
+"""
+
+
+START = _event(
+    "PayloadMPEvent",
+    """\
     <BalanceSupplierInvolvedEnergyParty>
       <Identification schemeAgencyIdentifier="9">{supplier}</Identification>
     </BalanceSupplierInvolvedEnergyParty>
@@ -67,59 +76,37 @@ START = """\
     <GridAccessProviderInvolvedEnergyParty>
       <Identification schemeAgencyIdentifier="9">{grid}</Identification>
     </GridAccessProviderInvolvedEnergyParty>
-{data}  </PayloadMPEvent>
-"""
+{data}""",
+)
 
-STOP = """\
-  <PayloadMPEvent>
-    <Identification>{reference}</Identification>
-    <Function listAgencyIdentifier="260">9</Function>
-    {request}
-    <StartOfOccurrence>{at}</StartOfOccurrence>
-    <MeteringPointDomainLocation>
-      <Identification schemeAgencyIdentifier="9">{point}</Identification>
-    </MeteringPointDomainLocation>
+STOP = _event(
+    "PayloadMPEvent",
+    """\
     <GridAccessAgreement>
       <Identification>{contract}</Identification>
       <AgreementStatus listAgencyIdentifier="260">E14</AgreementStatus>
       <EndDate>{day}</EndDate>
     </GridAccessAgreement>
     {next}
-  </PayloadMPEvent>
-"""
+""",
+)
 
 NEXT = """\
 <NewBalanceSupplierInvolvedEnergyParty>
       <Identification schemeAgencyIdentifier="9">5419999000055</Identification>
     </NewBalanceSupplierInvolvedEnergyParty>"""
 
-MASTER_DATA = """\
-  <PayloadMasterDataMPEvent>
-    <Identification>{reference}</Identification>
-    <Function listAgencyIdentifier="260">9</Function>
-    {request}
-    <StartOfOccurrence>{at}</StartOfOccurrence>
-    <MeteringPointDomainLocation>
-      <Identification schemeAgencyIdentifier="9">{point}</Identification>
-    </MeteringPointDomainLocation>
-{data}  </PayloadMasterDataMPEvent>
-"""
+MASTER_DATA = _event("PayloadMasterDataMPEvent", "{data}")
 
-CHANGE = """\
-  <PayloadMPEvent>
-    <Identification>{reference}</Identification>
-    <Function listAgencyIdentifier="260">9</Function>
-    {request}
-    <StartOfOccurrence>{at}</StartOfOccurrence>
-    <MeteringPointDomainLocation>
-      <Identification schemeAgencyIdentifier="9">{point}</Identification>
-    </MeteringPointDomainLocation>
+CHANGE = _event(
+    "PayloadMPEvent",
+    """\
     <GridAccessAgreement>
       <Identification>{contract}</Identification>
       {terms}
     </GridAccessAgreement>
-  </PayloadMPEvent>
-"""
+""",
+)
 
 TERMS = """\
     <GridAccessAgreement>
@@ -278,29 +265,21 @@ CHARGE = """\
     <BillingType>PERIODIC</BillingType>
     <Currency>EUR</Currency>
     <TotalExcludingTax>{total}</TotalExcludingTax>
+{lines}  </PayloadGridFee>
+"""
+
+CHARGE_LINE = """\
     <ChargeLine>
-      <ChargeCode>E210</ChargeCode>
-      <Description>Distribution, proportional term</Description>
+      <ChargeCode>{code}</ChargeCode>
+      <Description>{text}</Description>
       <PeriodStart>{previous}</PeriodStart>
       <PeriodEnd>{day}</PeriodEnd>
       <Quantity>{quantity}</Quantity>
-      <UnitType listAgencyIdentifier="260">KWH</UnitType>
-      <UnitPrice>0.10</UnitPrice>
+      <UnitType listAgencyIdentifier="260">{unit}</UnitType>
+      <UnitPrice>{price}</UnitPrice>
       <Amount>{amount}</Amount>
       <TaxRate>21</TaxRate>
     </ChargeLine>
-    <ChargeLine>
-      <ChargeCode>E220</ChargeCode>
-      <Description>Metering</Description>
-      <PeriodStart>{previous}</PeriodStart>
-      <PeriodEnd>{day}</PeriodEnd>
-      <Quantity>1</Quantity>
-      <UnitType listAgencyIdentifier="260">MON</UnitType>
-      <UnitPrice>1.50</UnitPrice>
-      <Amount>1.50</Amount>
-      <TaxRate>21</TaxRate>
-    </ChargeLine>
-  </PayloadGridFee>
 """
 
 INVOICE = """\

@@ -144,8 +144,15 @@ class BelgianPlay(DocumentPlay):
         """The charge of the point, and the invoice of a month."""
         before, civil = self._previous(life, situation, day), self.almanac.iso(day)
         kwh = _drawn(life, before, day) // 1000
-        values = {**self._told("GF", life, day, situation), "day": civil, "previous": self.almanac.iso(before)}
-        values |= {"quantity": kwh, "amount": f"{kwh * 10 / 100:.2f}", "total": f"{(kwh * 10 + 150) / 100:.2f}"}
+        span = {"previous": self.almanac.iso(before), "day": civil}
+        lines = (
+            ("E210", "Distribution, proportional term", kwh, "KWH", "0.10", f"{kwh * 10 / 100:.2f}"),
+            ("E220", "Metering", 1, "MON", "1.50", "1.50"),
+        )
+        names = ("code", "text", "quantity", "unit", "price", "amount")
+        written = (filled(documents.CHARGE_LINE, **span, **dict(zip(names, line, strict=True))) for line in lines)
+        values = {**self._told("GF", life, day, situation), "day": civil, "lines": "".join(written)}
+        values["total"] = f"{(kwh * 10 + 150) / 100:.2f}"
         yield _draft("GridFee", documents.CHARGE, values, ("GridCharge",), "E89")
         due = self.almanac.iso(day + 30)
         invoiced = {"reference": f"GI-{life.number:06d}-{day}", "day": civil, "due": due}

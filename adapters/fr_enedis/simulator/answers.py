@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -11,9 +10,7 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
-from adapters.fr_enedis.simulator.codes import OPERATOR, SUPPLIER
-from energycomm.kernel import safexml
-from energycomm.kernel.verdicts import Refusal
+from adapters.fr_enedis.simulator import affairs
 from energycomm.simulation.answering import Asked, Document
 
 REASONS = (
@@ -27,7 +24,7 @@ _ORDERS = frozenset(("DataAccessOrder", "MeteringServiceOrder", "MeteringService
 _SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 _TECHNICAL = "http://www.enedis.fr/sge/b2b/technique/v1.0"
 _PARIS = ZoneInfo("Europe/Paris")
-_STATES = (("DMTR", "Demande transmise"), ("DMREC", "Demande recevable"), ("CPRE", "Close, prestation réalisée"))
+_STATES = ("DMTR", "DMREC", "CPRE")
 
 
 class _Read(NamedTuple):
@@ -45,7 +42,7 @@ class FrenchClerk:
     def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
         """The acknowledgement; of an order, two snapshots of its affaire: receivable, and done."""
         request = _read(asked)
-        affaire = _affaire(asked) if asked.kind in _ORDERS else None
+        affaire = asked.number("B") if asked.kind in _ORDERS else None
         documents = [_answer(asked, request, at, affaire)]
         if affaire is not None:
             documents.append(_snapshot(asked, request, at, affaire, 2))
@@ -69,9 +66,7 @@ class FrenchClerk:
 
 
 def _read(asked: Asked) -> _Read:
-    root = safexml.parse_bytes(asked.content)
-    if isinstance(root, Refusal):
-        raise ValueError(f"request {asked.reference} is no SOAP request: {root}")
+    root = asked.root
     body = root.find(f"{{{_SOAP}}}Body")
     if body is None or not len(body):
         raise ValueError(f"request {asked.reference} has no body")
@@ -79,11 +74,6 @@ def _read(asked: Asked) -> _Read:
     login = next((element.text for element in root.iter("{*}loginUtilisateur", "{*}initiateurLogin")), None)
     point = next((element.text for element in body.iter("{*}pointId")), None)
     return _Read(name.localname, name.namespace or "", point or "", login or "")
-
-
-def _affaire(asked: Asked) -> str:
-    """The number that Enedis gives what a request opens."""
-    return f"B{int.from_bytes(hashlib.sha256(asked.reference.encode()).digest()[:4], 'big') % 10**7:07d}"
 
 
 def _name(asked: Asked, at: datetime) -> str:
@@ -122,52 +112,15 @@ def _answer(asked: Asked, request: _Read, at: datetime, affaire: str | None) -> 
     return Document(_name(asked, at), _envelope(header, body))
 
 
-def _snapshot(asked: Asked, request: _Read, at: datetime, affaire: str, milestones: int) -> Document:
+def _snapshot(asked: Asked, request: _Read, at: datetime, affaire: str, count: int) -> Document:
     """X12 of one affaire with so many of its milestones."""
     local = at.astimezone(_PARIS).replace(microsecond=0)
     effect = local.strftime("%Y-%m-%d") + local.strftime("%z")[:3] + ":00"
-    told = []
-    for number, (code, label) in enumerate(_STATES[:milestones], 1):
-        moment = (local + timedelta(seconds=7 * number)).isoformat(timespec="milliseconds")
-        told.append(
-            f"        <jalon><num>{number}</num><dateHeure>{moment}</dateHeure>"
-            f"<affaireDateEffet>{effect}</affaireDateEffet>"
-            f'<affaireEtat code="{code}"><libelle>{label}</libelle></affaireEtat></jalon>\n'
-        )
-    done = milestones == len(_STATES)
-    status = '<statut code="TERMN"/>' if done else '<statut code="COURS"/>'
-    created = (local + timedelta(minutes=milestones)).strftime("%Y-%m-%dT%H:%M:%S")
-    content = f"""<?xml version="1.0" encoding="UTF-8"?>
-<affaires>
-  <enteteFlux>
-    <idFlux>X12</idFlux>
-    <libelle>Suivi des affaires initiées par le fournisseur</libelle>
-    <versionXsd>2.0.0</versionXsd>
-    <idEmetteur>{OPERATOR}</idEmetteur>
-    <idDestinataire>{SUPPLIER}</idDestinataire>
-    <dateCreation>{created}</dateCreation>
-  </enteteFlux>
-  <nbAffaires>1</nbAffaires>
-  <affaire id="{affaire}">
-    <donneesGenerales>
-      <referenceDemandeur>{escape(asked.reference)}</referenceDemandeur>
-      {status}
-      <jalons>
-{"".join(told)}      </jalons>
-      <donneesPoint>
-        <id>{escape(request.point)}</id>
-        <segmentClientele code="C5"><libelle>C5</libelle></segmentClientele>
-      </donneesPoint>
-      <segment>C5</segment>
-    </donneesGenerales>
-    <demande>
-      <donneesGenerales>
-        <objet code="AME"><libelle>Transmission récurrente des index quotidiens</libelle></objet>
-        <pointId>{escape(request.point)}</pointId>
-        <media code="PTL"><libelle>PORTAIL</libelle></media>
-      </donneesGenerales>
-    </demande>
-  </affaire>
-</affaires>
-"""
-    return Document(f"{milestones}_x12_{affaire}", content.encode())
+    milestones = [
+        ((local + timedelta(seconds=7 * number)).isoformat(timespec="milliseconds"), effect, code)
+        for number, code in enumerate(_STATES[:count], 1)
+    ]
+    status = f'<statut code="{"TERMN" if count == len(_STATES) else "COURS"}"/>'
+    created = (local + timedelta(minutes=count)).strftime("%Y-%m-%dT%H:%M:%S")
+    body = affairs.affair_xml(affaire, escape(asked.reference), escape(request.point), "AME", status, milestones)
+    return Document(f"{count}_x12_{affaire}", (affairs.head("X12", created, 1) + body + affairs.TAIL).encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -22,8 +21,6 @@ from adapters.nl_edsn.simulator.documents import (
     party,
     pointed,
 )
-from energycomm.kernel import safexml
-from energycomm.kernel.verdicts import Refusal
 from energycomm.simulation.answering import Asked, Document
 
 REASONS = (("201", "EAN-code onbekend"), ("227", "Kruisend bericht"), ("206", "Mutatiedatum onjuist"))
@@ -69,11 +66,10 @@ class DutchClerk:
         if asked.kind == "MeteredDataRequest":
             return _collected(asked, request, at)
         if asked.kind not in _SUPPLY:
-            return [_answer(_OTHER[asked.kind], request, at, _told(asked.kind, request))]
+            return [_answer(_OTHER[asked.kind], request, at, _told(asked, request))]
         label, reason, listed = _SUPPLY[asked.kind]
         gaining = listed == "GainResultResponse"
-        dossier = _dossier(asked.reference)
-        told = mutation(str(request.day), reason, dossier, request.reference)
+        told = mutation(str(request.day), reason, asked.number("8"), request.reference)
         before = OTHER if reason == "SWITCHLV" else None
         ours = parties(request.sender, before, request.balance or OTHER)
         theirs = ours if gaining else parties(OTHER, request.sender, OTHER)
@@ -95,21 +91,16 @@ class DutchClerk:
         return [_answer(label, request, at, element(root, element(tag, reason)))]
 
 
-def _dossier(reference: str) -> str:
-    """The register's number of a request."""
-    return f"8{int.from_bytes(hashlib.sha256(reference.encode()).digest()[:4], 'big') % 10**7:07d}"
-
-
-def _told(kind: str, request: _Read) -> str:
+def _told(asked: Asked, request: _Read) -> str:
     """What answers a question, or says that a reading was taken."""
     point = request.point or access_point(1)
-    match kind:
+    match asked.kind:
         case "SearchRequest":
             return holdings.found(point)
         case "MasterDataRequest":
             return holdings.master_data(point, request.reference)
         case "ContractDataRequest":
-            return holdings.contract(point, request.reference, _dossier(request.reference))
+            return holdings.contract(point, request.reference, asked.number("8"))
         case _:
             return element("Portaal_Content")
 
@@ -131,9 +122,7 @@ def _collected(asked: Asked, request: _Read, at: datetime) -> Sequence[Document]
 
 
 def _read(asked: Asked) -> _Read:
-    root = safexml.parse_bytes(asked.content)
-    if isinstance(root, Refusal):
-        raise ValueError(f"request {asked.reference} is no document: {root}")
+    root = asked.root
     return _Read(
         sender=_text(root, "SenderID") or "",
         message=_text(root, "MessageID") or "",

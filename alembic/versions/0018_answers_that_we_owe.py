@@ -31,8 +31,7 @@ def upgrade() -> None:
     op.create_index("ix_outgoing_answers", "outgoing", ["answers"], postgresql_where=given, sqlite_where=given)
     op.add_column("received_request", sa.Column("function", sa.String(24), nullable=False, server_default="original"))
     op.add_column("received_request", sa.Column("correlation", sa.String(400)))
-    for column in ("reference", "correlation"):
-        op.create_index(f"ix_received_request_{column}", "received_request", [column])
+    op.create_index("ix_received_request_reference", "received_request", ["reference"])
     for table, columns in SEARCHED.items():
         op.drop_index(f"ix_{table}_{'_'.join(columns)}", table)
         op.create_index(f"ix_{table}_market_at_id", table, ["market", "at", "id"])

@@ -67,6 +67,14 @@ class Found(Struct, frozen=True):
     value: str | None
 
 
+class Companion(Struct, frozen=True):
+    """Another Kernel message of the same CH message that is not accepted, and the errors that refuse it."""
+
+    id: int
+    kind: str
+    findings: tuple[Found, ...]
+
+
 class Case(Struct, frozen=True, kw_only=True):
     """One stuck message.
 
@@ -79,6 +87,7 @@ class Case(Struct, frozen=True, kw_only=True):
       findings: that hold now, warnings too.
       why: reason of its last change of state.
       around: the other messages of its access point that count, in business time.
+      companions: the other Kernel messages of its CH message that are not accepted.
     """
 
     markets: Markets
@@ -94,6 +103,7 @@ class Case(Struct, frozen=True, kw_only=True):
     findings: tuple[Found, ...] = ()
     why: str | None = None
     around: tuple[Neighbour, ...] = ()
+    companions: tuple[Companion, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -184,19 +194,28 @@ def read_cases(engine: Engine, markets: Markets, ids: Sequence[int]) -> Iterator
 def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     sql = (
         "SELECT k.id, k.state, k.effective, k.received_at, k.version, k.waits_for, k.xml, p.identifier, "
-        "k.access_point_id FROM kernel_message k LEFT JOIN access_point p ON p.id = k.access_point_id WHERE true"
+        "k.access_point_id, k.ch_message_id FROM kernel_message k "
+        "LEFT JOIN access_point p ON p.id = k.access_point_id WHERE true"
     )
     rows = {row[0]: row for row in driver.matching(sql, ids, "k.id")}
+    sql = "SELECT ch_message_id, id, kind FROM kernel_message WHERE state NOT IN ('accepted', 'treated', 'withdrawn')"
+    within, gone = sorted({row[9] for row in rows.values() if row[9]}), _superseded(driver)
+    together = [row for row in driver.matching(sql, within, "ch_message_id", "ORDER BY id") if row[1] not in gone]
     findings: dict[int, list[Found]] = {}
     sql = 'SELECT message_id, error_code, rule, severity, error_class, field, value FROM finding WHERE "current"'
-    for message_id, *found in driver.matching(sql, ids, "message_id", "ORDER BY id"):
+    judged = sorted({*ids, *(row[1] for row in together)})
+    for message_id, *found in driver.matching(sql, judged, "message_id", "ORDER BY id"):
         findings.setdefault(message_id, []).append(Found(*found))
+    companions: dict[int, list[Companion]] = {}
+    for ch_message, number, kind in together:
+        errors = tuple(one for one in findings.get(number, ()) if one.severity == "error")
+        companions.setdefault(ch_message, []).append(Companion(number, kind, errors))
     whys: dict[int, str | None] = {}
     sql = "SELECT message_id, why FROM state_change WHERE true"
     whys.update(driver.matching(sql, ids, "message_id", "ORDER BY id"))
     around = neighbours(driver, {row[8] for row in rows.values() if row[8] is not None})
     cases = []
-    for number, state, at, received_at, version, waits_for, xml, identifier, point in rows.values():
+    for number, state, at, received_at, version, waits_for, xml, identifier, point, ch_message in rows.values():
         others = tuple(one for one in around.get(point, ()) if one.id != number)
         cases.append(
             Case(
@@ -213,6 +232,7 @@ def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
                 findings=tuple(findings.get(number, ())),
                 why=whys.get(number),
                 around=others,
+                companions=tuple(one for one in companions.get(ch_message, ()) if one.id != number),
             )
         )
     cases.sort(key=lambda case: (case.identifier or "", case.at, case.id))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from energycomm.correction.cases import APPLIED, Case, Neighbour
+from energycomm.correction.cases import APPLIED, Case, Found, Neighbour
 from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
 from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
@@ -50,13 +50,26 @@ def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evide
     found: list[Evidence] = []
     if case.state == "engine_error":
         found.append(Evidence("product", case.why or "a rule broke"))
+    found += _refused_with_it(case)
     if case.waits_for is not None:
         found += _missing(case, case.waits_for)
     found += _orphan(case)
-    found += _declared(case)
+    found += _declared([one for one in case.findings if one.severity == "error"])
     found += _out_of_order(case)
     found += _refused_everywhere(case, widespread or {})
     return tuple(dict.fromkeys(found))
+
+
+def _refused_with_it(case: Case) -> list[Evidence]:
+    """Another Kernel message of the same CH message is refused, and that is why this one is stuck: it waits for that
+    one, or is refused for a part of the same errors. What the market sends again is the CH message."""
+    awaited, codes = (case.waits_for or "").split(" ")[0], set(case.codes)
+    found: list[Evidence] = []
+    for one in case.companions:
+        theirs = {finding.code for finding in one.findings}
+        if theirs and (one.kind == awaited or (codes and codes < theirs)):
+            found += _declared(one.findings, f"its {one.kind} is refused by ", one.id)
+    return found
 
 
 def _missing(case: Case, waits_for: str) -> list[Evidence]:
@@ -102,17 +115,18 @@ def _orphan(case: Case) -> list[Evidence]:
     return []
 
 
-def _declared(case: Case) -> list[Evidence]:
+def _declared(errors: Sequence[Found], words: str = "refused by ", message_id: int | None = None) -> list[Evidence]:
     """What the rules that refuse it say. A message with a mistake of the grid operator's is his to send again,
     whatever else is found in it; that our rules are wrong is the last thing to think."""
     codes: dict[str, list[str]] = {}
-    errors = [one for one in case.findings if one.severity == "error"]
     explained = {known for one in errors for known in EXPLAINS.get(one.code, ())}
     for one in errors:
         if one.code not in explained:
             codes.setdefault(one.error_class, []).append(one.code)
     return [
-        Evidence(name, "refused by " + " ".join(dict.fromkeys(codes[name]))) for name in _PRECEDENCE if name in codes
+        Evidence(name, words + " ".join(dict.fromkeys(codes[name])), message_id)
+        for name in _PRECEDENCE
+        if name in codes
     ]
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.received_requests import OWED
+from energycomm.eis.received_requests import owed_query
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
@@ -25,7 +25,7 @@ _OVERDUE = (
     "SELECT market, count(*) FROM outgoing "
     "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? GROUP BY market"
 )
-_ANSWERS_DUE = f"SELECT k.market, count(*) {OWED} AND r.answer_by_at < ? GROUP BY k.market"
+_ANSWERS_DUE = owed_query("k.market, count(*)", "AND r.answer_by_at < ? GROUP BY k.market")
 _PUT_ASIDE = (
     "SELECT count(DISTINCT i.envelope_id) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
     "LEFT JOIN ch_message c ON c.id = i.ch_message_id "

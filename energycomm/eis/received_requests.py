@@ -22,11 +22,15 @@ NEVER_DUE = (1 << 63) - 1
 """Where a request without a time for its answer stands in the list: last."""
 
 _RECEIVED = "received_request r JOIN kernel_message k ON k.id = r.message_id"
+_TAKING_BACK = (
+    "WITH w AS MATERIALIZED (SELECT v.market, c.correlation, c.access_point_id, c.function, c.at, c.message_id "
+    "FROM received_request c JOIN kernel_message v ON v.id = c.message_id WHERE c.function <> 'original')"
+)
+"""What takes a request back. They are few, and looked for once: SQLite would look at all requests for each of them."""
 _WITHDRAWN = (
-    "EXISTS (SELECT 1 FROM received_request w JOIN kernel_message v ON v.id = w.message_id "
-    "WHERE w.correlation = r.reference AND v.market = k.market "
+    "EXISTS (SELECT 1 FROM w WHERE w.correlation = r.reference AND w.market = k.market "
     "AND coalesce(w.access_point_id, 0) = coalesce(r.access_point_id, 0) AND (w.function = 'cancel' "
-    "OR (w.function = 'replace' AND (r.function = 'original' OR (w.at, w.message_id) > (r.at, r.message_id)))))"
+    "OR r.function = 'original' OR (w.at, w.message_id) > (r.at, r.message_id)))"
 )
 _ANSWERED = (
     "EXISTS (SELECT 1 FROM outgoing o WHERE o.answers = r.reference AND o.market = k.market "
@@ -34,11 +38,17 @@ _ANSWERED = (
 )
 """An answer that the market refused, or that could not be sent, is none."""
 
-OWED = (
-    f"FROM {_RECEIVED} LEFT JOIN access_point p ON p.id = r.access_point_id "
-    f"WHERE r.function <> 'cancel' AND NOT {_WITHDRAWN} AND NOT {_ANSWERED}"
-)
-"""The end of a query about the requests that we owe an answer to: `r`, its message `k`, its access point `p`."""
+
+def owed_query(columns: str, tail: str) -> str:
+    """A query about the requests that we owe an answer to.
+
+    Args:
+      columns: what is asked of each: of the request `r`, its message `k`, its access point `p`.
+      tail: further conditions, each after an `AND`, and what follows them.
+    """
+    received = f"{_RECEIVED} LEFT JOIN access_point p ON p.id = r.access_point_id"
+    owed = f"r.function <> 'cancel' AND NOT {_WITHDRAWN} AND NOT {_ANSWERED}"
+    return f"{_TAKING_BACK} SELECT {columns} FROM {received} WHERE {owed} {tail}"  # noqa: S608 - our own names
 
 
 class OwedAnswer(Struct, frozen=True, kw_only=True):
@@ -105,7 +115,7 @@ def list_owed(
         "k.received_at, r.answer_by_at"
     )
     conditions = "".join(f" AND {one}" for one, _ in where)
-    sql = f"SELECT {columns} {OWED}{conditions} ORDER BY {due}, r.message_id LIMIT ?"
+    sql = owed_query(columns, f"{conditions} ORDER BY {due}, r.message_id LIMIT ?")
     values = [value for _, given in where for value in given]
     with reading(engine) as connection:
         rows = driver_of(connection).rows(sql, (*values, limit))
@@ -144,7 +154,7 @@ def state_of(tx: StoreTransaction, market: str, access_point_id: int | None, ref
     joined = k.join(r, r.c.message_id == k.c.id)
     query = select(k.c.id).select_from(joined).where(*named, point).order_by(k.c.id).with_for_update(of=k)
     ids = tx.connection.execute(query).scalars().all()
-    sql = f"SELECT {_WITHDRAWN}, {_ANSWERED} FROM {_RECEIVED} WHERE true"  # noqa: S608 - our own names
+    sql = f"{_TAKING_BACK} SELECT {_WITHDRAWN}, {_ANSWERED} FROM {_RECEIVED} WHERE true"  # noqa: S608 - our own names
     states = {
         "withdrawn" if withdrawn else "answered" if answered else "open"
         for withdrawn, answered in tx.driver.matching(sql, ids, "r.message_id")

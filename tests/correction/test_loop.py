@@ -93,6 +93,16 @@ def test_the_loop_does_as_the_truth_says_in_the_other_markets(tmp_path: Path, ma
     assert (score.wrongly, score.unticketed, score.misclassed) == ([], [], {})
 
 
+def test_what_waits_for_a_refused_start_of_its_own_message_has_the_class_of_the_refusal(tmp_path: Path) -> None:
+    """A start of access brings the point, the terms and the customer too; none of them is missing anything."""
+    faults = dict.fromkeys(("BE-P04", "BE-S01", "BE-S04", "BE-S06"), 0.2)
+    engine = processed("be", 40, tmp_path / "sim", f"sqlite:///{tmp_path}/eis.db", faults)
+    score = run(engine, tmp_path / "sim")
+    engine.dispose()
+    assert set(score.faults) == set(faults)
+    assert (score.unticketed, score.misclassed) == ([], {})
+
+
 @pytest.mark.slow
 def test_of_a_hundred_thousand_messages_the_loop_frees_what_the_truth_says(tmp_path: Path) -> None:
     """Faults of all classes; the rest is ticketed under the right class."""

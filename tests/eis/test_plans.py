@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, Select, func, select, text
+from sqlalchemy import Engine, Select, event, func, select, text
 
 from energycomm.eis import tables
 from energycomm.eis.browsing import LATEST, MessageFilter, Place, code_query, page_query
 from energycomm.eis.database import connect, is_sqlite, reading, writing
 from energycomm.eis.envelopes import envelopes_query
 from energycomm.eis.particulars import messages_query
+from energycomm.eis.received_requests import owed_query
 from energycomm.eis.store import Store
 from energycomm.eis.tallies import Combination
 from energycomm.eis.timeline import Span, domain_query, message_query, point_query
 from energycomm.kernel.instants import instant
+from energycomm.webservice.domain import MARKET_SUBJECTS, rows_of_market
 from tests.eis.rows import DAY, NOW, put_member, row
 
 MESSAGES = 50_000
@@ -204,6 +206,60 @@ def test_counts_by_type_and_state_need_an_index_only(full: Engine) -> None:
     dear = ("SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off")
     shown = plan(full, select(*keys, func.count()).group_by(*keys), *dear)
     assert "COVERING INDEX" in shown or "Index Only Scan" in shown, shown
+
+
+@pytest.mark.parametrize("subject", sorted(MARKET_SUBJECTS))
+@pytest.mark.parametrize("cursor", [None, "5_5"])
+def test_the_rows_of_a_market_are_walked_backwards(full: Engine, subject: str, cursor: str | None) -> None:
+    """By market, instant and id: a page is read, and nothing is sorted."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_c: Any, _u: Any, statement: str, parameters: Any, _x: Any, _m: bool) -> None:
+        asked.append((statement, parameters))
+
+    event.listen(full, "before_cursor_execute", note)
+    rows_of_market(Store(full), "FR", subject, cursor=cursor)
+    event.remove(full, "before_cursor_execute", note)
+    ((statement, parameters),) = [one for one in asked if "ORDER BY" in one[0]]
+    with reading(full) as connection:
+        # The table is empty here: the question is whether PostgreSQL can.
+        for dear in () if is_sqlite(full) else ("seqscan", "bitmapscan", "sort"):
+            connection.exec_driver_sql(f"SET LOCAL enable_{dear} = off")
+        explain = "EXPLAIN QUERY PLAN " if is_sqlite(full) else "EXPLAIN "
+        shown = "\n".join(str(row[-1]) for row in connection.exec_driver_sql(explain + statement, parameters))
+    assert f"ix_{MARKET_SUBJECTS[subject].name}_market_at_id" in shown, shown
+    assert "Sort" not in shown
+    assert "TEMP B-TREE" not in shown
+
+
+def test_what_takes_requests_back_is_looked_for_once(tmp_path: Path) -> None:
+    """Among 20 000 requests that nobody took back, each of which SQLite would compare with all the others."""
+    engine = connect(f"sqlite:///{tmp_path / 'eis.db'}")
+    tables.metadata.create_all(engine)
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT"
+    message = "i, 1, 'FR', 'A', 'ReceivedRequest', i, 'accepted', i, 'x', 1"
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    with writing(engine) as connection:
+        connection.execute(text(f"INSERT INTO kernel_message ({columns}) {numbers} {message} FROM n"))
+        columns = "id, at, message_id, source, reference, function, answer_by_at, reasons, attachments"
+        asked = f"{numbers} i, i, i, 'A', 'Q-' || i, 'original', i, '[]', '[]' FROM n"
+        connection.execute(text(f"INSERT INTO received_request ({columns}) {asked}"))
+        connection.execute(text("ANALYZE"))
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return steps > 200
+
+    with reading(engine) as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.set_progress_handler(step, 100_000)  # 20 000 x 20 000 comparisons would be interrupted
+        found = driver.execute(owed_query("count(*)", "")).fetchone()
+        driver.set_progress_handler(None, 0)
+    engine.dispose()
+    assert found == (20_000,)
 
 
 def test_the_check_would_notice_a_whole_table(full: Engine) -> None:

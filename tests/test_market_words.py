@@ -19,12 +19,6 @@ LEAST = 5
 """Codes of letters alone are told from words by their length; those with a digit are not words."""
 
 REASONS: Mapping[str, str] = {
-    "kernel/vocabulary.py E02 E03 E05 E07 E08 E10 E20 E21 E23 E30 E32 E34 E35 E53 E65 E66 E73 E84": (
-        "codes of ebIX, a standard of all Europe, in the table that gives them for the Kernel's own words"
-    ),
-    "kernel/vocabulary.py ErrorReport SupplierSwitchRequest MoveInRequest MoveOutRequest EndOfSupplyRequest": (
-        "kinds of the Kernel, which the Belgian lists of documents and of what can be cancelled use as their words"
-    ),
     "kernel/messages.py C15 R151 C1 C5 GRD-F FR NL BE": "examples in the descriptions of fields, for people",
     "kernel/parts.py autoproduced alloproduced autoconsumed surplus": "words of the Kernel that the French list uses",
     "correction/scripts/energy_of_point.py natural-gas active-energy": "words of the Kernel that the Belgian list uses",

@@ -20,10 +20,10 @@ from hashlib import blake2b
 from typing import IO
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.documents import MARKET
-from adapters.be_atrias.mapping import Table
+from adapters.be_atrias.mapping import MARKET
 from adapters.be_atrias.times import midnight
 from adapters.common.codes import Unreadable
+from adapters.common.table import Table
 from energycomm.kernel.messages import CalorificValue
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
@@ -111,7 +111,7 @@ def _columns(line: str, table: Table) -> tuple[dict[str, int], str, bool]:
         cells = next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
     except csv.Error:
         return {}, delimiter, False
-    names = {_plain(name): column for column, listed in table.calorific.items() for name in listed}
+    names = {_plain(name): column for column, listed in table.raw["calorific"].items() for name in listed}
     found: dict[str, int] = {}
     for at, cell in enumerate(cells):
         near = get_close_matches(_plain(cell), list(names), n=1, cutoff=0.85)
@@ -121,7 +121,7 @@ def _columns(line: str, table: Table) -> tuple[dict[str, int], str, bool]:
 
 
 def _usual(table: Table) -> list[str]:
-    return [table.calorific[column][0] for column in ("month", "station_name", "station", "value")]
+    return [table.raw["calorific"][column][0] for column in ("month", "station_name", "station", "value")]
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adapters.common.codes import AdapterCode, CodeTable
 from adapters.common.edifact import syntax as edifact
 
-_TABLE = CodeTable(
+OWN = (
     *edifact.CODES,
     AdapterCode(
         "TYPE_NOT_OURS",
@@ -98,6 +98,8 @@ _TABLE = CodeTable(
         "Expect the value in a later file.",
     ),
 )
+
+_TABLE = CodeTable(*OWN)
 
 CODES = _TABLE.codes
 """Every code of this adapter, in the order of the documentation."""

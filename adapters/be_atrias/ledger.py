@@ -13,12 +13,12 @@ from pathlib import Path
 import yaml
 
 from adapters.be_atrias import calorific
-from adapters.be_atrias.documents import DIGESTERS
 from adapters.be_atrias.edifact import digesting as edifact
 from adapters.be_atrias.edifact.control import released
-from adapters.be_atrias.mapping import FILE, Document, Table
+from adapters.be_atrias.mapping import FILE, namespace_of, type_of
 from adapters.common.coverage import LeafPath, Ledger, LedgerDocument
 from adapters.common.schemaleaves import SchemaElement, documents_of
+from adapters.common.table import Document, Table
 
 REASONS = Path(__file__).parent / "left_out.csv"
 DECLARED = Path(__file__).parent / "edifact" / "declared.yaml"
@@ -30,21 +30,25 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {"MeteredSeries": ({}, {"Quan
 
 def ledger(table: Table) -> Ledger:
     """The documents of a mapping table, and the file of the reasons."""
-    documents = [_document(document) for label, document in table.documents.items() if label in DIGESTERS]
+    documents = [_document(table, document) for document in table.documents.values()]
     messages = yaml.safe_load(DECLARED.read_bytes())["messages"]
     interchanges = [_interchange(label, segments) for label, segments in messages.items()]
     return Ledger([*documents, *interchanges, _calorific(table)], REASONS)
 
 
-def _document(document: Document) -> LedgerDocument:
+def _document(table: Table, document: Document) -> LedgerDocument:
     declared = documents_of(FILE.parent / "schemas" / f"{document.label}.xsd")
     return LedgerDocument(
         label=document.label,
         type=document.label,
         root=next(one.root for one in declared if one.root.name == document.root),
-        namespace=document.namespace,
+        namespace=namespace_of(document),
         qualified=True,
-        values={"DocumentType": (document.type, "E99")},
+        values={
+            "DocumentType": (type_of(table, document), "E99"),
+            "UnitType": ("KVA", "KWT"),
+            "SettlementRegime": ("R1", "R3"),
+        },
         settings=SETTINGS.get(document.label, ({},)),
     )
 
@@ -104,7 +108,7 @@ def _write_interchange(segments: Sequence[str], document: LedgerDocument, values
 
 
 def _calorific(table: Table) -> LedgerDocument:
-    columns = {column: names[0] for column, names in table.calorific.items()}
+    columns = {column: names[0] for column, names in table.raw["calorific"].items()}
     values = {columns["month"]: ("2026-03", "2026-04"), columns["value"]: ("11,4", "11,5")}
     root = SchemaElement(calorific.LABEL, children=[SchemaElement(name, "text") for name in columns.values()])
     return LedgerDocument(calorific.LABEL, calorific.LABEL, root, values=values, name="member.csv", write=_write_table)

@@ -10,15 +10,14 @@ from typing import Any
 
 from adapters.be_atrias import schema
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Table
-from adapters.be_atrias.reading import Values
+from adapters.be_atrias.mapping import reasons_of, type_of
 from adapters.be_atrias.times import midnight
 from adapters.be_atrias.writing import write
 from adapters.common.codes import Unreadable
+from adapters.common.table import Table
 from energycomm.kernel import safexml
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import Address
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
@@ -37,7 +36,7 @@ _CANCELLED = {
 
 def built_kinds(table: Table) -> frozenset[str]:
     """Every kind that a document of the table is built from."""
-    return frozenset(kind for document in table.documents.values() for kind in document.kinds)
+    return frozenset(kind for document in table.sent.values() for kind in reasons_of(table, document))
 
 
 def build(table: Table, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
@@ -52,39 +51,35 @@ def build(table: Table, message: KernelMessage, reference: str) -> OutgoingMessa
       The document; or a refusal: BUILD_KIND, BUILD_MISSING, BUILD_VALUE, BUILD_SCHEMA.
     """
     kind = kind_of(message)
-    document = next((row for row in table.documents.values() if kind in row.kinds), None)
+    document = next((row for row in table.sent.values() if kind in reasons_of(table, row)), None)
     if document is None:
         return refusal("BUILD_KIND", value=kind, expected=", ".join(sorted(built_kinds(table))))
-    head = {
+    values = _values(message, reference)
+    head = values | {
         "document": reference,
-        "type": document.type,
-        "created": message.created,
-        "sender": message.sender,
-        "receiver": message.receiver,
-        "reason": document.kinds[kind],
-        "role": message.sender_role or "supplier",
-        "energy": message.energy,
+        "type": type_of(table, document),
+        "reason": reasons_of(table, document)[kind],
+        "sender_role": message.sender_role or "supplier",
     }
     try:
-        content = write(table, document, head, [_values(message, reference)])
+        content = write(table, document, head, values)
     except Unreadable as unreadable:
         return unreadable.refusal
     parsed = safexml.parse_bytes(content)
     if isinstance(parsed, Refusal):
-        return refusal("BUILD_SCHEMA", document.root, parsed.value, parsed.expected)
+        return refusal("BUILD_SCHEMA", str(document.root), parsed.value, parsed.expected)
     errors = schema.check(table, document, parsed)
     if errors:
         return refusal("BUILD_SCHEMA", errors[0].path, expected=errors[0].expected)
     return OutgoingMessage(type=document.label, content=content, reference=reference, content_type=CONTENT_TYPE)
 
 
-def _values(message: KernelMessage, reference: str) -> Values:
-    """The fields of a Kernel message under the names of the mapping table."""
-    values: Values = {name: getattr(message, name) for name in message.__struct_fields__}
+def _values(message: KernelMessage, reference: str) -> dict[str, Any]:
+    """The fields of a Kernel message, and what the mapping table names besides."""
+    values: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
     requested = values.get("requested_date")
     values |= {
         "reference": reference,
-        "original": message.correlation,
         "effective": midnight(requested) if requested else message.effective,
         "contract": values.get("contract") or message.contract_reference,
     }
@@ -94,13 +89,4 @@ def _values(message: KernelMessage, reference: str) -> Values:
         values["power_unit"] = "kVA"
     if "cancelled_kind" in values:
         values["cancelled"] = _CANCELLED.get(str(values["cancelled_kind"]))
-    if values.get("registers"):
-        values["registers"] = [_part(register) for register in values["registers"]]
-    home = values.get("forwarding_address")
-    if isinstance(home, Address):
-        values |= {f"customer_{name}": getattr(home, name) for name in home.__struct_fields__}
     return values
-
-
-def _part(part: Any) -> Values:
-    return {name: getattr(part, name) for name in part.__struct_fields__}

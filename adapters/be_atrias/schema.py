@@ -14,7 +14,8 @@ from pathlib import Path
 from lxml import etree
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Document, Node, Table, read_table, table
+from adapters.be_atrias.mapping import every, namespace_of, piece_of, read_table, table
+from adapters.common.table import Document, Node, Table
 from energycomm.kernel.verdicts import Refusal
 
 FOLDER = Path(__file__).parent / "schemas"
@@ -34,21 +35,23 @@ _FACETS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
 
 def schema_of(mapping: Table, document: Document) -> bytes:
     """The XML Schema of a document, as a file."""
-    root = etree.Element(f"{{{_XS}}}schema", nsmap={"xs": _XS, "be": document.namespace})
-    root.set("targetNamespace", document.namespace)
+    space, piece = namespace_of(document), piece_of(document).node
+    root = etree.Element(f"{{{_XS}}}schema", nsmap={"xs": _XS, "be": space})
+    root.set("targetNamespace", space)
     root.set("elementFormDefault", "qualified")
-    _annotate(root, f"{document.label}: {document.about}. Made from the mapping table {mapping.version}; do not edit.")
+    version = next(iter(document.versions))
+    _annotate(root, f"{document.label}: {document.about}. Made from the mapping table {version}; do not edit.")
     used: set[tuple[str, str | None]] = set()
-    for node in (document.piece, document.head):
+    for node in (piece, document.head):
         _collect(node, used)
     for kind, codes in sorted(used, key=str):
         _type(root, mapping, kind, codes)
-    _element(root, document.piece, top=True)
-    whole = _sub(root, "element", name=document.root)
+    _element(root, piece, top=True)
+    whole = _sub(root, "element", name=document.head.tag)
     sequence = _sub(_sub(whole, "complexType"), "sequence")
     for child in document.head.children.values():
         _element(sequence, child)
-    _sub(sequence, "element", ref=f"be:{document.piece.tag}", maxOccurs="unbounded")
+    _sub(sequence, "element", ref=f"be:{piece.tag}", maxOccurs="unbounded")
     etree.indent(root)
     return bytes(etree.tostring(root, encoding="UTF-8", xml_declaration=True)) + b"\n"
 
@@ -73,7 +76,7 @@ def _type(root: etree._Element, mapping: Table, kind: str, codes: str | None) ->
         base, facets = _FACETS[kind]
     else:
         base, facets = "token", (("minLength", "1"), ("maxLength", str(mapping.longest[kind])))
-    attributes = mapping.attributes.get(kind, {})
+    attributes = mapping.raw["types"].get(kind, {}).get("attributes", {})
     simple = _sub(root, "simpleType", name=_name(kind, codes) + ("Content" if attributes else ""))
     restriction = _sub(simple, "restriction", base=f"xs:{base}")
     for facet, value in facets:
@@ -131,7 +134,7 @@ def _schemas(mapping: Table, document: Document) -> list[etree.XMLSchema]:
     if id(document) not in known:
         schemas = [etree.XMLSchema(etree.fromstring(schema_of(mapping, document)))]
         if document.schema is not None:
-            schemas.append(etree.XMLSchema(file=str(document.schema)))
+            schemas.append(document.schema.compiled())
         known[id(document)] = (document, schemas)
     return known[id(document)][1]
 
@@ -140,7 +143,7 @@ def write_schemas(folder: Path, mapping: Table) -> list[Path]:
     """Write the schema of every document of a table into a folder; gives the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for label, document in mapping.documents.items():
+    for label, document in every(mapping).items():
         path = folder / f"{label}.xsd"
         path.write_bytes(schema_of(mapping, document))
         written.append(path)

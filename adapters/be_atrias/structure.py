@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.be_atrias.reading import Values
-from adapters.be_atrias.times import midnight
+from msgspec import Struct
+
+from adapters.common.pieces import Values
+from adapters.common.places import HEAD, places
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -26,77 +28,43 @@ from energycomm.kernel.messages import (
 )
 from energycomm.kernel.parts import Address, AnswerReason
 
-Head = dict[str, Any]
-_TERMS = ("contract_status", "contract_start", "tariff", "subscribed_power", "power_unit", "calendar", "contract_kind")
-_POINT = (
-    "segment", "connection_status", "connection_since", "phases", "voltage", "connection_power", "service_level",
-    "remote_readable", "reading_period", "self_producer", "direction", "profile", "metering_method",
-    "allocation_method", "invoice_month", "switchable", "grid_area", "annual_peak", "annual_off_peak",
-)  # fmt: skip
-_CUSTOMER = (
-    "category", "title", "surname", "first_name", "company", "company_id", "activity", "phone", "email",
-    "main_residence",
-)  # fmt: skip
-_METER = ("meter", "meter_type", "registers", "digits", "purpose")
+Head = Values
+"""Fields of the header, which every Kernel message of a document has."""
 
 
 def common(values: Values, head: Head) -> Head:
     """The head of every Kernel message of one CH message."""
-    made: Head = {
-        **head,
-        "reference": values["reference"],
-        "effective": values.get("effective") or head["created"],
-        "access_point": values.get("access_point"),
-        "contract_reference": values.get("contract_reference"),
-        "request_reference": values.get("request"),
-        "function": values.get("function", "original"),
-        "correlation": values.get("original"),
-    }
-    if values.get("grid_operator"):
-        made["grid_operator"] = values["grid_operator"]
-    return made
+    made = {name: value for name, value in head.items() if name in HEAD}
+    made |= {name: value for name, value in values.items() if name in HEAD and value is not None}
+    return {"effective": head["created"], "function": "original", **made}
 
 
-def _taken(values: Values, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: values[name] for name in names if name in values}
-
-
-def address(values: Values, prefix: str) -> Address | None:
-    """The address whose fields begin with a prefix, None where none is given."""
-    fields = {name: values.get(f"{prefix}_{name}") for name in Address.__struct_fields__}
-    return Address(**fields) if any(fields.values()) else None
+def taken(values: Values, kind: type[Struct]) -> dict[str, Any]:
+    """What stands in values for the fields of a kind beside its head, and its address where it has one."""
+    found = {name: values[name] for name in places(kind) if name not in HEAD and name in values}
+    address = values.get(kind.__name__, {})
+    return found | {name: Address(**fields) for name, fields in address.items()}
 
 
 def start_of_access(values: Values, head: Head) -> list[KernelMessage]:
     """The start of supply and what is known of the point from then on."""
     made = common(values, head)
-    start = StartOfSupply(
-        **made,
-        supplier=values.get("supplier") or head["receiver"],
-        balance_responsible=values.get("balance_responsible"),
-        contract_start=values.get("contract_start"),
-    )
+    start = StartOfSupply(**made, **{"supplier": head["receiver"]} | taken(values, StartOfSupply))
     return [start] if start.function == "cancel" else [start, *_data(values, made), *carried_out(values, made)]
 
 
 def stop_of_access(values: Values, head: Head) -> list[KernelMessage]:
     """The end of supply."""
-    made, last = common(values, head), values.get("contract_end")
-    end = EndOfSupply(
-        **made,
-        contract_end=midnight(last) if last else None,
-        contract_status=values.get("contract_status"),
-        new_supplier=values.get("new_supplier"),
-    )
-    return [end, *carried_out(values, made)]
+    made = common(values, head)
+    return [EndOfSupply(**made, **taken(values, EndOfSupply)), *carried_out(values, made)]
 
 
 def change_of_access(values: Values, head: Head) -> list[KernelMessage]:
     """Other terms; another supplier or balance responsible party is data of the point."""
     made = common(values, head)
-    parties = _taken(values, ("supplier", "balance_responsible"))
+    parties = {name: values[name] for name in ("supplier", "balance_responsible") if name in values}
     messages: list[KernelMessage] = [AccessPointData(**made, **parties)] if parties else []
-    return [*messages, ContractTerms(**made, **_taken(values, _TERMS)), *carried_out(values, made)]
+    return [*messages, ContractTerms(**made, **taken(values, ContractTerms)), *carried_out(values, made)]
 
 
 def master_data(values: Values, head: Head) -> list[KernelMessage]:
@@ -109,11 +77,11 @@ def carried_out(values: Values, made: Head) -> list[RequestStatus]:
     """The request of ours that an announcement or data carry out is done; nothing where they name none.
 
     Args:
-      values: what was read: `request` is the market's number, `original` our reference.
+      values: what was read: `request_reference` is the market's number, `correlation` our reference.
       made: head of the Kernel messages.
     """
-    ours = values.get("original")
-    number = ours or values.get("request")
+    ours = values.get("correlation")
+    number = ours or values.get("request_reference")
     if made["function"] != "original" or number is None:
         return []
     # What holds from a day that is past was done when it was told, not before it was asked for.
@@ -131,27 +99,23 @@ def carried_out(values: Values, made: Head) -> list[RequestStatus]:
 
 def answered(values: Values, head: Head) -> list[RequestStatus]:
     """A positive answer after which nothing more comes: the request is done with it."""
-    if values["status"] != "accepted":
+    if values["state"] != "done":
         return []
     made = common(values, head)
-    return [RequestStatus(**made, request=values["original"], state="done", initiated_by_us=True)]
+    return [RequestStatus(**made, request=values["correlation"], state="done", initiated_by_us=True)]
 
 
 def _data(values: Values, made: Head) -> list[KernelMessage]:
     messages: list[KernelMessage] = []
-    point = _taken(values, _POINT)
-    parties = _taken(values, ("supplier", "balance_responsible"))
-    where = address(values, "point")
-    if point or where or parties:
-        status = values.get("contract_status")
-        messages.append(AccessPointData(**made, **point, **parties, contract_status=status, address=where))
-    if terms := _taken(values, _TERMS):
+    point, terms, customer = (taken(values, kind) for kind in (AccessPointData, ContractTerms, CustomerData))
+    if point.keys() - {"contract_status"}:  # of the contract, which says more of it
+        messages.append(AccessPointData(**made, **point))
+    if terms:
         messages.append(ContractTerms(**made, **terms))
-    customer, home = _taken(values, _CUSTOMER), address(values, "customer")
-    if customer or home:
-        messages.append(CustomerData(**made, **customer, address=home))
-    for meter in values.get("meters", ()):
-        messages.append(MeterData(**made, action=meter.get("action", "present"), **_taken(meter, _METER)))
+    if customer:
+        messages.append(CustomerData(**made, **customer))
+    for meter in values.get("MeterData", ()):
+        messages.append(MeterData(**made, **{"action": "present"} | meter))
     return messages
 
 
@@ -163,7 +127,7 @@ def cancellation(values: Values, head: Head) -> list[KernelMessage]:
         return [StartOfSupply(**(made | {"function": "cancel"}), supplier=head["receiver"])]
     if cancelled == "stop":
         return [EndOfSupply(**(made | {"function": "cancel"}))]
-    original = values["original"]
+    original = values["correlation"]
     made["request_reference"] = original
     return [RequestStatus(**made, request=original, state="cancelled", object_code=cancelled, initiated_by_us=True)]
 
@@ -171,25 +135,24 @@ def cancellation(values: Values, head: Head) -> list[KernelMessage]:
 def response(values: Values, head: Head) -> list[KernelMessage]:
     """The answer to a request of ours."""
     made = common(values, head)
-    status, market = values["status"], values.get("request")
-    if status == "pending":
-        original = values["original"]
+    state, market = values["state"], values.get("request_reference")
+    if state == "acknowledged":
+        original = values["correlation"]
         made["request_reference"] = original
         return [
             RequestStatus(
                 **made,
                 request=market or original,
-                state="acknowledged",
+                state=state,
                 state_code=values.get("code"),
                 initiated_by_us=True,
             )
         ]
-    accepted = status == "accepted"
     code, text = values.get("code"), values.get("text")
     codes = values.get("codes") or ([code] if code else [])
     # Words of an answer of several reasons are of none of them.
     reasons = tuple(AnswerReason(code=one, text=text if len(codes) == 1 else None) for one in codes)
-    return [RequestAnswer(**made, accepted=accepted, code=code, text=text, reasons=reasons, request=market)]
+    return [RequestAnswer(**made, accepted=state == "done", code=code, text=text, reasons=reasons, request=market)]
 
 
 def error_report(values: Values, head: Head) -> list[KernelMessage]:

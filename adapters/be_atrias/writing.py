@@ -1,4 +1,4 @@
-"""Writes plain values as a document, by the mapping table: the way back of `reading`, one to one."""
+"""Writes a Kernel message as a document, by the mapping table: the way back of reading, one to one."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from typing import Any
 from lxml import etree
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Document, Leaf, Node, Table
+from adapters.be_atrias.mapping import namespace_of, piece_of
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
+from adapters.common.table import Document, Leaf, Node, Table
 
 
-def write(table: Table, document: Document, head: Mapping[str, Any], pieces: list[Mapping[str, Any]]) -> bytes:
-    """The bytes of a document.
+def write(table: Table, document: Document, head: Mapping[str, Any], piece: Mapping[str, Any]) -> bytes:
+    """The bytes of a document of one CH message.
 
     Args:
       table: the mapping table.
       document: which document.
-      head: values of header and context.
-      pieces: values of each CH message.
+      head: values of its header, by field.
+      piece: values of the CH message, by field.
 
     Raises:
       Unreadable: a value that cannot be written (BUILD_VALUE), or one that is needed is missing (BUILD_MISSING).
     """
-    writer = _Writer(table, document)
-    root = etree.Element(f"{{{document.namespace}}}{document.root}", nsmap={None: document.namespace})  # type: ignore[dict-item]
-    writer.fill(root, document.head, head, document.root)
-    for values in pieces:
-        element = etree.SubElement(root, f"{{{document.namespace}}}{document.piece.tag}")
-        writer.fill(element, document.piece, values, document.piece.tag)
+    space, node = namespace_of(document), piece_of(document).node
+    writer = _Writer(table, f"{{{space}}}")
+    root = etree.Element(f"{{{space}}}{document.root}", nsmap={None: space})  # type: ignore[dict-item]
+    writer.fill(root, document.head, head, document.head.tag)
+    writer.fill(etree.SubElement(root, f"{{{space}}}{node.tag}"), node, piece, node.tag)
     etree.indent(root)
     return bytes(etree.tostring(root, encoding="UTF-8", xml_declaration=True)) + b"\n"
 
 
 class _Writer:
-    def __init__(self, table: Table, document: Document) -> None:
-        self.table, self.space = table, f"{{{document.namespace}}}"
+    def __init__(self, table: Table, space: str) -> None:
+        self.table, self.space = table, space
 
-    def fill(self, parent: etree._Element, node: Node, values: Mapping[str, Any], path: str) -> None:
-        """Write the fields below a node."""
+    def fill(self, parent: etree._Element, node: Node, values: Any, path: str) -> None:
+        """Write the leaves below a node; what has none is left out."""
         for tag, child in node.children.items():
             here = f"{path}/{tag}"
             if child.group is not None:
-                for item in values.get(child.group) or ():
+                for item in _value(values, (child.group,)) or ():
                     self.fill(etree.SubElement(parent, self.space + tag), child, item, here)
             elif child.leaf is not None:
-                value = values.get(child.leaf.name)
+                value = _value(values, child.leaf.targets[0].path)
                 if value is not None:
                     self._leaf(etree.SubElement(parent, self.space + tag), child.leaf, value, here)
                 elif child.needed:
@@ -61,7 +61,7 @@ class _Writer:
                     parent.remove(below)
 
     def _leaf(self, element: etree._Element, leaf: Leaf, value: Any, path: str) -> None:
-        for name, text in self.table.attributes.get(leaf.type, {}).items():
+        for name, text in self.table.raw["types"].get(leaf.type, {}).get("attributes", {}).items():
             element.set(name, text)
         text = _text(leaf, value)
         if leaf.codes is not None:
@@ -75,6 +75,13 @@ class _Writer:
             raise Unreadable(refusal("BUILD_VALUE", path, ascii(text), "characters that XML can hold")) from None
 
 
+def _value(values: Any, path: tuple[str, ...]) -> Any:
+    """What stands at a path of fields in values or in a part of a message; None where nothing does."""
+    for name in path:
+        values = values.get(name) if isinstance(values, Mapping) else getattr(values, name, None)
+    return values
+
+
 def _text(leaf: Leaf, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -84,6 +91,4 @@ def _text(leaf: Leaf, value: Any) -> str:
         return value.isoformat()
     if isinstance(value, Decimal):
         return format(value, "f")
-    if leaf.type == "duration":
-        return f"P{value // 1440}D" if value % 1440 == 0 else f"PT{value}M"
     return str(value)

@@ -48,7 +48,7 @@ class Place(NamedTuple):
             if self.longest is not None and len(value) > self.longest:
                 return f"at most {self.longest} characters"
             if self.pattern is not None and not self.pattern.search(value):
-                return f"a text like {self.pattern.pattern}"
+                return _SAID.get(self.pattern.pattern, f"a text like {self.pattern.pattern}")
         elif type(value) is int:
             if self.least is not None and value < self.least:
                 return f"at least {self.least}"
@@ -57,6 +57,8 @@ class Place(NamedTuple):
         return None
 
 
+_SAID = {"^[A-Z]{3}$": "three capitals like EUR"}
+"""Pattern -> what it asks for, in words."""
 _TYPES: dict[Any, str] = {
     str: "text",
     datetime: "instant",

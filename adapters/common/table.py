@@ -31,8 +31,10 @@ _DOCUMENT = frozenset(
 )  # fmt: skip
 _PIECE = frozenset(("makes", "digester", "fixed", "leaves"))
 _TABLE = frozenset(
-    ("market", "zone", "offsets", "entry", "exit", "types", "codes", "open", "blocks", "documents", "unread")
+    ("market", "zone", "offsets", "entry", "exit", "types", "codes", "open", "blocks", "documents", "sent", "unread")
 )
+ENVELOPE = frozenset(("document", "type"))
+"""What a header says of the document alone: its identifier, its type as the market declares it."""
 _NEEDED = "needed"
 _LONGEST_PARTICULAR = 120
 _BASE_OF_PLACE = {"word": "code", "part": "text", "parts": "text"}
@@ -55,7 +57,7 @@ class Target(NamedTuple):
     Attributes:
       kind: only into messages of this kind; None for all that have the field.
       path: name of the field, and of the field of its part.
-      place: what it may hold; None where a digester of the adapter takes the value.
+      place: what it may hold; None where it is no field: a digester of the adapter takes the value.
       raw: it takes the text as it was written, not the value.
     """
 
@@ -129,7 +131,8 @@ class Piece(NamedTuple):
     Attributes:
       path: element names from the root of the document.
       node: its leaves.
-      makes: kinds of the Kernel messages that are made of it, the first of them always.
+      makes: kinds of the Kernel messages that are made of it, the first of them always; of a document that is sent,
+        kinds that it is made of.
       digester: name of what makes them, where the adapter has code of its own for it.
       fixed: field -> value, the same in every message.
     """
@@ -202,6 +205,7 @@ class Table(NamedTuple):
       legal: its legal time.
       entry, exit: how it announces that supply begins and ends.
       documents: by label.
+      sent: documents that the adapter writes, by label.
       codes: by list.
       types: by name.
       longest: type -> longest text.
@@ -215,6 +219,7 @@ class Table(NamedTuple):
     entry: Announcement
     exit: Announcement
     documents: Mapping[str, Document]
+    sent: Mapping[str, Document]
     codes: Mapping[str, Codes]
     types: Mapping[str, ValueType]
     longest: Mapping[str, int]
@@ -227,7 +232,7 @@ def read_table(path: Path, *, besides: Iterable[str] = ()) -> Table:
 
     Args:
       path: the file; the schemas it names lie beside it.
-      besides: names of sections that the adapter reads itself.
+      besides: names of sections, and of rows of a document, that the adapter reads itself.
 
     Raises:
       TableFault: the file cannot be read, or a row of it is wrong.
@@ -268,6 +273,8 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _Loader.construct_row)
 class _Reader:
     def __init__(self, path: Path, raw: Any) -> None:
         self.path, self.raw = path, raw
+        self.own = False
+        """Leaves may have names that are no fields: code of the adapter takes, or gives, their values."""
 
     def fault(self, where: str, what: str, row: Any = None, key: str | None = None) -> TableFault:
         line = ""
@@ -279,6 +286,7 @@ class _Reader:
         raw = self.raw
         if not isinstance(raw, Row):
             raise self.fault("", "a table is a mapping with market, zone and documents")
+        self.besides = besides
         self._known(raw, _TABLE | besides, "")
         for name in ("market", "zone", "entry", "exit", "documents"):
             if name not in raw:
@@ -301,16 +309,7 @@ class _Reader:
         if strange := opened - set(lists):
             raise self.fault("open", f"there is no code list {sorted(strange)[0]!r}", raw, "open")
         self.codes = {name: self._codes(name, self._row(lists, name, "codes"), name in opened) for name in lists}
-        rows = self._row(raw, "documents", "")
-        documents: dict[str, Document] = {}
-        for label in rows:
-            found = self._document(label, self._row(rows, label, "documents"))
-            if (twin := next((one for one in documents.values() if _alike(one, found)), None)) is not None:
-                what = (
-                    f"nothing tells it from {twin.label}: root, keys or columns are the same in one form and namespace"
-                )
-                raise self.fault(f"documents/{label}", what, rows, label)
-            documents[label] = found
+        documents, sent = (self._documents(section) for section in ("documents", "sent"))
         return Table(
             path=self.path,
             market=raw["market"],
@@ -318,6 +317,7 @@ class _Reader:
             entry=self._announcement("entry", documents),
             exit=self._announcement("exit", documents),
             documents=documents,
+            sent=sent,
             codes=self.codes,
             types=self.types,
             longest=self.longest,
@@ -374,13 +374,26 @@ class _Reader:
                 if not isinstance(word, str | bool | int) or word == "":
                     raise self.fault(f"codes/{name}/{code}", "a word is expected", rows, code)
                 backward.setdefault(str(word), code)
-            # Interned: a default is left out of JSON where it is the very object, so words are those of the Kernel.
-            forward[code] = intern(listed[0]) if isinstance(listed[0], str) else listed[0]
+            forward[code] = _interned({code: listed[0]})[code]
         return Codes(forward, backward, grows)
 
-    def _document(self, label: str, row: Row) -> Document:
-        where = f"documents/{label}"
-        self._known(row, _DOCUMENT, where)
+    def _documents(self, section: str) -> dict[str, Document]:
+        rows = self._row(self.raw, section, "")
+        documents: dict[str, Document] = {}
+        for label in rows:
+            found = self._document(label, self._row(rows, label, section), section)
+            if (twin := next((one for one in documents.values() if _alike(one, found)), None)) is not None:
+                what = (
+                    f"nothing tells it from {twin.label}: root, keys or columns are the same in one form and namespace"
+                )
+                raise self.fault(f"{section}/{label}", what, rows, label)
+            documents[label] = found
+        return documents
+
+    def _document(self, label: str, row: Row, section: str) -> Document:
+        where = f"{section}/{label}"
+        self._known(row, _DOCUMENT | self.besides, where)
+        sent = self.own = section == "sent"
         forms = tuple(row.get("forms") or [row.get("form", "xml")])
         for form in forms:
             if form not in FORMS:
@@ -406,6 +419,7 @@ class _Reader:
         told = {target.path[0] for leaf in head.leaves() for target in leaf.targets} | set(fixed)
         made = {}
         for name in pieces:
+            self.own = sent or "digester" in self._row(pieces, name, where)
             piece = self._piece(name, self._row(pieces, name, where), f"{where}/pieces/{name}", told, fixed)
             made[piece.path] = piece
         return Document(
@@ -418,7 +432,7 @@ class _Reader:
             described=described,
             head=head,
             pieces=made,
-            fixed=dict(fixed),
+            fixed=_interned(fixed),
             keys=frozenset(row.get("keys") or ()),
             columns=tuple(row.get("columns") or ()),
             separator=str(row.get("separator", ";")),
@@ -439,8 +453,8 @@ class _Reader:
         self._known(row, _PIECE, where)
         makes = self._makes(row, where)
         digester = row.get("digester")
-        if bool(makes) == bool(digester):
-            raise self.fault(where, "either makes or digester is expected", row)
+        if not makes and not digester:
+            raise self.fault(where, "makes or digester is expected", row)
         path = tuple(name.split("/"))
         node = Node(path[-1], needed=True)
         self._fields(node, row, "leaves", where, makes)
@@ -448,17 +462,16 @@ class _Reader:
         for owner in (fixed, shared):
             for key, value in owner.items():
                 self._fixed(key, value, makes, where, owner)
-        for number, kind in enumerate(makes):
+        for number, kind in enumerate(() if self.own else makes):
             self._complete(kind, node, told | _first(fixed, kind.__name__), where, row, grouped=number > 0)
-        return Piece(path, node, makes, digester, dict(fixed))
+        return Piece(path, node, makes, digester, _interned(fixed))
 
     def _fixed(self, key: str, value: Any, makes: tuple[type[KernelMessage], ...], where: str, row: Row) -> None:
         if not makes:
             return
         target = self._target(key, makes, where, row, key)
         place = target.place
-        assert place is not None
-        if place.words and value not in place.words:
+        if place is not None and place.words and value not in place.words:
             raise self.fault(
                 f"{where}/fixed", f"{key}: {value!r} is none of {', '.join(sorted(place.words))}", row, key
             )
@@ -530,7 +543,9 @@ class _Reader:
         if first == PARTICULAR and part is not None:
             raise self.fault(where, "a part has no particulars; leave it out with a reason", rows, path)
         targets = () if first == PARTICULAR else tuple(
-            self._target(word, makes, where, rows, path, part) for word in first.split()
+            Target(None, (word,), None) if header and word in ENVELOPE
+            else self._target(word, makes, where, rows, path, part)
+            for word in first.split()
         )  # fmt: skip
         base, codes = self._type(kinds[0] if kinds else None, targets, where, rows, path)
         if codes is not None:
@@ -577,7 +592,7 @@ class _Reader:
         node = self._place(parent, path, where, rows, needed=bool(row.get(_NEEDED)))
         node.group = name
         fixed = self._row(row, "fixed", where)
-        node.fixed = dict(fixed)
+        node.fixed = _interned(fixed)
         inner: Place | None = None
         kinds = makes
         if makes and kind_named(name) is not None:
@@ -586,12 +601,14 @@ class _Reader:
                 raise self.fault(where, f"{name} is none of the kinds that the piece makes", row, "each")
         elif makes:
             inner = self._target(name, makes, where, row, "each", part).place
-            if inner is None or inner.form != "parts" or inner.part is None:
+            if inner is None and self.own:
+                kinds = ()
+            elif inner is None or inner.form != "parts" or inner.part is None:
                 raise self.fault(where, f"{name} is no list of parts", row, "each")
-            known = places(inner.part)
+            known = places(inner.part) if inner is not None and inner.part is not None else fixed
             for key in fixed:
                 if key not in known:
-                    raise self.fault(where, f"{inner.part.__name__} has no {key}{_like(key, known)}", fixed, key)
+                    raise self.fault(where, f"{name} has no {key}{_like(key, known)}", fixed, key)
         self._fields(node, row, "leaves", where, kinds, part=inner)
         if inner is not None and inner.part is not None:
             sure = _sure(node, "") | set(fixed)
@@ -621,6 +638,8 @@ class _Reader:
                 break
         if place is not None and rest:
             place = places(place.part).get(rest[0]) if place.part is not None and len(rest) == 1 else None
+        if place is None and self.own:
+            return Target(kind, path, None, raw)
         if place is None:
             named = ", ".join(sorted(owner.__name__ for owner in owners)) or "the piece"
             every = {name for owner in owners for name in places(owner)}
@@ -659,6 +678,11 @@ def _alike(one: Document, other: Document) -> bool:
         or ("json" in forms and (one.root, one.keys) == (other.root, other.keys))
         or ("csv" in forms and (set(one.columns), one.separator) == (set(other.columns), other.separator))
     )
+
+
+def _interned(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values with the Kernel's own words: a default is left out of JSON where it is the very object."""
+    return {name: intern(value) if type(value) is str else value for name, value in values.items()}
 
 
 def _sure(node: Node, kind: str) -> set[str]:

@@ -18,6 +18,7 @@ from adapters.common import csvform, jsonform, xmlform
 from adapters.common.adapter import MarketAdapter
 from adapters.common.codes import AdapterCode, CodeTable, Unreadable
 from adapters.common.outcome import FAULTS, LONGEST_POINT, LONGEST_REFERENCE, business_order
+from adapters.common.particulars import with_particulars
 from adapters.common.pieces import Reading, Values, messages_of
 from adapters.common.reading import namespace_of
 from adapters.common.table import Document, Node, Piece, Table
@@ -102,6 +103,8 @@ class TableAdapter(MarketAdapter):
                 return label
         if versions:
             return self.refusal("VERSION_UNKNOWN", sniff.name, sniff.namespace, ", ".join(versions))
+        if sniff.form == "xml" and any(root == document.root for document in self.table.sent.values()):
+            return self.refusal("TYPE_UNKNOWN", sniff.name, root, expected)
         for name in {root, *keys} & set(self.table.unread):
             return self.refusal("TYPE_UNKNOWN", sniff.name, f"{name}: {self.table.unread[name]}", expected)
         spaces = {space for document in self.table.documents.values() for space in document.versions.values()}
@@ -134,7 +137,9 @@ class TableAdapter(MarketAdapter):
 
     def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
         """Every error of one CH message: what the market's schema says of it, and what its digester did."""
-        document = self.table.documents[label]
+        document = self.table.documents.get(label)
+        if document is None:
+            return super().errors(label, content, name, position)
         for part, piece in _Member(self, document, name).parts(content):
             if isinstance(part, Transaction) and part.position == position:
                 if document.schema is None or not isinstance(piece, etree._Element):
@@ -163,6 +168,15 @@ class TableAdapter(MarketAdapter):
         from adapters.common.tableledger import table_ledger
 
         return table_ledger(self.table)
+
+    def noticed(self, document: Document, values: Values) -> Sequence[Refusal]:
+        """Notes on a header beside those of the table: none.
+
+        Args:
+          document: of the table.
+          values: of the header, by field.
+        """
+        return ()
 
     def digester(self, piece: Piece) -> Digest | None:
         """What makes Kernel messages of a piece, None where the table does."""
@@ -283,7 +297,7 @@ class _Member:
             first = reading.refusals[0]
             raise Unreadable(refusal("HEADER_INVALID", first.path, first.value, first.expected))
         values = {**document.fixed, **reading.values}
-        notes = list(reading.notes)
+        notes = [*reading.notes, *self.adapter.noticed(document, values)]
         said = next((told for ending, told in _ENDINGS.items() if self.name.lower().endswith(ending)), form)
         if said != form and not (said == "csv" and form == "edifact"):
             notes.append(refusal("NOTE_FORM", self.name, _SAID[form], _SAID[said]))
@@ -313,7 +327,8 @@ class _Member:
         point = values.get("access_point") or self.head.get("access_point")
         if not refusals:
             try:
-                messages = tuple(sorted(self._messages(piece, reading, reference), key=business_order))
+                messages, more = self._messages(piece, reading, reference)
+                notes += more
             except Unreadable as unreadable:
                 refusals.append(unreadable.refusal)
             except FAULTS as fault:
@@ -340,14 +355,18 @@ class _Member:
         noted = {_place(note.path) for note in notes}
         notes += [note for note in found.notes if _place(note.path) not in noted]
 
-    def _messages(self, piece: Piece, reading: Reading, reference: str) -> list[KernelMessage]:
+    def _messages(
+        self, piece: Piece, reading: Reading, reference: str
+    ) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
+        """The Kernel messages in their order, and a note where they say more than can be kept."""
         head = {**self.head, "reference": reference}
         head.setdefault("effective", head.get("created"))
         particulars = {**self.reading.particulars, **reading.particulars}
         digest = self.adapter.digester(piece)
         if digest is None:
-            return messages_of(piece, reading.values, particulars, head)
-        return digest({**reading.values, "particulars": particulars}, {**head, **piece.fixed})
+            return tuple(sorted(messages_of(piece, reading.values, particulars, head), key=business_order)), ()
+        made = sorted(digest(reading.values, {**head, **piece.fixed}), key=business_order)
+        return with_particulars(tuple(made), particulars)
 
 
 class _Joined(BytesIO):

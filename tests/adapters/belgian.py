@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from adapters.be_atrias import adapter
-from adapters.be_atrias.mapping import Document, table
-from adapters.be_atrias.reading import Reading, Values
+from adapters.be_atrias.mapping import every, namespace_of, piece_of, table
 from adapters.common.conformance.subject import Read, read
+from adapters.common.pieces import Reading, Values
+from adapters.common.table import Document
+from adapters.common.views import XML
 from energycomm.kernel import safexml
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
@@ -106,16 +108,16 @@ def read_back(content: bytes) -> ReadBack:
     root = safexml.parse_bytes(content)
     assert not isinstance(root, Refusal)
     space, _, name = str(root.tag).rpartition("}")
-    document = next(row for row in table().documents.values() if row.root == name)
-    assert space[1:] == document.namespace
-    head, pieces, refusals = Reading(table()), [], []
+    document = next(row for row in every(table()).values() if row.root == name)
+    assert space[1:] == namespace_of(document)
+    head, node, pieces, refusals = Reading(table(), XML), piece_of(document).node, [], []
     for element in root:
         tag = str(element.tag).rpartition("}")[2]
-        if tag == document.piece.tag:
-            reading = Reading(table())
-            reading.walk(element, document.piece, document)
+        if tag == node.tag:
+            reading = Reading(table(), XML)
+            reading.walk(element, node)
             pieces.append(reading.values)
             refusals += reading.refusals
         elif tag in document.head.children:
-            head.walk(element, document.head.children[tag], document)
+            head.take(tag, element, document.head, document.head.tag)
     return ReadBack(document, head.values, pieces, [*head.refusals, *refusals])

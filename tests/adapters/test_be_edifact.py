@@ -335,4 +335,4 @@ def test_a_series_of_two_units_is_refused() -> None:
 
 
 def test_the_qualifiers_stand_in_the_mapping_table() -> None:
-    assert table().edifact["documents"]["406"] == "stop"
+    assert table().raw["edifact"]["documents"]["406"] == "stop"

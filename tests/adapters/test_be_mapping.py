@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from adapters.be_atrias import schema
-from adapters.be_atrias.documents import Walk
-from adapters.be_atrias.mapping import FILE, MappingFault, read_table, table
+from adapters.be_atrias import adapter, schema
+from adapters.be_atrias.mapping import FILE, every, read_table, table
 from adapters.be_atrias.requests import build
+from adapters.common.table import TableFault
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.kernel.messages import StartOfSupply
@@ -41,7 +41,7 @@ RENAMED = (
 
 
 def test_other_names_and_codes_are_read_by_the_same_code(tmp_path: Path) -> None:
-    theirs = read_table(changed(tmp_path, *RENAMED))
+    theirs = adapter.mapped(changed(tmp_path, *RENAMED))
     root = etree.fromstring(content("start_by_move.xml").replace(b"EEM-BE_NotifyStartOfAccess", b"X"))
     text = etree.tostring(root).replace(b"un:unece:260:data:X:v1", b"urn:licensed:start:6")
     text = text.replace(b"BE_NotifyStartOfAccess", b"StartAccessNotification").replace(b">E65<", b">MOZA<")
@@ -49,7 +49,7 @@ def test_other_names_and_codes_are_read_by_the_same_code(tmp_path: Path) -> None
     text = text.replace(b"</MeteringPointDomainLocation>", b"</HeadpointReference>")
     ours = b'<Identification schemeAgencyIdentifier="9">541449000000001031</Identification>'
     text = text.replace(ours, b"<Ean>541449000000001031</Ean>")
-    found = list(Walk(theirs, theirs.documents["StartOfAccess"]).parts(stream(text)))[1]
+    found = list(theirs.digest("StartOfAccess", stream(text), "start.xml"))[1]
     assert isinstance(found, Transaction)
     assert found.refusals == ()
     start = found.messages[0]
@@ -72,24 +72,26 @@ def test_other_names_and_codes_are_written_by_the_same_code(tmp_path: Path) -> N
         ("instant, needed]", "moment, needed]", "type 'moment'"),
         ('"code:reason"', '"code:motive"', "no code list 'motive'"),
         ("E65: move-in", "E65: moving", "'moving' is none of"),
-        ("access_point: [MeteringPointDomainLocation/Identification, point, needed]",
-         "access_point: [MeteringPointDomainLocation/Identification, point]", "access_point"),
-        ("surname: [ConsumerInvolvedCustomerParty/FamilyName, text]",
-         "surname: [ConsumerInvolvedCustomerParty/GivenName, text]", "stands twice"),
+        ("MeteringPointDomainLocation/Identification: [access_point, point, needed]",
+         "MeteringPointDomainLocation/Identification: [access_point, point]", "access_point"),
+        ("ConsumerInvolvedCustomerParty/FamilyName: [surname, text]",
+         "ConsumerInvolvedCustomerParty/GivenName: [surname, text]", "stands twice"),
         ("key: {longest: 64}", "key: {longest: 640}", "types/key/longest"),
         ("MoveInRequest: E65", "MoveIntoRequest: E65", "MoveIntoRequest"),
         ("payload: base64", "payload: zip", "service/payload"),
-        ("documents:\n", "papers:\n", "documents"),
-        ("version:", "version", "mapping.yaml"),
+        ("documents:\n", "papers:\n", "papers"),
+        ("zone:", "zone", "mapping.yaml"),
+        ("zone: Europe/Brussels", "zone: Europe/Paris", "Europe/Brussels"),
+        ("service:\n", "services:\n", "services"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_table_is_told(tmp_path: Path, before: str, after: str, told: str) -> None:
-    with pytest.raises(MappingFault, match=told.replace("[", r"\[")):
+    with pytest.raises(TableFault, match=told.replace("[", r"\[")):
         read_table(changed(tmp_path, (before, after)))
 
 
 def test_a_table_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(MappingFault, match=r"nothing\.yaml"):
+    with pytest.raises(TableFault, match=r"nothing\.yaml"):
         read_table(tmp_path / "nothing.yaml")
 
 
@@ -121,10 +123,10 @@ def test_a_setting_that_cannot_be_followed_is_a_users_mistake(
         installed_adapters(((market, tmp_path / "own.yaml"),))
 
 
-@pytest.mark.parametrize("label", table().documents)
+@pytest.mark.parametrize("label", every(table()))
 def test_the_schema_files_say_what_the_table_says(label: str) -> None:
     written = (schema.FOLDER / f"{label}.xsd").read_bytes()
-    assert written == schema.schema_of(table(), table().documents[label]), "python -m adapters.be_atrias.schema"
+    assert written == schema.schema_of(table(), every(table())[label]), "python -m adapters.be_atrias.schema"
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("[!m]*.xml")), ids=lambda path: str(path.name))
@@ -136,7 +138,7 @@ def test_good_fixtures_are_valid(path: Path) -> None:
 
 def test_a_schema_of_the_market_has_its_say_where_the_table_names_one(tmp_path: Path) -> None:
     theirs = tmp_path / "strict.xsd"
-    written = schema.schema_of(table(), table().documents["RequestStartOfAccess"]).decode()
+    written = schema.schema_of(table(), table().sent["RequestStartOfAccess"]).decode()
     assert '<xs:element name="CustomerMandate" minOccurs="0" type="be:flag"/>' in written
     theirs.write_text(written.replace('<xs:element name="CustomerMandate" minOccurs="0" type="be:flag"/>', ""))
     strict = read_table(

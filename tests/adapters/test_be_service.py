@@ -8,7 +8,8 @@ import pytest
 from lxml import etree
 
 from adapters.be_atrias import adapter
-from adapters.be_atrias.mapping import Table, read_table, table
+from adapters.be_atrias.mapping import read_table, table
+from adapters.common.table import Table
 from energycomm.kernel.verdicts import Refusal
 from energycomm.transport.messagequeue import QueueNames, QueueService
 from energycomm.transport.soap import read_body, wrapped
@@ -20,7 +21,7 @@ from tests.servers import messageservice as service
 def channel_of(mapping: Table) -> QueueService:
     """The gateway's side of the service, which is not called."""
     found = QueueService.__new__(QueueService)
-    found.names, found.queue, found.version = QueueNames(**mapping.service), "SUPPLIER", "1.1"  # type: ignore[arg-type]
+    found.names, found.queue, found.version = QueueNames(**mapping.raw["service"]), "SUPPLIER", "1.1"
     return found
 
 
@@ -31,8 +32,8 @@ def mapping(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
 
 
 def test_the_names_of_the_table_are_those_of_the_channel() -> None:
-    assert dict(adapter.service) == table().service
-    assert QueueNames(**table().service) == QueueNames(namespace="urn:be:atrias:b2b:messageservice:1")  # type: ignore[arg-type]
+    assert dict(adapter.service) == table().raw["service"]
+    assert QueueNames(**table().raw["service"]) == QueueNames(namespace="urn:be:atrias:b2b:messageservice:1")
 
 
 def test_a_message_that_the_channel_sends_arrives(mapping: Table) -> None:
@@ -81,13 +82,13 @@ def test_an_empty_queue_a_count_and_a_state_are_understood() -> None:
 
 @pytest.mark.parametrize("operation", ["get", "count", "available"])
 def test_the_other_calls_are_understood(operation: str) -> None:
-    names = table().service
+    names = table().raw["service"]
     call = f'<m:{names[operation]} xmlns:m="{names["namespace"]}"><m:QueueName>Q</m:QueueName></m:{names[operation]}>'
     assert service.read_call(table(), wrapped(call.encode(), "1.2")) == service.Call(operation, "Q")  # type: ignore[arg-type]
 
 
 def test_what_is_no_call_is_refused() -> None:
-    names = table().service
+    names = table().raw["service"]
     bad = f'<SendMessageRequest xmlns="{names["namespace"]}"><Message>%%%</Message></SendMessageRequest>'
     cases = {
         b"no xml": "XML_SYNTAX",

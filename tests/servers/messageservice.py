@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from lxml import etree
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Table
+from adapters.common.table import Table
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
 
@@ -48,7 +48,7 @@ def read_call(table: Table, content: bytes) -> Call | Refusal:
       The call; a refusal: ``XML_...``, TYPE_UNKNOWN for no call of the service, SYN_VALUE for a payload that cannot be
       read.
     """
-    names = table.service
+    names = table.raw["service"]
     body = _body(content)
     if isinstance(body, Refusal):
         return body
@@ -114,7 +114,7 @@ def answer_available(table: Table, *, available: bool = True) -> bytes:
 
 
 def _answer(table: Table, operation: Operation, fields: dict[str, str], payload: bytes | None = None) -> bytes:
-    names = table.service
+    names = table.raw["service"]
     space = f"{{{names['namespace']}}}"
     envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"s": SOAP})
     body = etree.SubElement(envelope, f"{{{SOAP}}}Body")

@@ -99,8 +99,8 @@ def test_every_fault_gets_the_codes_that_were_foretold(market: str, tmp_path: Pa
     [
         ("MeteringPointCharacteristic/NumberOfPhases", "MeteringPointCharacteristic/Phases", "BE-P06"),
         ("GridAccessAgreement/AgreementType", "GridAccessAgreement/ContractType", "BE-C01"),
-        ("[MeterReadingOrigin, ", "[MeterReadingOrigins, ", "MeterReadings"),
-        ("[TaxRate, ", "[TaxRates, ", "BE-G04"),
+        (" MeterReadingOrigin: ", " MeterReadingOrigins: ", "MeterReadings"),
+        (" TaxRate: ", " TaxRates: ", "BE-G04"),
         ('HI, consumption], "1.8.2"', 'LO, consumption], "1.8.2"', "MSCONS"),
     ],
     ids=["point", "contract", "reading", "charge", "edifact"],

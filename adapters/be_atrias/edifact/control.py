@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
 
-from adapters.be_atrias.mapping import Table, table
+from adapters.be_atrias.mapping import table
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, read
+from adapters.common.table import Table
 from energycomm.kernel.verdicts import Refusal
 
 ACCEPTED, REFUSED = "7", "4"
@@ -51,7 +52,7 @@ def control_answer(
     assert interchange is not None  # read gives it first, or raises
     if messages and all(message.type == "CONTRL" for message in messages):
         return None
-    kind = (mapping or table()).edifact["control"]
+    kind = (mapping or table()).raw["edifact"]["control"]
     return _written(kind, interchange, messages, fault, reference, belgian(created))
 
 

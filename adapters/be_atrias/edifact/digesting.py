@@ -15,16 +15,16 @@ from typing import IO, Any, NamedTuple
 
 from adapters.be_atrias import structure
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.documents import MARKET
 from adapters.be_atrias.edifact.facts import Facts, short
 from adapters.be_atrias.edifact.measures import measures
-from adapters.be_atrias.mapping import Table
-from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read, segments
 from adapters.common.outcome import FAULTS, business_order
 from adapters.common.particulars import with_particulars
+from adapters.common.pieces import Values
+from adapters.common.table import Table
+from adapters.common.tableadapter import Digest
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
@@ -32,7 +32,6 @@ from energycomm.market.contract import MemberHead, Transaction
 LABEL = "EDIFACT"
 ABOUT = "interchanges of the older generation: UTILMD, MSCONS, APERAK, CONTRL; one CH message per transaction"
 _REFERENCE = 400
-Digest = Callable[[Values, dict[str, Any]], list[KernelMessage]]
 _UTILMD: dict[str, Digest] = {
     "start": structure.start_of_access,
     "stop": structure.stop_of_access,
@@ -123,10 +122,12 @@ def _pieces(table: Table, message: Message, interchange: Interchange) -> Iterato
         yield refusal("EDI_MESSAGE", f"UNH {message.reference}", message.found, "counters and references that agree")
         return
     split = {"UTILMD": _utilmd, "MSCONS": _mscons, "APERAK": _aperak, "CONTRL": _contrl}.get(
-        next((ours for theirs, ours in table.edifact["messages"].items() if theirs == message.type), "")
+        next((ours for theirs, ours in table.raw["edifact"]["messages"].items() if theirs == message.type), "")
     )
     if split is None:
-        yield refusal("EDI_UNREAD", f"UNH {message.reference}", message.type, ", ".join(table.edifact["messages"]))
+        yield refusal(
+            "EDI_UNREAD", f"UNH {message.reference}", message.type, ", ".join(table.raw["edifact"]["messages"])
+        )
         return
     found = False
     for piece in split(table, message):
@@ -142,7 +143,7 @@ def _transaction(
     kind = message.type or LABEL
     version = ":".join(part for part in (message.version, message.release, message.association) if part) or None
     sender = interchange.sender
-    state = blake2b(repr((MARKET, kind, sender)).encode("utf-8", "surrogatepass"), digest_size=16)
+    state = blake2b(repr((table.market, kind, sender)).encode("utf-8", "surrogatepass"), digest_size=16)
     messages: tuple[KernelMessage, ...] = ()
     point: str | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -184,7 +185,7 @@ def _head_of(table: Table, message: Message, interchange: Interchange, kind: str
     created = facts.dates.get("created") or _prepared(interchange)
     energy = next((segment.get(0) for segment in message.segments[:12] if segment.tag == "MKS"), "")
     return {
-        "market": MARKET,
+        "market": table.market,
         "energy": table.codes["energy"].words.get(energy, "electricity"),
         "market_type": kind,
         "created": created,
@@ -225,7 +226,8 @@ def _document(message: Message) -> Segment:
 
 def _function(table: Table, message: Message) -> str:
     """Whether a message is new, replaces or cancels another."""
-    return table.codes["function"].words.get(_document(message).get(2), "original")
+    function: str = table.codes["function"].words.get(_document(message).get(2), "original")
+    return function
 
 
 def _begun(message: Message, *, coded: bool = True) -> list[Segment]:
@@ -240,14 +242,14 @@ def _begun(message: Message, *, coded: bool = True) -> list[Segment]:
 
 def _what(table: Table, message: Message) -> str:
     code = _document(message).get(0)
-    what = table.edifact["documents"].get(code)
+    what = table.raw["edifact"]["documents"].get(code)
     if what is None:
-        raise Unreadable(refusal("EDI_UNREAD", "BGM", code, ", ".join(table.edifact["documents"])))
+        raise Unreadable(refusal("EDI_UNREAD", "BGM", code, ", ".join(table.raw["edifact"]["documents"])))
     return str(what)
 
 
-_ALWAYS = frozenset(("access_point", "original", "contract"))
-_ANSWER = frozenset(("status", "code", "text"))
+_ALWAYS = frozenset(("access_point", "correlation", "contract"))
+_ANSWER = frozenset(("state", "code", "text"))
 _PARTIES = frozenset(("supplier", "balance_responsible"))
 
 
@@ -298,25 +300,25 @@ def _utilmd_values(facts: Facts, reference: str, what: str) -> Values:
     if what != "answer" and "access_point" not in values:
         raise Unreadable(refusal("SYN_MISSING", "LOC", expected="the access point"))
     if what == "answer":
-        values.setdefault("status", "rejected" if values.get("code") else "accepted")
-        values.setdefault("original", reference)
+        values.setdefault("state", "refused" if values.get("code") else "done")
+        values.setdefault("correlation", reference)
     if what == "cancellation":
         values["cancelled"] = "request"
-        values.setdefault("original", reference)
+        values.setdefault("correlation", reference)
     if "contract" in names:
         values["contract_reference"] = names["contract"]
     if "meter" in names:
-        values["meters"] = [{"meter": names["meter"]}]
+        values["MeterData"] = [{"meter": names["meter"]}]
     return values
 
 
-_NAMES = ("access_point", "original", "supplier", "balance_responsible")
+_NAMES = ("access_point", "correlation", "supplier", "balance_responsible")
 
 
 def _mscons(table: Table, message: Message) -> Iterator[Piece]:
-    places = table.edifact["places"]["access_point"]
+    places = table.raw["edifact"]["places"]["access_point"]
     before, runs = groups(message.segments, lambda segment: segment.tag == "LOC" and segment.get(0) in places)
-    created = table.edifact["dates"]["created"]
+    created = table.raw["edifact"]["dates"]["created"]
     shared = [segment for segment in before if segment.tag == "DTM" and segment.get(0) != created]
     others = [segment for segment in before if segment.tag != "DTM"]
     document = _document(message).get(1)
@@ -333,7 +335,7 @@ def _mscons(table: Table, message: Message) -> Iterator[Piece]:
 def _aperak(table: Table, message: Message) -> Iterator[Piece]:
     document = _document(message).get(1)
     before, runs = groups(message.segments, lambda segment: segment.tag == "ERC")
-    created = table.edifact["dates"]["created"]
+    created = table.raw["edifact"]["dates"]["created"]
     dated = [segment for segment in before if segment.tag == "DTM" and segment.get(0) != created]
     head_run = [segment for segment in before if segment.tag != "DTM"]
     for number, run in enumerate(runs or [[]], 1):
@@ -343,14 +345,14 @@ def _aperak(table: Table, message: Message) -> Iterator[Piece]:
         def digest(head: dict[str, Any], whole: list[Segment] = whole, reference: str = reference) -> Digested:
             what = _what(table, message)
             facts = Facts(table).take(whole)
-            values = {**facts.values, "reference": reference, "original": facts.names.get("original")}
+            values = {**facts.values, "reference": reference, "correlation": facts.names.get("correlation")}
             values["function"] = _function(table, message)
             point = values["access_point"] = facts.names.get("access_point")
             values["contract_reference"] = facts.names.get("contract")
             kept = facts.kept(lambda name, _: _taken("error", name, {}))
-            if what == "acknowledgement" and values["original"]:
+            if what == "acknowledgement" and values["correlation"]:
                 kept = facts.kept(lambda name, _: name != "text" and _taken("error", name, {}))
-                return point, structure.response(values | {"status": "pending"}, head), kept
+                return point, structure.response(values | {"state": "acknowledged"}, head), kept
             if "code" not in values:
                 raise Unreadable(refusal("SYN_MISSING", "ERC", expected="the code of the error"))
             return point, structure.error_report(values, head), kept
@@ -375,15 +377,15 @@ def _contrl(table: Table, message: Message) -> Iterator[Piece]:
             code: str = code,
             reference: str = reference,
         ) -> Digested:
-            verdict = table.edifact["actions"].get(action)
+            verdict = table.raw["edifact"]["actions"].get(action)
             if verdict is None:
-                raise Unreadable(refusal("SYN_CODE", reference, action, ", ".join(table.edifact["actions"])))
-            values: Values = {"reference": reference, "original": short(original, 64, "UCI")}
+                raise Unreadable(refusal("SYN_CODE", reference, action, ", ".join(table.raw["edifact"]["actions"])))
+            values: Values = {"reference": reference, "correlation": short(original, 64, "UCI")}
             kept = Facts(table).take(run[1:]).kept(lambda name, _: False)
             if wrong := ":".join(":".join(part) for part in run[0].elements[at + 2 :]):
                 kept[f"{run[0].tag}/0135"] = wrong[:400]
             if verdict == "accepted":
-                return None, structure.response(values | {"status": "pending"}, head), kept
+                return None, structure.response(values | {"state": "acknowledged"}, head), kept
             return None, structure.error_report(values | {"code": short(code or "18", 64, "UCI")}, head), kept
 
         yield Piece(reference, run, digest)

@@ -12,11 +12,11 @@ from decimal import Decimal
 from typing import Any
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.mapping import Table
-from adapters.be_atrias.reading import Values
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Segment
+from adapters.common.pieces import Values
+from adapters.common.table import Table
 
 _NUMBER_LENGTH = 20
 _STRUCTURE = frozenset(("BGM", "IDE", "LIN", "SEQ", "UNS"))
@@ -24,10 +24,9 @@ _STRUCTURE = frozenset(("BGM", "IDE", "LIN", "SEQ", "UNS"))
 _NAD = {1: "3039", 2: "3124", 3: "3036", 4: "3042", 5: "3164", 6: "3229", 7: "3251", 8: "3207"}
 """Place in NAD -> number of the data element there."""
 _ADDRESS = {4: "street", 5: "city", 7: "postal_code", 8: "country"}
-_PERSONS: Mapping[str, Mapping[int, str]] = {
-    "customer": {3: "surname"} | {at: f"customer_{part}" for at, part in _ADDRESS.items()},
-    "installation": {at: f"point_{part}" for at, part in _ADDRESS.items()},
-}
+_PERSONS: Mapping[str, Mapping[int, str]] = {"customer": {3: "surname"} | _ADDRESS, "installation": _ADDRESS}
+_LIVES = {"customer": "CustomerData", "installation": "AccessPointData"}
+"""Party with an address -> the kind that bears it."""
 _LISTED = {"direction": "direction", "connection": "connection_status"}
 """Code list of a characteristic -> the field that takes its word."""
 _NO_NAME = re.compile(r"[=\s]")
@@ -44,7 +43,7 @@ class Facts:
 
     def __init__(self, table: Table, zone: timezone | None = None) -> None:
         self.table = table
-        self.edi: Mapping[str, Any] = table.edifact
+        self.edi: Mapping[str, Any] = table.raw["edifact"]
         self.zone = zone
         self.dates: dict[str, datetime] = {}
         self.names: dict[str, str] = {}
@@ -140,7 +139,11 @@ class Facts:
             if name is not None and at == 1:
                 self.names[name] = short(text, 40, "NAD")
             elif name is not None:
-                self.values[name] = short(text, 400, "NAD")
+                held = self.values
+                if at in _ADDRESS:
+                    held = held.setdefault(_LIVES[known or ""], {}).setdefault("address", {})
+                    name = _LIVES[known or ""]
+                held[fields[at]] = short(text, 400, "NAD")
             self._tell(name, f"NAD+{segment.get(0)}/{_NAD.get(at, at)}", text)
 
     def _known(self, group: str, qualifier: str) -> str | None:
@@ -155,8 +158,8 @@ class Facts:
         elif category == self.edi["status"]["response"]:
             if code not in self.edi["responses"]:
                 raise Unreadable(refusal("SYN_CODE", "STS", code, ", ".join(self.edi["responses"])))
-            self.values["status"] = self.edi["responses"][code]
-            self._tell("status", f"STS+{category}", code)
+            self.values["state"] = self.edi["responses"][code]
+            self._tell("state", f"STS+{category}", code)
             if segment.get(3):
                 code = short(segment.get(3), 64, "STS")
                 self.values.setdefault("code", code)

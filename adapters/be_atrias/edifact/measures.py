@@ -7,11 +7,11 @@ from typing import Any
 
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.edifact.facts import Facts, number, short
-from adapters.be_atrias.mapping import Table
 from adapters.be_atrias.measure import meter_readings, metered_series
-from adapters.be_atrias.reading import Values
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Segment, groups
+from adapters.common.pieces import Values
+from adapters.common.table import Table
 from energycomm.kernel.messages import KernelMessage
 
 
@@ -40,7 +40,7 @@ def measures(
         "reference": reference,
         "function": function,
         "access_point": point,
-        "original": facts.names.get("original"),
+        "correlation": facts.names.get("correlation"),
         "contract_reference": facts.names.get("contract"),
     }
     head = {**head, "reason": "periodic"}
@@ -72,7 +72,9 @@ def measures(
     return point, messages, {**facts.kept(lambda name, _: name in taken), **kept}
 
 
-_TAKEN = frozenset(("access_point", "original", "contract", "reading", "start", "period", "period_start", "period_end"))
+_TAKEN = frozenset(
+    ("access_point", "correlation", "contract", "reading", "start", "period", "period_start", "period_end")
+)
 """Names that the messages have a field for."""
 
 
@@ -81,7 +83,7 @@ class _Line:
 
     def __init__(self, table: Table, facts: Facts, run: list[Segment]) -> None:
         identifier = short(run[0].get(2) or run[0].get(0), 64, "LIN")
-        listed = table.edifact["registers"].get(identifier)
+        listed = table.raw["edifact"]["registers"].get(identifier)
         self.time_class: str = listed[0] if listed else identifier
         self.direction: str = intern(listed[1]) if listed else "consumption"
         self.register = identifier
@@ -100,14 +102,15 @@ class _Line:
 
     def _quantity(self, table: Table, facts: Facts, segment: Segment, rest: list[Segment]) -> None:
         qualifier, text = segment.get(0), segment.get(0, 1)
-        if qualifier not in table.edifact["quantities"]:
-            raise Unreadable(refusal("SYN_CODE", "QTY", qualifier, ", ".join(table.edifact["quantities"])))
-        kind, nature = table.edifact["quantities"][qualifier]
+        if qualifier not in table.raw["edifact"]["quantities"]:
+            raise Unreadable(refusal("SYN_CODE", "QTY", qualifier, ", ".join(table.raw["edifact"]["quantities"])))
+        kind, nature = table.raw["edifact"]["quantities"][qualifier]
         code = segment.get(0, 2) or self.unit
         if not code:
             raise Unreadable(refusal("SYN_MISSING", "MEA", expected="the unit"))
         unit = table.codes["unit"].words.get(code, code)
-        item: Values = {"time_class": self.time_class, "direction": self.direction, "unit": short(unit, 64, "MEA")}
+        item: Values = {"grid": "distributor", "time_class": self.time_class, "direction": self.direction}
+        item["unit"] = short(unit, 64, "MEA")
         value = number(text)
         item["value" if kind == "index" else "quantity"] = int(value) if kind == "index" else value
         dates = []
@@ -141,7 +144,10 @@ def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMes
         for at, (_, nature, item, _) in enumerate(line.values, 1)
     ]
     made: Values = {
-        **{name: values[name] for name in ("reference", "function", "access_point", "original", "contract_reference")},
+        **{
+            name: values[name]
+            for name in ("reference", "function", "access_point", "correlation", "contract_reference")
+        },
         "effective": start,
         "end": end,
         "resolution": step,

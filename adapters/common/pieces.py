@@ -163,9 +163,8 @@ class Reading:
 
     def _put(self, value: Any, target: Target, into: Values, path: str, text: str) -> None:
         place = target.place
-        in_months = target.path[-1].endswith("_months")
-        if isinstance(value, Step):  # in minutes or in months: each field takes its own
-            value = value.months if in_months else value.minutes
+        if type(value) is Step:  # in minutes or in months: each field takes its own
+            value = value.months if target.path[-1].endswith("_months") else value.minutes
             if value is None:
                 return
         if place is not None:

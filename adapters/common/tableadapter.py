@@ -68,6 +68,8 @@ class TableAdapter(MarketAdapter):
         self.zone: str = table.legal.zone
         self.entry, self.exit = table.entry, table.exit
         self.types = {label: _type(document) for label, document in table.documents.items()}
+        self.attributes = {label: frozenset(_attributes(document)) for label, document in table.documents.items()}
+        """Label -> attributes that belong to the content of its pieces."""
         self._digesters = digesters or {}
         for label, document in table.documents.items():
             for path, piece in document.pieces.items():
@@ -192,7 +194,7 @@ class _Member:
 
     def __init__(self, adapter: TableAdapter, document: Document, name: str) -> None:
         self.adapter, self.table, self.document, self.name = adapter, adapter.table, document, name
-        self.attributes = frozenset(_attributes(document))
+        self.attributes = adapter.attributes[document.label]
         self.heads: set[str] = set()
         self.head: Values = {}
         self.seed = blake2b(digest_size=16)

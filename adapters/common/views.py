@@ -78,12 +78,12 @@ class XmlView:
 
     def identity(self, content: Any, seed: blake2b, attributes: frozenset[str]) -> bytes:
         """See `View`: the text of all elements in their order, whatever white space stands around it."""
-        state = seed.copy()
+        state, told = seed.copy(), []
         for part in content.iter(etree.Element):
-            told = f"{part.tag}\x1f{len(part)}\x1f{(part.text or '').strip()}\x1e"
-            for name in sorted(attributes.intersection(part.attrib)):
-                told += f"{name}\x1f{part.attrib[name].strip()}\x1e"
-            state.update(told.encode("utf-8", "surrogatepass"))
+            told.append(f"{part.tag}\x1f{len(part)}\x1f{(part.text or '').strip()}\x1e")
+            for name in sorted(attributes.intersection(part.attrib)) if attributes else ():
+                told.append(f"{name}\x1f{part.attrib[name].strip()}\x1e")
+        state.update("".join(told).encode("utf-8", "surrogatepass"))
         return state.digest()
 
 

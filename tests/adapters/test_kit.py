@@ -21,7 +21,7 @@ from adapters.common.table import Document, TableFault, read_table
 from adapters.common.tableadapter import TableAdapter
 from adapters.common.views import PLAIN, View
 from energycomm.kernel.check import explain
-from energycomm.kernel.codec import encode
+from energycomm.kernel.codec import encode, encode_json
 from energycomm.kernel.messages import AccessPointData, CustomerData, KernelMessage, MeasureSeries, StartOfSupply
 from energycomm.kernel.parts import Address, Position
 from energycomm.kernel.verdicts import Refusal
@@ -500,6 +500,78 @@ def test_a_digester_of_the_adapter_gets_the_values_by_their_names(tmp_path: Path
     (message,) = messages(digested(adapter, "Series", XML)[1])
     assert (message.access_point, message.effective) == ("571313000000002000", datetime(2026, 6, 29, tzinfo=SUMMER))
     assert seen[0]["positions"][0]["position"] == 1
+
+
+def _with_digester(tmp_path: Path, digest: Any, *changes: tuple[str, str]) -> TableAdapter:
+    """The adapter of the table whose series a digester makes."""
+    text = TABLE.replace("makes: MeasureSeries", "makes: MeasureSeries\n        digester: series", 1)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return TableAdapter(read_table(written(tmp_path, text)), {"series": digest})
+
+
+def test_leaves_of_a_digester_are_checked_by_the_kinds_that_it_makes(tmp_path: Path) -> None:
+    adapter = _with_digester(tmp_path, lambda values, head: [])
+    (transaction,) = digested(adapter, "Series", XML.replace(">A03<", ">A99<"))[1]
+    assert [(one.code, one.value, one.expected) for one in transaction.refusals] == [
+        ("SYN_CODE", "A99", "one of A03, A04")
+    ]
+    with pytest.raises(TableFault, match="'guessed' is none of"):
+        _with_digester(tmp_path, lambda values, head: [], ("A04: estimated", "A04: guessed"))
+
+
+def test_what_a_digester_alone_knows_and_what_is_kept_come_with_its_messages(tmp_path: Path) -> None:
+    def digest(values: dict[str, Any], head: dict[str, Any]) -> list[KernelMessage]:
+        told = {**head, "effective": values["effective"]}
+        return [StartOfSupply(**told, supplier=values["owner"]), CustomerData(**told)]
+
+    adapter = _with_digester(
+        tmp_path, digest, ("[access_point, needed]\n          point.mRID@", "[owner]\n          point.mRID@")
+    )
+    text = XML.replace("<m:unit.name>", "<m:seen>true</m:seen><m:unit.name>")
+    start, customer = messages(digested(adapter, "Series", text)[1])
+    assert isinstance(start, StartOfSupply)
+    assert start.supplier == "571313000000002000"
+    assert [(one.name, one.truth) for one in start.particulars if one.name == "seen"] == [("seen", True)]
+    assert customer.particulars == ()
+
+
+def test_a_fixed_word_that_is_the_default_is_left_out_of_a_message(tmp_path: Path) -> None:
+    """A default is left out of JSON where it is the very object."""
+    text = TABLE.replace("fixed: {sender_role: clearing-house}", "fixed: {energy: electricity}")
+    (made,) = messages(digested(TableAdapter(read_table(written(tmp_path, text))), "Series", XML)[1])
+    assert b'"energy"' not in encode_json(made)
+
+
+def test_a_document_that_is_sent_is_known_and_not_read(tmp_path: Path) -> None:
+    sent = """
+sent:
+  Request:
+    about: asks for a start
+    root: Request
+    versions: {"1": "urn:qq:request:1"}
+    header:
+      From: [sender, needed]
+    pieces:
+      Wish:
+        makes: {MoveInRequest: E65}
+        leaves:
+          Id: [reference, needed]
+          Unit: [power_unit]
+          Name: [surname]
+"""
+    table = read_table(written(tmp_path, TABLE + sent))
+    assert [leaf.name for leaf in table.sent["Request"].pieces["Wish",].node.leaves()] == [
+        "reference", "power_unit", "surname",
+    ]  # fmt: skip
+    adapter = TableAdapter(table)
+    assert "Request" not in adapter.types
+    refused = adapter.dispatch(Sniff("a.xml", "xml", "Request", "urn:qq:request:1"))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "TYPE_UNKNOWN"
+    with pytest.raises(TableFault, match="there is no Kernel kind 'Wishing'"):
+        read_table(written(tmp_path, TABLE + sent.replace("MoveInRequest", "Wishing")))
 
 
 EDIFACT = """

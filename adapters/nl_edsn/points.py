@@ -2,8 +2,9 @@
 (namespace number 1).
 
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
-each meter. All hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the
-message was written, for the register tells what holds then.
+each meter. It may tell several mutations: the first gives reason, dossier and day, all are kept as particulars. All
+messages hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the message
+was written, for the register tells what holds then.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ from typing import Any
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node, nodes
-from adapters.nl_edsn import mutations
-from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.header import Context, answered
+from adapters.nl_edsn.codes import known_meaning
+from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS
-from adapters.nl_edsn.mutations import POINT, Point, point, refer
+from adapters.nl_edsn.mutations import POINT, point, refer
 from adapters.nl_edsn.times import start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -28,7 +28,6 @@ from energycomm.kernel.messages import (
     KernelMessage,
     MeterData,
     PointRelations,
-    RequestAnswer,
 )
 from energycomm.kernel.parts import Address, Relation
 from energycomm.kernel.vocabulary import ConnectionStatus, ContractStatus, MeterAction, RelationNature
@@ -48,6 +47,16 @@ DELIVERY: dict[str, ContractStatus] = {"ACT": "in-service", "INA": "terminated"}
 ACTIONS: dict[str, MeterAction] = {"MTRINST": "installed", "MTREND": "removed", "MTRUPD": "reconfigured"}
 """MutationReason -> what happened to the meter; anything else: it is there."""
 
+ADDRESS: dict[str, str] = {
+    "street": "StreetName",
+    "number": "BuildingNr",
+    "addition": "ExBuildingNr",
+    "postal_code": "ZIPCode",
+    "city": "CityName",
+    "country": "Country",
+}
+"""Field of an address -> its element, in the market's order."""
+
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
@@ -65,44 +74,15 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     created: datetime = context.head["created"]
     effective = found.on or start_of_day(date(created.year, created.month, created.day))
     head = {**found.head, "reference": reference, "effective": effective}
-    messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head, found)]
-    messages += [*_customer(fields, head), *_meters(fields, head, found), *_relations(fields, head)]
+    messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
+    messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
     return Digested(reference, found.ean, messages)
 
 
-def digest_answer(fields: Fields, context: Context, notes: Notes) -> Digested:
-    """The same for an answer to a question of ours, with the answer itself."""
-    digested = digest(fields, context, notes)
-    answered = [*digested.messages]
-    correlation = leaf(node(fields, "Portaal_Mutation"), "ExternalReference") or context.correlation
-    first = answered[0]
-    head = {
-        **context.head,
-        "energy": first.energy,
-        "grid_operator": first.grid_operator,
-        "reference": digested.reference,
-        "correlation": correlation,
-        "access_point": digested.access_point,
-    }
-    created = context.head["created"]
-    answer = RequestAnswer(**head, effective=created, accepted=True)
-    return Digested(digested.reference, digested.access_point, [*answered, answer, mutations.settled(head, created)])
-
-
 def address(fields: Fields) -> Address | None:
-    """The address of a metering point under any of the names it has, None where there is none."""
-    for tag in ("EDSN_AddressSearch", "EDSN_AddressExtended", "EDSN_Address"):
-        held = node(fields, tag)
-        if held:
-            return Address(
-                street=leaf(held, "StreetName"),
-                number=leaf(held, "BuildingNr"),
-                addition=leaf(held, "ExBuildingNr"),
-                postal_code=leaf(held, "ZIPCode"),
-                city=leaf(held, "CityName"),
-                country=leaf(held, "Country"),
-            )
-    return None
+    """The address of a metering point under either of its names, None where there is none."""
+    held = node(fields, "EDSN_AddressSearch") or node(fields, "EDSN_Address")
+    return Address(**{name: leaf(held, tag) for name, tag in ADDRESS.items()}) if held else None
 
 
 def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData:
@@ -112,8 +92,8 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
     return AccessPointData(
         **head,
         segment=leaf(fields, "MarketSegment"),
-        contract_status=_known(physical, "EnergyDeliveryStatus", DELIVERY, notes),
-        connection_status=_known(physical, "PhysicalStatus", PHYSICAL, notes),
+        contract_status=known_meaning(DELIVERY, physical, "EnergyDeliveryStatus", _PHYSICAL, notes),
+        connection_status=known_meaning(PHYSICAL, physical, "PhysicalStatus", _PHYSICAL, notes),
         phases=_phases(capacity),
         self_producer=flow in ("TLV", "CMB") if flow is not None else None,
         direction=DIRECTIONS.get(flow or ""),
@@ -133,7 +113,7 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
     )
 
 
-def _terms(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[ContractTerms]:
+def _terms(fields: Fields, head: dict[str, Any]) -> Iterator[ContractTerms]:
     """The capacity tariff and the contracted capacity (kW), where one of them is told."""
     physical = node(fields, "MPPhysicalCharacteristics")
     tariff, power = leaf(physical, "CapTarCode"), _number(physical, "ContractedCapacity")
@@ -162,15 +142,17 @@ def _customer(fields: Fields, head: dict[str, Any]) -> Iterator[CustomerData]:
         )
 
 
-def _meters(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[MeterData]:
+def _meters(fields: Fields, head: dict[str, Any]) -> Iterator[MeterData]:
     capacity = leaf(node(fields, "MPPhysicalCharacteristics"), "PhysicalCapacity")
+    reasons = [leaf(mutation, "MutationReason") or "" for mutation in nodes(fields, "Portaal_Mutation")]
+    action: MeterAction = next((ACTIONS[reason] for reason in reasons if reason in ACTIONS), "present")
     for meter in nodes(fields, "Portaal_EnergyMeter"):
         registers = nodes(meter, "Register")
         digits = {leaf(register, "NrOfDigits") for register in registers} - {None}
         number = leaf(meter, "NrOfRegisters")
         yield MeterData(
             **head,
-            action=ACTIONS.get(found.reason or "", "present"),
+            action=action,
             meter=leaf(meter, "ID"),
             meter_type=leaf(meter, "Type"),
             rating=capacity,
@@ -189,17 +171,6 @@ def _relations(fields: Fields, head: dict[str, Any]) -> Iterator[PointRelations]
         yield PointRelations(**head, relations=found)
 
 
-def _known(fields: Fields, tag: str, table: dict[str, Any], notes: Notes) -> Any:
-    """The translation of a code; an unknown one is noted and left out."""
-    code = leaf(fields, tag)
-    if code is None:
-        return None
-    if code not in table:
-        path = f"{_PHYSICAL}/{tag}"
-        notes.append(refusal("NOTE_CODE_UNKNOWN", path=path, value=code, expected=", ".join(table)))
-    return table.get(code)
-
-
 def _number(fields: Fields, *tags: str) -> Decimal | None:
     for tag in tags:
         text = leaf(fields, tag)
@@ -215,4 +186,3 @@ def _phases(capacity: str | None) -> int | None:
 
 
 UPDATE = Digester(digest, refer)
-ANSWER = Digester(digest_answer, refer, salt=answered)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 from lxml import etree
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.particulars import Particulars
-from adapters.common.reading import Fields, read
+from adapters.common.reading import Fields, leaf, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
+from adapters.fr_enedis.registers import decimal
 
 PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 _MOJIBAKE = ("Ã", "Â", "â€", "Å")
@@ -20,7 +22,7 @@ _MOJIBAKE = ("Ã", "Â", "â€", "Å")
 def digester(
     digest: Callable[[Fields, Context, Notes], Digested],
     refer: Callable[[Fields, Context], tuple[str, str | None]],
-    version: Callable[[Fields, str | None], str],
+    version: Callable[[Fields, str | None], str] | str,
     reading: Callable[[etree._Element], Fields] = read,
 ) -> Digester[Context]:
     """A digester of one element of a flux.
@@ -28,9 +30,11 @@ def digester(
     Args:
       digest: Kernel messages of checked content; may raise `Unreadable`.
       refer: reference and access point of any content, however broken; never fails.
-      version: version that content is of; the declared one where content and declaration agree.
+      version: version that content is of; the declared one where content and declaration agree. The only one known.
       reading: content of a checked element.
     """
+    if isinstance(version, str):
+        return Digester(digest, refer, reading, lambda fields, context: version)
     return Digester(digest, refer, reading, lambda fields, context: version(fields, context.declared))
 
 
@@ -44,6 +48,19 @@ def whole(fields: Fields, tag: str) -> int | None:
     """A whole number, None where it is missing."""
     text = fields.get(tag)
     return None if text is None else int(text)
+
+
+def number(fields: Fields, tag: str) -> Decimal | None:
+    """A decimal number, None where it is missing."""
+    text = fields.get(tag)
+    return None if text is None else decimal(text)
+
+
+def daily(fields: Fields, context: Context) -> tuple[str, str | None]:
+    """Reference and point of daily measures: ``PRM:first day..last day``, or ``PRM:day`` where there is one."""
+    point = leaf(fields, "Id_PRM")
+    days = sorted({leaf(releve, "Date_Releve") or "-" for releve in nodes(fields, "Donnees_Releve")}) or ["-"]
+    return f"{point or '-'}:{days[0] if len(days) == 1 else f'{days[0]}..{days[-1]}'}", point
 
 
 def words(fields: Fields, tag: str, path: str, notes: Notes) -> str | None:

@@ -56,11 +56,6 @@ def _name(releve: Fields) -> str:
     return identifier if status in ("INITIAL", None) else f"{identifier}:{status}"
 
 
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
-
-
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """Kernel messages of one ``PRM``: see the module.
 
@@ -169,4 +164,4 @@ def _classes(releve: Fields) -> tuple[str | None, tuple[Register, ...], tuple[Vo
     return None if several or not serials else serials.pop(), registers, tuple(volumes)
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, refer, VERSIONS[-1])

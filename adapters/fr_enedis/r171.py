@@ -48,11 +48,6 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
     return ":".join([point or "-", *(leaf(fields, name) or "-" for name in names), span]), point
 
 
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
-
-
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """One message per date, in the order of the dates.
 
@@ -100,4 +95,4 @@ def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -
     return MeterReading(**{**head, "effective": at}, qualification="periodic", nature="read", registers=(register,))
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, refer, VERSIONS[-1])

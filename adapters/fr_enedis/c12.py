@@ -23,11 +23,11 @@ from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes, read
+from adapters.common.reading import Fields, decimal, flag, leaf, need, need_node, node, nodes, number, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, flag, number, words
-from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS, decimal
+from adapters.fr_enedis.outcome import digester, words
+from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,

@@ -23,10 +23,10 @@ from datetime import datetime
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.common.reading import Fields, flag, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, flag, number, whole, words
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.registers import ENTRIES, EXITS, GRIDS, NATURE, REASONS, register
 from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.family import RANK

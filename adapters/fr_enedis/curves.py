@@ -27,12 +27,11 @@ from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, nodes, read
+from adapters.common.reading import Fields, decimal, leaf, need, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import daily, digester
-from adapters.fr_enedis.registers import decimal
-from adapters.fr_enedis.times import moment, needed_instant
+from adapters.fr_enedis.times import instant_at, needed_instant
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
 from energycomm.kernel.vocabulary import Direction, Quality
@@ -238,11 +237,7 @@ def _point(item: Fields, path: str, notes: Notes) -> Value:
     written = item.get("@Horodatage")
     if written is None:
         raise Unreadable(refusal("SYN_MISSING", path=f"{path}/@Horodatage", expected="a date-time"))
-    try:
-        read_as = moment(written)
-    except ValueError:
-        expected = "a date-time in 1900 to 2199"
-        raise Unreadable(refusal("SYN_VALUE", path=f"{path}/@Horodatage", value=written, expected=expected)) from None
+    read_as = instant_at(written, f"{path}/@Horodatage")
     if read_as.naive:
         expected = read_as.at.isoformat()
         notes.append(refusal("NOTE_TIME_NAIVE", path=f"{path}/@Horodatage", value=written, expected=expected))

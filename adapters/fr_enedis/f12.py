@@ -14,12 +14,11 @@ from datetime import date
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, node, nodes, number
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.f15 import billed_on, fact, tax_totals
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, number, words
-from adapters.fr_enedis.registers import decimal
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import GridCharge
 from energycomm.kernel.parts import ChargeLine

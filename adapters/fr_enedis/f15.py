@@ -18,11 +18,10 @@ from datetime import date
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, number, whole, words
-from adapters.fr_enedis.registers import decimal
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.times import civil_day, day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine, Tax

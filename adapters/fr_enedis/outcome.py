@@ -1,9 +1,8 @@
-"""What French digesters share besides the common ones: versions told by content, flags, numbers and labels."""
+"""What French digesters share besides the common ones: versions told by content, references by the day, and labels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 
 from lxml import etree
@@ -13,7 +12,6 @@ from adapters.common.particulars import Particulars
 from adapters.common.reading import Fields, leaf, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.registers import decimal
 
 PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 _MOJIBAKE = ("Ã", "Â", "â€", "Å")
@@ -36,24 +34,6 @@ def digester(
     if isinstance(version, str):
         return Digester(digest, refer, reading, lambda fields, context: version)
     return Digester(digest, refer, reading, lambda fields, context: version(fields, context.declared))
-
-
-def flag(fields: Fields, tag: str) -> bool | None:
-    """An xs:boolean, None where it is missing."""
-    text = fields.get(tag)
-    return None if text is None else text in ("1", "true")
-
-
-def whole(fields: Fields, tag: str) -> int | None:
-    """A whole number, None where it is missing."""
-    text = fields.get(tag)
-    return None if text is None else int(text)
-
-
-def number(fields: Fields, tag: str) -> Decimal | None:
-    """A decimal number, None where it is missing."""
-    text = fields.get(tag)
-    return None if text is None else decimal(text)
 
 
 def daily(fields: Fields, context: Context) -> tuple[str, str | None]:

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, need_node, nodes, whole
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, whole
-from adapters.fr_enedis.registers import DIRECTION, ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from adapters.fr_enedis.outcome import digester
+from adapters.fr_enedis.registers import DIRECTION, ENTRIES, EXITS, GRIDS, NATURE, REASONS, register
 from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.messages import KernelMessage, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume

@@ -18,10 +18,10 @@ from typing import Any
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, need, need_node, node
+from adapters.common.reading import Fields, flag, need, need_node, node, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import daily, digester, flag, whole
+from adapters.fr_enedis.outcome import daily, digester
 from adapters.fr_enedis.registers import GRIDS
 from adapters.fr_enedis.times import end_of_day
 from energycomm.kernel.messages import MeterReading

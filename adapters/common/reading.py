@@ -3,6 +3,7 @@ adapter has chosen the message's version by them."""
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -100,6 +101,28 @@ def leaf(fields: Fields, tag: str) -> str | None:
     """The text of a leaf, whatever else stands there in content that was refused."""
     held = fields.get(tag)
     return held if type(held) is str else None
+
+
+def flag(fields: Fields, tag: str) -> bool | None:
+    """An xs:boolean, None where it is missing."""
+    text = fields.get(tag)
+    return None if text is None else text in ("1", "true")
+
+
+def whole(fields: Fields, tag: str) -> int | None:
+    """A whole number, None where it is missing."""
+    text = fields.get(tag)
+    return None if text is None else int(text)
+
+
+decimal = lru_cache(maxsize=4096)(Decimal)
+"""A decimal of its text; powers, coefficients and prices repeat."""
+
+
+def number(fields: Fields, tag: str) -> Decimal | None:
+    """A decimal number, None where it is missing."""
+    text = fields.get(tag)
+    return None if text is None else decimal(text)
 
 
 def need(fields: Fields, tag: str, path: str) -> str:

@@ -219,22 +219,23 @@ class _Member:
         return head.member_head(first.version, self._declared_notes(head, first.version))
 
     def _declared_notes(self, head: Context, version: str | None) -> tuple[Refusal, ...]:
-        if self.row.header.version is None:
+        if self.row.header.version is not None and version is not None and version != head.declared:
+            path = f"{self.row.header.element}/{self.row.header.version}"
+            return self._unknown(head) or (refusal("NOTE_VERSION_DECLARED", path, head.declared, version),)
+        return self._unknown(head)
+
+    def _unknown(self, head: Context) -> tuple[Refusal, ...]:
+        """That the header declares a version of which nothing is known."""
+        if self.row.header.version is None or head.declared in self.row.versions:
             return ()
         path = f"{self.row.header.element}/{self.row.header.version}"
-        if head.declared not in self.row.versions:
-            return (refusal("VERSION_UNKNOWN", path=path, value=head.declared, expected=", ".join(self.row.versions)),)
-        if version is not None and version != head.declared:
-            return (refusal("NOTE_VERSION_DECLARED", path=path, value=head.declared, expected=version),)
-        return ()
+        return (refusal("VERSION_UNKNOWN", path, head.declared, ", ".join(self.row.versions)),)
 
     def _transaction(self, outcome: Outcome, head: Context) -> Transaction:
         self.position += 1
         refusals, notes = outcome.refusals, outcome.notes
-        if refusals and self.row.header.version is not None and head.declared not in self.row.versions:
-            path = f"{self.row.header.element}/{self.row.header.version}"
-            unknown = refusal("VERSION_UNKNOWN", path=path, value=head.declared, expected=", ".join(self.row.versions))
-            refusals = (unknown, *refusals)
+        if refusals:
+            refusals = (*self._unknown(head), *refusals)
         if outcome.version != self.version and outcome.version is not None and self.version is not None:
             notes = (*notes, refusal("NOTE_VERSION_DECLARED", value=self.version, expected=outcome.version))
         outcome = outcome._replace(refusals=refusals, notes=notes)

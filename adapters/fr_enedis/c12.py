@@ -23,11 +23,11 @@ from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes, read
+from adapters.common.reading import Fields, decimal, flag, leaf, need, need_node, node, nodes, number, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, flag, words
-from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS, decimal
+from adapters.fr_enedis.outcome import digester, words
+from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -55,11 +55,6 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
     point = leaf(fields, "Identifiant")
     parts = (point, leaf(event, "Date_Evenement"), leaf(cause, "Nature_Evenement"))
     return ":".join(part or "-" for part in parts), point
-
-
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -111,14 +106,14 @@ def _master_data(
     supply = node(node(event, "Alimentation"), "Alimentation_Principale")
     address = node(event, "Adresse_Postale")
     status: ContractStatus = "in-service"
-    domain, power = supply.get("Domaine_De_Tension"), supply.get("P_Raccordement_Soutirage")
+    domain = supply.get("Domaine_De_Tension")
     place = f"{_EVENT}/Adresse_Postale"
     yield AccessPointData(
         **head,
         segment=SEGMENTS.get(domain or ""),
         contract_status=status,
         voltage=supply.get("Tension_De_Livraison") or domain,
-        connection_power=None if power is None else decimal(power),
+        connection_power=number(supply, "P_Raccordement_Soutirage"),
         self_producer=flag(fields, "Autoproducteur"),
         profile=contract.get("Profil"),
         supplier=context.receiver,
@@ -176,4 +171,4 @@ def _read(element: etree._Element) -> Fields:
     return fields
 
 
-DIGESTER = digester(digest, refer, version, _read)
+DIGESTER = digester(digest, refer, VERSIONS[-1], _read)

@@ -23,11 +23,11 @@ from datetime import datetime
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.common.reading import Fields, flag, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, flag, whole, words
-from adapters.fr_enedis.registers import ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from adapters.fr_enedis.outcome import digester, words
+from adapters.fr_enedis.registers import ENTRIES, EXITS, GRIDS, NATURE, REASONS, register
 from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.family import RANK
 from energycomm.kernel.messages import (
@@ -154,8 +154,6 @@ def _master_data(
     fields: Fields, head: dict[str, Any], status: ContractStatus, context: Context, notes: Notes
 ) -> Iterator[KernelMessage]:
     contract, supply = fields["Situation_Contractuelle"][0], node(fields, "Alimentation")
-    power = supply.get("P_Raccordement_Soutirage")
-    day, period = fields.get("Jour_Fixe_Releve"), fields.get("Periodicite_Releve")
     yield AccessPointData(
         **head,
         segment=fields.get("Segment_Clientele"),
@@ -164,11 +162,11 @@ def _master_data(
         connection_since=civil_day(supply, "Date_Debut_Etat_Alimentation", "PRM/Alimentation"),
         phases=PHASES.get(supply.get("Mode_Alimentation", "")),
         voltage=supply.get("Tension_De_Livraison") or supply.get("Domaine_De_Tension"),
-        connection_power=None if power is None else decimal(power),
+        connection_power=number(supply, "P_Raccordement_Soutirage"),
         service_level=fields.get("Niveau_Ouverture_Services"),
         remote_readable=flag(fields, "Teleoperable"),
-        reading_day=None if day is None else int(day),
-        reading_period=None if period is None else int(period),
+        reading_day=whole(fields, "Jour_Fixe_Releve"),
+        reading_period=whole(fields, "Periodicite_Releve"),
         self_producer=flag(fields, "Autoproducteur"),
         self_consumption=fields.get("Autoconsommation_Collective"),
         supplier=context.facts.get("Code_EIC_Fournisseur"),
@@ -176,7 +174,6 @@ def _master_data(
         address=_installation(node(fields, "Adresse_Installation"), notes),
     )
     tariff = node(contract, "Structure_Tarifaire")
-    subscribed = tariff.get("Puissance_Souscrite")
     yield ContractTerms(
         **head,
         contract_status=status,
@@ -184,7 +181,7 @@ def _master_data(
         sequence=whole(contract, "Num_Sequence"),
         sequence_start=civil_day(contract, "Date_Debut_Num_Sequence", _CONTRACT),
         tariff=tariff.get("Formule_Tarifaire_Acheminement"),
-        subscribed_power=None if subscribed is None else decimal(subscribed),
+        subscribed_power=number(tariff, "Puissance_Souscrite"),
         power_unit=tariff.get("Unite_Puissance_Souscrite"),
         calendar=tariff.get("Id_Calendrier_Distributeur"),
         supplier_calendar=tariff.get("Id_Calendrier"),

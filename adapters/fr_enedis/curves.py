@@ -27,12 +27,11 @@ from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, nodes, read
+from adapters.common.reading import Fields, decimal, leaf, need, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester
-from adapters.fr_enedis.registers import decimal
-from adapters.fr_enedis.times import moment, needed_instant
+from adapters.fr_enedis.outcome import daily, digester
+from adapters.fr_enedis.times import instant_at, needed_instant
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
 from energycomm.kernel.vocabulary import Direction, Quality
@@ -136,25 +135,13 @@ def minutes_of(written: str | None, path: str) -> int:
 # --- R50 ---
 
 
-def refer_r50(fields: Fields, context: Context) -> tuple[str, str | None]:
-    """``PRM:first day..last day``, or ``PRM:day`` where there is one."""
-    point = leaf(fields, "Id_PRM")
-    days = sorted({leaf(releve, "Date_Releve") or "-" for releve in nodes(fields, "Donnees_Releve")}) or ["-"]
-    return f"{point or '-'}:{days[0] if len(days) == 1 else f'{days[0]}..{days[-1]}'}", point
-
-
-def version_r50(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return R50_VERSIONS[-1]
-
-
 def digest_r50(fields: Fields, context: Context, notes: Notes) -> Digested:
     """One series per day, in the order of the days.
 
     Raises:
       Unreadable: no step in the header, no value, or a time that does not fit.
     """
-    reference, _ = refer_r50(fields, context)
+    reference, _ = daily(fields, context)
     point = need(fields, "Id_PRM", "PRM")
     step = minutes_of(context.facts.get("Pas_Publication"), "En_Tete_Flux/Pas_Publication")
     head = {**context.head, "reason": "periodic", "reference": reference, "access_point": point}
@@ -180,7 +167,7 @@ def _half_hour(item: Fields, step: int, path: str, notes: Notes) -> Value:
     return Value(end - timedelta(minutes=step), value, "missing" if value is None else None)
 
 
-R50 = digester(digest_r50, refer_r50, version_r50)
+R50 = digester(digest_r50, daily, R50_VERSIONS[-1])
 
 
 # --- R4x ---
@@ -194,11 +181,6 @@ def refer_r4x(fields: Fields, context: Context) -> tuple[str, str | None]:
     last = max((leaf(curve, "Horodatage_Fin") or "-" for curve in curves), default="-")
     nature = context.facts.get("Nature_De_Courbe_Demandee") or "-"
     return f"{point or '-'}:{first}..{last}:{nature}", point
-
-
-def version_r4x(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return R4X_VERSIONS[-1]
 
 
 def digest_r4x(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -255,11 +237,7 @@ def _point(item: Fields, path: str, notes: Notes) -> Value:
     written = item.get("@Horodatage")
     if written is None:
         raise Unreadable(refusal("SYN_MISSING", path=f"{path}/@Horodatage", expected="a date-time"))
-    try:
-        read_as = moment(written)
-    except ValueError:
-        expected = "a date-time in 1900 to 2199"
-        raise Unreadable(refusal("SYN_VALUE", path=f"{path}/@Horodatage", value=written, expected=expected)) from None
+    read_as = instant_at(written, f"{path}/@Horodatage")
     if read_as.naive:
         expected = read_as.at.isoformat()
         notes.append(refusal("NOTE_TIME_NAIVE", path=f"{path}/@Horodatage", value=written, expected=expected))
@@ -283,4 +261,4 @@ def _read_r4x(element: etree._Element) -> Fields:
     return fields
 
 
-R4X = digester(digest_r4x, refer_r4x, version_r4x, _read_r4x)
+R4X = digester(digest_r4x, refer_r4x, R4X_VERSIONS[-1], _read_r4x)

@@ -14,12 +14,11 @@ from datetime import date
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, node, nodes, number
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.f15 import billed_on, fact, tax_totals
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester, words
-from adapters.fr_enedis.registers import decimal
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import GridCharge
 from energycomm.kernel.parts import ChargeLine
@@ -36,11 +35,6 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
     """``invoice:part``."""
     invoice = context.facts.get("Num_Facture") or "-"
     return f"{invoice}:{leaf(fields, 'Num_Sous_Lot') or '-'}", leaf(fields, "Id_PRM")
-
-
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -92,20 +86,19 @@ def _effective(lines: tuple[ChargeLine, ...], part: date | None, billed: date | 
 
 
 def _line(item: Fields, transport: Fields, tariff: str | None, notes: Notes) -> ChargeLine:
-    quantity, price = transport.get("Quantite"), transport.get("Prix_Unitaire")
     return ChargeLine(
         code=item["Id_EV"],
         label=words(item, "Libelle_EV", f"{_PATH}/Element_Valorise", notes),
         nature=item.get("Code_Recapitulatif"),
         start=civil_day(transport, "Date_Debut", _LINE) or civil_day(transport, "Date_Effet", _LINE),
         end=civil_day(transport, "Date_Fin", _LINE),
-        quantity=None if quantity is None else decimal(quantity),
+        quantity=number(transport, "Quantite"),
         unit=transport.get("Unite_Quantite"),
-        price=None if price is None else decimal(price),
+        price=number(transport, "Prix_Unitaire"),
         amount=decimal(transport["Montant_HT"]),
         tax=item.get("Taux_TVA_Applicable"),
         tariff=tariff,
     )
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, refer, VERSIONS[-1])

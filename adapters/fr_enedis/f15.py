@@ -18,11 +18,10 @@ from datetime import date
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, whole, words
-from adapters.fr_enedis.registers import decimal
+from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.times import civil_day, day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine, Tax
@@ -133,20 +132,19 @@ def billed_on(context: Context) -> date | None:
 
 
 def _line(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
-    quantity, price, power = item.get("Quantite"), item.get("Prix_Unitaire"), item.get("Puissance_Souscrite")
     return ChargeLine(
         code=item["Id_EV"],
         label=words(item, "Libelle_EV", _LINE, notes),
         nature=nature,
         start=civil_day(item, "Date_Debut", _LINE),
         end=civil_day(item, "Date_Fin", _LINE),
-        quantity=None if quantity is None else decimal(quantity),
+        quantity=number(item, "Quantite"),
         unit=item.get("Unite_Quantite"),
-        price=None if price is None else decimal(price),
+        price=number(item, "Prix_Unitaire"),
         amount=decimal(item["Montant_HT"]),
         tax=item.get("Taux_TVA_Applicable"),
         tax_date=civil_day(item, "Date_TVA_Applicable", _LINE),
-        subscribed_power=None if power is None else decimal(power),
+        subscribed_power=number(item, "Puissance_Souscrite"),
         tariff=item.get("Formule_Tarifaire_Acheminement"),
     )
 
@@ -162,14 +160,14 @@ def tax_totals(amounts: dict[str, str | None]) -> tuple[Tax, ...]:
 
 def _tax(item: Fields, notes: Notes) -> Tax:
     """One ``Detail_TVA``; where its rate is a word, no tax applies and the word is the code."""
-    written, base, amount = item.get("Taux_TVA_Applicable"), item.get("Assiette"), item.get("Montant")
+    written = item.get("Taux_TVA_Applicable")
     rated = written is not None and _RATE.fullmatch(written) is not None
     return Tax(
         code=item.get("Code_Type_TVA_Applicable") or (None if rated else written),
         label=words(item, "Libelle", f"{_TOTALS}/Detail_TVA", notes),
         rate=decimal(written) if written is not None and rated else None,
-        base=None if base is None else decimal(base),
-        amount=None if amount is None else decimal(amount),
+        base=number(item, "Assiette"),
+        amount=number(item, "Montant"),
     )
 
 

@@ -28,7 +28,7 @@ from adapters.common.outcome import FAULTS, Notes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.header import MARKET
-from adapters.fr_enedis.times import moment
+from adapters.fr_enedis.times import instant_at, moment
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.kernel.vocabulary import Direction, Grid
@@ -107,14 +107,11 @@ class Order(NamedTuple):
 
     Attributes:
       flux: R64, R67.
-      request: the request that was answered.
       head: keyword arguments that every Kernel message starts with, without created.
       written: time stamp of the file's name.
     """
 
     flux: str
-    request: str | None
-    receiver: str | None
     head: dict[str, Any]
     written: datetime | None
 
@@ -143,12 +140,7 @@ def instant(written: str, path: str) -> datetime:
     Raises:
       Unreadable: no date-time in 1900 to 2199 (SYN_VALUE).
     """
-    try:
-        return moment(written if len(written) > len("2026-06-01") else f"{written} 00:00:00").at
-    except ValueError:
-        raise Unreadable(
-            refusal("SYN_VALUE", path=path, value=written, expected="a date-time in 1900 to 2199")
-        ) from None
+    return instant_at(written, path, or_day=True).at
 
 
 def active(setting: Any, identifier: str, notes: Notes) -> Iterator[ActiveEnergy]:
@@ -199,7 +191,9 @@ class Walk:
                 self.order = self._order(found)
                 if not told:
                     told = True
-                    yield MemberHead(type=self.order.flux, version=VERSION, sender=SENDER, receiver=self.order.receiver)
+                    yield MemberHead(
+                        type=self.order.flux, version=VERSION, sender=SENDER, receiver=self.order.head["receiver"]
+                    )
             elif path == _MEASURES and self.order is None:
                 raise Unreadable(refusal("HEADER_MISSING", path="header", expected="the header before the measures"))
             elif path == _MEASURES and self.order is not None:
@@ -237,7 +231,7 @@ class Walk:
             "receiver_role": "supplier",
             "request_reference": texts["idDemande"],
         }
-        return Order(flux, texts["idDemande"], texts["idDestinataire"], head, written)
+        return Order(flux, head, written)
 
     def _transaction(self, piece: Any, order: Order) -> Transaction:
         reader = self.readers[order.flux]
@@ -274,7 +268,7 @@ class Walk:
 
 def _identity(order: Order, reference: str, text: str) -> bytes:
     state = blake2b(digest_size=16)
-    state.update(repr((MARKET, SENDER, order.flux, order.request, reference)).encode())
+    state.update(repr((MARKET, SENDER, order.flux, order.head["request_reference"], reference)).encode())
     state.update(text.encode())
     return state.digest()
 

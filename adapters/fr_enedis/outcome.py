@@ -1,4 +1,4 @@
-"""What French digesters share besides the common ones: versions told by content, flags, numbers and labels."""
+"""What French digesters share besides the common ones: versions told by content, references by the day, and labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lxml import etree
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.particulars import Particulars
-from adapters.common.reading import Fields, read
+from adapters.common.reading import Fields, leaf, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 
@@ -20,7 +20,7 @@ _MOJIBAKE = ("Ã", "Â", "â€", "Å")
 def digester(
     digest: Callable[[Fields, Context, Notes], Digested],
     refer: Callable[[Fields, Context], tuple[str, str | None]],
-    version: Callable[[Fields, str | None], str],
+    version: Callable[[Fields, str | None], str] | str,
     reading: Callable[[etree._Element], Fields] = read,
 ) -> Digester[Context]:
     """A digester of one element of a flux.
@@ -28,22 +28,19 @@ def digester(
     Args:
       digest: Kernel messages of checked content; may raise `Unreadable`.
       refer: reference and access point of any content, however broken; never fails.
-      version: version that content is of; the declared one where content and declaration agree.
+      version: version that content is of; the declared one where content and declaration agree. The only one known.
       reading: content of a checked element.
     """
+    if isinstance(version, str):
+        return Digester(digest, refer, reading, lambda fields, context: version)
     return Digester(digest, refer, reading, lambda fields, context: version(fields, context.declared))
 
 
-def flag(fields: Fields, tag: str) -> bool | None:
-    """An xs:boolean, None where it is missing."""
-    text = fields.get(tag)
-    return None if text is None else text in ("1", "true")
-
-
-def whole(fields: Fields, tag: str) -> int | None:
-    """A whole number, None where it is missing."""
-    text = fields.get(tag)
-    return None if text is None else int(text)
+def daily(fields: Fields, context: Context) -> tuple[str, str | None]:
+    """Reference and point of daily measures: ``PRM:first day..last day``, or ``PRM:day`` where there is one."""
+    point = leaf(fields, "Id_PRM")
+    days = sorted({leaf(releve, "Date_Releve") or "-" for releve in nodes(fields, "Donnees_Releve")}) or ["-"]
+    return f"{point or '-'}:{days[0] if len(days) == 1 else f'{days[0]}..{days[-1]}'}", point
 
 
 def words(fields: Fields, tag: str, path: str, notes: Notes) -> str | None:

@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, nodes
+from adapters.common.reading import Fields, decimal, leaf, need, need_node, nodes, whole
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, whole
-from adapters.fr_enedis.registers import DIRECTION, ENTRIES, EXITS, GRIDS, NATURE, REASONS, decimal, register
+from adapters.fr_enedis.outcome import digester
+from adapters.fr_enedis.registers import DIRECTION, ENTRIES, EXITS, GRIDS, NATURE, REASONS, register
 from adapters.fr_enedis.times import civil_day, instant, needed_instant
 from energycomm.kernel.messages import KernelMessage, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
@@ -54,11 +54,6 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
 def _name(releve: Fields) -> str:
     identifier, status = leaf(releve, "Id_Releve") or "-", leaf(releve, "Statut_Releve")
     return identifier if status in ("INITIAL", None) else f"{identifier}:{status}"
-
-
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -169,4 +164,4 @@ def _classes(releve: Fields) -> tuple[str | None, tuple[Register, ...], tuple[Vo
     return None if several or not serials else serials.pop(), registers, tuple(volumes)
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, refer, VERSIONS[-1])

@@ -18,10 +18,10 @@ from typing import Any
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, leaf, need, need_node, node, nodes
+from adapters.common.reading import Fields, flag, need, need_node, node, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
-from adapters.fr_enedis.outcome import digester, flag, whole
+from adapters.fr_enedis.outcome import daily, digester
 from adapters.fr_enedis.registers import GRIDS
 from adapters.fr_enedis.times import end_of_day
 from energycomm.kernel.messages import MeterReading
@@ -37,14 +37,6 @@ _TOO_MUCH = 10**18
 _PATH = "PRM/Donnees_Releve"
 
 
-def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
-    """``PRM:first day..last day``, or ``PRM:day`` where there is one."""
-    point = leaf(fields, "Id_PRM")
-    days = sorted({leaf(releve, "Date_Releve") or "-" for releve in nodes(fields, "Donnees_Releve")}) or ["-"]
-    span = days[0] if len(days) == 1 else f"{days[0]}..{days[-1]}"
-    return f"{point or '-'}:{span}", point
-
-
 def version(fields: Fields, declared: str | None) -> str:
     """The declared one where it is one of the two names of the only version known."""
     return declared if declared in VERSIONS else VERSIONS[0]
@@ -56,7 +48,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     Raises:
       Unreadable: a needed element is missing, a date does not exist, or the header has no unit of the indexes.
     """
-    reference, _ = refer(fields, context)
+    reference, _ = daily(fields, context)
     point = need(fields, "Id_PRM", "PRM")
     need_node(fields, "Donnees_Releve", "PRM")
     unit = context.facts.get("Unite_Mesure_Index")
@@ -117,4 +109,4 @@ def _power(value: str | None, context: Context) -> int | None:
     return power
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, daily, version)

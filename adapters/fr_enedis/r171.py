@@ -25,7 +25,7 @@ from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import PRODUCT, Value, direction, series
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester
-from adapters.fr_enedis.times import moment
+from adapters.fr_enedis.times import instant_at
 from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Grid
@@ -48,11 +48,6 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
     return ":".join([point or "-", *(leaf(fields, name) or "-" for name in names), span]), point
 
 
-def version(fields: Fields, declared: str | None) -> str:
-    """The only one known."""
-    return VERSIONS[-1]
-
-
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """One message per date, in the order of the dates.
 
@@ -72,11 +67,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
 
 def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -> KernelMessage:
     written, value = need(item, "dateFin", _DATE), need(item, "valeur", _DATE)
-    try:
-        at = moment(written).at
-    except ValueError:
-        expected = "a date-time in 1900 to 2199"
-        raise Unreadable(refusal("SYN_VALUE", path=f"{_DATE}/dateFin", value=written, expected=expected)) from None
+    at = instant_at(written, f"{_DATE}/dateFin").at
     quantity, unit = need(fields, "grandeurPhysique", _PATH), need(fields, "unite", _PATH)
     sense = direction(fields.get("grandeurMetier"), f"{_PATH}/grandeurMetier", notes)
     time_class = fields.get("codeClasseTemporelle")
@@ -100,4 +91,4 @@ def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -
     return MeterReading(**{**head, "effective": at}, qualification="periodic", nature="read", registers=(register,))
 
 
-DIGESTER = digester(digest, refer, version)
+DIGESTER = digester(digest, refer, VERSIONS[-1])

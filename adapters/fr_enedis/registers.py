@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from functools import lru_cache
-from typing import Any
-
-from adapters.common.reading import Fields
+from adapters.common.reading import Fields, flag, number, whole
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Direction, Grid, ReadingNature, Reason
 
@@ -48,9 +44,6 @@ ENTRIES = frozenset(("PMES", "MES", "CFNE"))
 EXITS = frozenset(("RES", "CFNS"))
 """Events by which a point leaves it."""
 
-decimal = lru_cache(maxsize=4096)(Decimal)
-"""A decimal of its text; powers, coefficients and prices repeat."""
-
 
 def register(grid: Grid, fields: Fields, previous: str | None = None, meter: str | None = None) -> Register:
     """A time class of C15 or R15 as a register, value and unit as written.
@@ -61,19 +54,16 @@ def register(grid: Grid, fields: Fields, previous: str | None = None, meter: str
       previous: the index before, where the flux repeats it.
       meter: serial number, where the reading holds registers of several meters.
     """
-    get: Any = fields.get
-    rank, digits, rollover = get("Rang_Cadran"), get("Nb_Chiffres_Cadran"), get("Indicateur_Passage_A_Zero")
-    coefficient = get("Coefficient_Lecture")
     return Register(
         grid=grid,
         time_class=fields["Id_Classe_Temporelle"],
         value=int(fields["Valeur"]),
         unit=fields["Unite_Mesure"],
         direction=DIRECTION[fields["Sens_Mesure"]],
-        rank=None if rank is None else int(rank),
-        digits=None if digits is None else int(digits),
-        rollover=None if rollover is None else rollover in ("1", "true"),
-        coefficient=None if coefficient is None else decimal(coefficient),
+        rank=whole(fields, "Rang_Cadran"),
+        digits=whole(fields, "Nb_Chiffres_Cadran"),
+        rollover=flag(fields, "Indicateur_Passage_A_Zero"),
+        coefficient=number(fields, "Coefficient_Lecture"),
         previous_value=None if previous is None else int(previous),
         meter=meter,
     )

@@ -20,8 +20,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from adapters.common.codes import Unreadable, refusal
 from adapters.common.dates import Dates
-from adapters.common.times import LegalTime
+from adapters.common.times import LegalTime, Moment
 
 ZONE = "Europe/Paris"
 _PARIS = LegalTime(ZONE)
@@ -40,6 +41,23 @@ needed_instant = _DATES.needed_instant
 """The instant of a date-time field that must be there."""
 civil_day = _DATES.civil_day
 """The civil day of a field, None where it is missing."""
+
+
+def instant_at(written: str, path: str, *, or_day: bool = False) -> Moment:
+    """A date-time.
+
+    Args:
+      written: as the market wrote it.
+      path: where it stands, for refusals.
+      or_day: a day means its start.
+
+    Raises:
+      Unreadable: no date-time in 1900 to 2199 (SYN_VALUE).
+    """
+    try:
+        return moment(f"{written} 00:00:00" if or_day and len(written) <= len("2026-06-01") else written)
+    except ValueError:
+        raise Unreadable(refusal("SYN_VALUE", path, written, "a date-time in 1900 to 2199")) from None
 
 
 @lru_cache(maxsize=8192)

@@ -251,7 +251,7 @@ class _Said:
     """What ``acquittement`` and ``erreur`` both say."""
 
     def __init__(self, element: etree._Element | None) -> None:
-        fields: Fields = {} if element is None else read_with_attributes(_bare(element))
+        fields: Fields = {} if element is None else read_with_attributes(element)
         result = _first(fields, "resultat")
         asked, about = _first(fields, "infoDemandeur"), _first(fields, "infoFonctionnelles")
         self.code: str | None = (result.get("@code") or "").strip()[:64] or None
@@ -269,14 +269,6 @@ def _first(fields: Fields, tag: str) -> Fields:
 
 def _leaf(fields: Fields, tag: str, most: int) -> str | None:
     return (_first(fields, tag).get("#") or "")[:most] or None
-
-
-def _bare(element: etree._Element) -> etree._Element:
-    """A copy without namespaces: the older dictionary qualifies where the newer does not."""
-    copy = etree.fromstring(etree.tostring(element), safexml.parser())
-    for child in copy.iter(etree.Element):
-        child.tag = etree.QName(child).localname
-    return copy
 
 
 def _find(parent: etree._Element | None, names: tuple[str, ...]) -> etree._Element | None:

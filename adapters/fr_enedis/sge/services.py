@@ -19,24 +19,19 @@ class Service(NamedTuple):
       name: as its WSDL calls it; `market_type` of a Kernel message may name it.
       kind: the Kernel kind it serves.
       namespace: of the request's element.
+      body: the request.
       version: of the service, as its header repeats it.
       header: which header element it wants, if any.
-      body: the request.
       serves: further conditions on the message, where one kind has several services.
     """
 
     name: str
     kind: str
     namespace: str
-    version: str
-    header: Literal["entete", "enteteP", "none"]
     body: Tree
+    version: str = "1.0"
+    header: Literal["entete", "enteteP", "none"] = "entete"
     serves: Callable[[Any], bool] = lambda message: True
-
-    @property
-    def path(self) -> str:
-        """Where the service is, below the address of the SGE."""
-        return f"/{self.name}/v{self.version}"
 
 
 SERVICES: tuple[Service, ...] = (
@@ -44,159 +39,132 @@ SERVICES: tuple[Service, ...] = (
         "RechercheServicesSouscritsMesures",
         "SearchRequest",
         f"{B2B}/rechercherservicessouscritsmesures/v1.0",
-        "1.0",
-        "entete",
         bodies.SEARCH_SERVICES,
-        lambda message: message.access_point is not None,
+        serves=lambda message: message.access_point is not None,
     ),
     Service(
         "RecherchePoint",
         "SearchRequest",
         f"{B2B}/services/rechercherpoint/v2.0",
-        "2.0",
-        "entete",
         bodies.SEARCH_POINT,
-        lambda message: message.access_point is None,
+        version="2.0",
+        serves=lambda message: message.access_point is None,
     ),
     Service(
         "RechercheServicesAccesDonnees",
         "SearchRequest",
         f"{B2B}/rechercherservicesaccesdonnees/v1.0",
-        "1.0",
-        "entete",
         bodies.SEARCH_ACCESSES,
-        lambda message: False,
+        serves=lambda message: False,
     ),
     Service(
         "ConsultationDonneesTechniquesContractuelles",
         "MasterDataRequest",
         f"{B2B}/services/consulterdonneestechniquescontractuelles/v1.0",
-        "1.0",
-        "entete",
         bodies.POINT_DATA,
     ),
     Service(
         "CommandeInformationsTechniquesEtContractuelles",
         "MasterDataRequest",
         f"{M023}/commandeinformationstechniquesetcontractuelles/v1",
-        "1.0",
-        "none",
         bodies.PUBLISHED_POINT_DATA,
-        lambda message: False,
+        header="none",
+        serves=lambda message: False,
     ),
     Service(
         "ConsultationMesures",
         "MeteredDataRequest",
         f"{B2B}/services/consultermesures/v1.1",
-        "1.1",
-        "entete",
         bodies.INVOICING_MEASURES,
-        lambda message: message.measure == "invoicing" and message.start is None and message.end is None,
+        version="1.1",
+        serves=lambda message: message.measure == "invoicing" and message.start is None and message.end is None,
     ),
     Service(
         "CommandeHistoriqueDonneesMesuresFacturantes",
         "MeteredDataRequest",
         f"{M023}/commandehistoriquedonneesmesuresfacturantes/v1",
-        "1.0",
-        "none",
         bodies.PUBLISHED_INVOICING,
-        lambda message: message.measure == "invoicing",
+        header="none",
+        serves=lambda message: message.measure == "invoicing",
     ),
     Service(
         "ConsultationMesuresDetaillees",
         "MeteredDataRequest",
         f"{B2B}/services/consultationmesuresdetaillees/common",
-        "3.0",
-        "none",
         bodies.DETAILED_MEASURES,
+        version="3.0",
+        header="none",
     ),
     Service(
         "CommandeHistoriqueDonneesMesuresFines",
         "MeteredDataRequest",
         f"{M023}/commandehistoriquedonneesmesuresfines/v1",
-        "1.0",
-        "none",
         bodies.PUBLISHED_MEASURES,
-        lambda message: False,
+        header="none",
+        serves=lambda message: False,
     ),
     Service(
         "CommandeTransmissionHistoriqueMesures",
         "MeteredDataRequest",
         f"{B2B}/commandertransmissionhistoriquemesures/v1.0",
-        "1.0",
-        "enteteP",
         bodies.HISTORY,
-        lambda message: False,
+        header="enteteP",
+        serves=lambda message: False,
     ),
     Service(
         "CommandeCollectePublicationMesures",
         "MeteringServiceOrder",
         f"{B2B}/commandercollectepublicationmesures/v3.0",
-        "3.0",
-        "entete",
         bodies.COLLECTION,
+        version="3.0",
     ),
     Service(
         "CommandeTransmissionDonneesInfraJ",
         "MeteringServiceOrder",
         f"{B2B}/commandertransmissiondonneesinfraj/v1.0",
-        "1.0",
-        "entete",
         bodies.INTRADAY,
-        lambda message: False,
+        serves=lambda message: False,
     ),
     Service(
         "CommandeArretServiceSouscritMesures",
         "MeteringServiceStop",
         f"{B2B}/commanderarretservicesouscritmesures/v1.0",
-        "1.0",
-        "entete",
         bodies.STOP,
     ),
     Service(
         "CommandeAccesDonneesMesures",
         "DataAccessOrder",
         f"{B2B}/commanderaccesdonneesmesures/v1.0",
-        "1.0",
-        "entete",
         bodies.DATA_ACCESS,
-        lambda message: message.action == "open",
+        serves=lambda message: message.action == "open",
     ),
     Service(
         "CommandeServicesAccesDonnees",
         "DataAccessOrder",
         f"{B2B}/commanderservicesaccesdonnees/v1.0",
-        "1.0",
-        "entete",
         bodies.ACCESS_SERVICE,
-        lambda message: False,
+        serves=lambda message: False,
     ),
     Service(
         "CommandeRenouvellementServicesAccesDonnees",
         "DataAccessOrder",
         f"{B2B}/commanderRenouvellementServicesAccesDonnees/v1.0",
-        "1.0",
-        "entete",
         bodies.RENEWAL,
-        lambda message: message.action == "renew",
+        serves=lambda message: message.action == "renew",
     ),
     Service(
         "CommandeModificationOptionsServicesAccesDonnees",
         "DataAccessOrder",
         f"{B2B}/commanderModificationOptionsServicesAccesDonnees/v1.0",
-        "1.0",
-        "entete",
         bodies.CHANGE,
-        lambda message: message.action == "change",
+        serves=lambda message: message.action == "change",
     ),
     Service(
         "CommandeArretServicesAccesDonnees",
         "DataAccessOrder",
         f"{B2B}/commanderarretservicesaccesdonnees/v1.0",
-        "1.0",
-        "entete",
         bodies.ACCESS_END,
-        lambda message: message.action == "end",
+        serves=lambda message: message.action == "end",
     ),
 )
 """Every service. Of several for one kind the one named by `market_type` is asked, else the first that serves the

@@ -53,6 +53,7 @@ RECORDED: dict[str, str] = {
     "outbox list": "",
     "outbox retry": "--all",
     "request list": "",
+    "request owed": "",
     "request retry": "1",
     "request show": "1",
     "request submit": "messages.json",

@@ -25,7 +25,7 @@ from adapters.common.tableadapter import TableAdapter
 from energycomm.errors import UserError
 from energycomm.kernel.messages import AccessPointData
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Transaction
+from energycomm.market.contract import LONGEST_NAME, Transaction
 
 RULE_SETS = {
     "validation": "what its messages have to be",
@@ -148,6 +148,12 @@ class _Both(NamedTuple):
     schema: SchemaDocument
     forms: list[str]
 
+    @property
+    def label(self) -> str:
+        """The name of its root, without its last part where it is too long for a label."""
+        name = self.schema.root.name
+        return name if len(name) <= LONGEST_NAME else re.split(r"[_.-]", name)[0][:LONGEST_NAME]
+
 
 def _merged(documents: Iterable[SchemaDocument]) -> list[_Both]:
     found: dict[str, _Both] = {}
@@ -187,7 +193,7 @@ class _Writing:
 def _table(code: str, zone: str, documents: Sequence[_Both]) -> tuple[str, _Writing]:
     writing = _Writing()
     blocks = [line for both in documents for line in _document(both, writing)]
-    first = documents[0].schema.root.name
+    first = documents[0].label
     event = _pieces(documents[0].schema.root)[0].name
     lines = [
         f"# What the market {code.upper()} sends, and where each leaf goes. docs/adapters.md tells how to read it.",
@@ -230,7 +236,7 @@ def _document(both: _Both, writing: _Writing) -> Iterator[str]:
     number = next((path for path in named if _REFERENCE.search(path)), None)
     if unnamed and number is not None:
         told[number] = "reference"
-    yield f"  {_word(root.name)}:"
+    yield f"  {_word(both.label)}:"
     yield f"    about: {_word(root.name)}; one CH message per {' or '.join(names and [one.name for one in pieces])}"
     if both.forms != ["xml"]:
         yield f"    forms: [{', '.join(both.forms)}]"
@@ -433,13 +439,13 @@ def _label(adapter: TableAdapter, content: bytes) -> str | None:
 def _minimal(both: _Both, adapter: TableAdapter, samples: dict[str, bytes], place: _Place, put: Any) -> None:
     """A fixture with what a document needs and nothing else, where no sample is one of it."""
     schema = both.schema
-    if schema.form != "xml" or any(_label(adapter, content) == schema.root.name for content in samples.values()):
+    if schema.form != "xml" or any(_label(adapter, content) == both.label for content in samples.values()):
         return
     space = f"{{{schema.namespace}}}" if schema.namespace else ""
     root = _made(schema.root, space, {one.name for one in _pieces(schema.root)})
     etree.indent(root)
     content = etree.tostring(root, encoding="UTF-8", xml_declaration=True) + b"\n"
-    found = list(adapter.digest(schema.root.name, BytesIO(content), "x.xml"))
+    found = list(adapter.digest(both.label, BytesIO(content), "x.xml"))
     if not any(isinstance(part, Refusal) or getattr(part, "refusals", ()) for part in found):
         put(place.fixtures / f"{_snake(schema.root.name)}.xml", content)
 

@@ -21,7 +21,7 @@ from adapters.common.schemas import Schema
 from adapters.common.times import LegalTime
 from adapters.common.values import BASES, ValueType, value_types, written_as
 from energycomm.kernel.messages import KernelMessage
-from energycomm.market.contract import Announcement
+from energycomm.market.contract import LONGEST_NAME, Announcement
 
 FORMS = ("xml", "json", "csv", "edifact")
 PARTICULAR, LEFT_OUT = "particular", "left-out"
@@ -381,6 +381,9 @@ class _Reader:
         rows = self._row(self.raw, section, "")
         documents: dict[str, Document] = {}
         for label in rows:
+            if len(label) > LONGEST_NAME:
+                what = f"a label has at most {LONGEST_NAME} characters"
+                raise self.fault(f"{section}/{label}", what, rows, label)
             found = self._document(label, self._row(rows, label, section), section)
             if (twin := next((one for one in documents.values() if _alike(one, found)), None)) is not None:
                 what = (

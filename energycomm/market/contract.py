@@ -77,6 +77,9 @@ class Series(NamedTuple):
     stamp: str | None = None
 
 
+LONGEST_NAME = 40
+"""Characters of a type's label, a version and a party, as they are stored."""
+
 DIGEST_FAILED = "DIGEST_FAILED"
 """Code of a CH message that a digester itself broke on: the market is not to blame, and it can be tried again."""
 

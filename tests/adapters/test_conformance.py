@@ -359,4 +359,4 @@ def test_what_no_fixture_shows_is_not_shown_and_no_fault() -> None:
     tried = SUBJECTS["ruritania"].tried()
     fewer = Tried(tried.adapter, tried.package, {name: one for name, one in tried.members.items() if "RUR" in name})
     found = {one.of: one.outcome for one in findings(fewer, [one for one in CHECKS if one.name == "type"])}
-    assert found == {"Dispatch": "passed", "Reply": "not shown"}
+    assert found == {"Dispatch": "passed", "Plea": "not shown", "Reply": "not shown"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -157,6 +158,16 @@ def test_inside_the_repository_the_files_go_where_its_markets_have_them(tmp_path
     for path in ("adapters/zz_market/table.yaml", "rules/zz/validation.yaml", f"fixtures/zz/{FIRST.name}"):
         assert (tmp_path / path).is_file()
     assert "from adapters.zz_market import adapter" in (tmp_path / "tests/adapters/test_zz_market.py").read_text()
+
+
+def test_a_root_of_a_long_name_gets_a_label_that_can_be_stored(tmp_path: Path) -> None:
+    root = "NotifyOfBeginsAndCeases_AndOfReadings_MarketDocument"
+    schema, sample = tmp_path / "long.xsd", tmp_path / "long.xml"
+    schema.write_text(SCHEMA.read_text().replace('name="Dispatch"', f'name="{root}"'))
+    sample.write_text(re.sub(r"(</?)Dispatch\b", rf"\1{root}", FIRST.read_text()))
+    found = write_draft("zz", [schema], [sample], tmp_path, zone="Europe/Prague")
+    assert found.digested["long.xml"] == (3, 0)
+    assert "NotifyOfBeginsAndCeases" in adapter_of(found).types
 
 
 def test_what_a_schema_lacks_is_named(tmp_path: Path) -> None:

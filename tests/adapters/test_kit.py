@@ -462,6 +462,7 @@ class Dripping:
         ("market: QQ", "market: [QQ", "expected"),
         ("entry: {market_type: Start,", "entry: {market_type: Strat,", "market_type 'Strat' is no document"),
         ("exit: {market_type: Start,", "exit: {", "required field `market_type`"),
+        ("  Start:\n    about", f"  {'S' * 41}:\n    about", "a label has at most 40 characters"),
         (
             '    root: Start\n    versions: {"1": null}',
             '    root: Measures_MarketDocument\n    versions: {"1": "urn:qq:measures:0:1"}',

@@ -83,7 +83,7 @@ def test_the_suite_runs_on_a_package_that_is_not_ours(outside: Outside) -> None:
     assert {one["outcome"] for one in found} == {"passed", "not shown"}
     assert {one["check"] for one in found if one["outcome"] == "not shown"} == {"answer"}
     built = {one["of"] for one in found if one["check"] == "complete request"}
-    assert built == {"SupplierSwitchRequest", "EndOfSupplyRequest"}
+    assert built == {"SupplierSwitchRequest", "EndOfSupplyRequest", "ReceivedRequestAnswer"}
     schemas = {one["found"] for one in found if one["check"] == "request schema"}
     assert schemas == {"petition.xsd, Petition"}
 

@@ -17,9 +17,9 @@ FICTIVE = Path(__file__).resolve().parents[2] / "fixtures" / "fictive" / "rurita
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A copy of Ruritania's table and schema."""
-    for name in ("table.yaml", "dispatch.xsd"):
-        shutil.copy(FICTIVE / name, tmp_path)
+    """A copy of Ruritania's table and schemas."""
+    for path in (FICTIVE / "table.yaml", *FICTIVE.glob("*.xsd")):
+        shutil.copy(path, tmp_path)
     return tmp_path
 
 
@@ -110,7 +110,7 @@ def test_a_code_list_of_one_code_is_carried_where_every_other_is_refused(package
 def test_a_document_without_a_schema_is_unknown(package: Path) -> None:
     adapter = adapter_of(package, "    schema: dispatch.xsd\n", "")
     ledger = adapter.ledger()
-    assert ([one.label for one in ledger.documents], list(ledger.unknown)) == (["Reply"], ["Dispatch"])
+    assert ([one.label for one in ledger.documents], list(ledger.unknown)) == (["Plea", "Reply"], ["Dispatch"])
 
 
 def test_a_json_schema_tells_leaves_too(package: Path) -> None:

@@ -21,7 +21,7 @@ from energycomm.kernel.codec import encode
 from energycomm.kernel.family import FUNCTION_RANK, RANK, is_incoming, kind_of
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import DIGEST_FAILED, MemberHead, Series, Sniff, Transaction
+from energycomm.market.contract import DIGEST_FAILED, LONGEST_NAME, MemberHead, Series, Sniff, Transaction
 
 DAMAGES = 25
 """Damaged variants of one fixture, and as many of well-formed nonsense."""
@@ -81,6 +81,8 @@ def _contract(subject: Subject, _: None) -> Faults:
         yield f"market is {adapter.market!r}, two capitals are expected"
     ZoneInfo(adapter.zone)
     for label, kind in adapter.types.items():
+        if len(label) > LONGEST_NAME:
+            yield f"the label {label} has more than {LONGEST_NAME} characters"
         if kind.label != label or not kind.versions or not kind.about:
             yield f"the type {label} has no label, versions or description of its own: {kind}"
     if strange := set(adapter.answer_within) - adapter.builds:
@@ -199,6 +201,9 @@ def _digested(subject: Subject, name: str) -> Faults:
     if found.refusal is not None:
         yield f"the member is refused: {told(found.refusal)}"
         return ""
+    for field in ("type", "declared_version", "version", "sender", "receiver"):
+        if len(getattr(found.head, field) or "") > LONGEST_NAME:
+            yield f"{field} of its header has more than {LONGEST_NAME} characters: it cannot be stored"
     if not found.transactions:
         yield "there is no CH message in it"
     if [one.position for one in found.transactions] != list(range(1, len(found.transactions) + 1)):

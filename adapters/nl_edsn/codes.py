@@ -6,30 +6,6 @@ from adapters.common.codes import AdapterCode, CodeTable
 
 _TABLE = CodeTable(
     AdapterCode(
-        "TYPE_NOT_OURS",
-        "member",
-        "The member is no message of EDSN.",
-        "Check the channel it came from; another market's adapter may read it.",
-    ),
-    AdapterCode(
-        "TYPE_UNKNOWN",
-        "member",
-        "The member is a message of EDSN that no digester reads (file exchange, measure correction, ...).",
-        "Nothing is lost: the bytes are kept. Ask for a digester if the message matters.",
-    ),
-    AdapterCode(
-        "VERSION_UNKNOWN",
-        "member",
-        "The message is known, but not in this namespace: EDSN has brought out another version.",
-        "Get the new schema from EDSN and have the digester adapted; replay the envelope then.",
-    ),
-    AdapterCode(
-        "HEADER_MISSING",
-        "member",
-        "There is neither an EDSNBusinessDocumentHeader nor a SOAP fault.",
-        "Ask for the message again.",
-    ),
-    AdapterCode(
         "BUILD_SCHEMA",
         "build",
         "The message that was written does not satisfy its schema: a fault of the adapter, or of a field's form.",

@@ -35,7 +35,8 @@ class Context(NamedTuple):
 
     Attributes:
       type: the market's message type.
-      generation: number in the message's namespace.
+      namespace: of the message.
+      version: of the schema that the namespace has.
       sender: party that sent the member.
       receiver: party it is addressed to.
       created: as written.
@@ -47,7 +48,8 @@ class Context(NamedTuple):
     """
 
     type: str
-    generation: str | None
+    namespace: str | None
+    version: str | None
     sender: str | None
     receiver: str | None
     created: str
@@ -57,12 +59,12 @@ class Context(NamedTuple):
     seed: blake2b
     notes: tuple[Refusal, ...] = ()
 
-    def member_head(self, versions: tuple[str, ...]) -> MemberHead:
+    def member_head(self) -> MemberHead:
         """The head of the member."""
         return MemberHead(
             type=self.type,
-            declared_version=self.generation,
-            version=versions[-1] if versions else None,
+            declared_version=self.head.get("schema_version"),
+            version=self.version,
             sender=self.sender,
             receiver=self.receiver,
             created=self.created,
@@ -70,13 +72,14 @@ class Context(NamedTuple):
         )
 
 
-def context(fields: Fields, message_type: str, generation: str | None) -> Context:
+def context(fields: Fields, message_type: str, namespace: str, version: str) -> Context:
     """Read a header.
 
     Args:
       fields: content of the header element.
       message_type: the market's message type.
-      generation: number in the namespace of the message.
+      namespace: of the message.
+      version: of the schema that the namespace has.
 
     Raises:
       Unreadable: a needed field is missing, unreadable or too long (HEADER_INVALID).
@@ -106,11 +109,12 @@ def context(fields: Fields, message_type: str, generation: str | None) -> Contex
         "receiver": addressee,
         "sender_role": role(leaf(source, "ContactTypeIdentifier"), sender),
         "receiver_role": role(leaf(receiver, "ContactTypeIdentifier"), addressee),
-        "schema_version": generation,
+        "schema_version": namespace.split(":")[-2],  # urn:nedu:edsn:data:<message>:<number>:standard
     }
     return Context(
         type=message_type,
-        generation=generation,
+        namespace=namespace,
+        version=version,
         sender=sender,
         receiver=addressee,
         created=str(written),

@@ -15,9 +15,8 @@ from typing import Any
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node, nodes
-from adapters.nl_edsn import mutations
 from adapters.nl_edsn.codes import refusal
-from adapters.nl_edsn.header import Context, answered
+from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS
 from adapters.nl_edsn.mutations import POINT, Point, point, refer
 from adapters.nl_edsn.times import start_of_day
@@ -28,7 +27,6 @@ from energycomm.kernel.messages import (
     KernelMessage,
     MeterData,
     PointRelations,
-    RequestAnswer,
 )
 from energycomm.kernel.parts import Address, Relation
 from energycomm.kernel.vocabulary import ConnectionStatus, ContractStatus, MeterAction, RelationNature
@@ -68,25 +66,6 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head, found)]
     messages += [*_customer(fields, head), *_meters(fields, head, found), *_relations(fields, head)]
     return Digested(reference, found.ean, messages)
-
-
-def digest_answer(fields: Fields, context: Context, notes: Notes) -> Digested:
-    """The same for an answer to a question of ours, with the answer itself."""
-    digested = digest(fields, context, notes)
-    answered = [*digested.messages]
-    correlation = leaf(node(fields, "Portaal_Mutation"), "ExternalReference") or context.correlation
-    first = answered[0]
-    head = {
-        **context.head,
-        "energy": first.energy,
-        "grid_operator": first.grid_operator,
-        "reference": digested.reference,
-        "correlation": correlation,
-        "access_point": digested.access_point,
-    }
-    created = context.head["created"]
-    answer = RequestAnswer(**head, effective=created, accepted=True)
-    return Digested(digested.reference, digested.access_point, [*answered, answer, mutations.settled(head, created)])
 
 
 def address(fields: Fields) -> Address | None:
@@ -215,4 +194,3 @@ def _phases(capacity: str | None) -> int | None:
 
 
 UPDATE = Digester(digest, refer)
-ANSWER = Digester(digest_answer, refer, salt=answered)

@@ -28,8 +28,8 @@ class Row(NamedTuple):
       label: names the row and is the market's message type.
       namespaces: namespaces of the known versions, oldest first.
       versions: the versions of the schemas that these namespaces had when this adapter was written.
-      piece: element that is one CH message.
-      schema: our schema of the piece.
+      pieces: paths below the root of the elements that are one CH message each.
+      schema: our schema of them.
       digester: reads a piece.
       about: in words.
     """
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     label: str
     namespaces: tuple[str, ...]
     versions: tuple[str, ...]
-    piece: str
+    pieces: tuple[tuple[str, ...], ...]
     schema: Schema
     digester: Digester[Context]
     about: str
@@ -58,89 +58,61 @@ def cmf(name: str, number: int = 2) -> str:
     return f"urn:cmf:edsn:data:{name.lower()}:{number}:standard"
 
 
-def _row(label: str, piece: str, digester: Digester[Context], about: str, versions: tuple[str, ...] = ("1",)) -> Row:
+P4_CONTENT, CONTENT, CAR_CONTENT = ("P4Content",), ("Portaal_Content",), ("CAR_Content",)
+P4_POINT, POINT = (*P4_CONTENT, "P4MeteringPoint"), (*CONTENT, "Portaal_MeteringPoint")
+
+
+def _row(
+    label: str, piece: tuple[str, ...], digester: Digester[Context], about: str, versions: tuple[str, ...] = ("1",)
+) -> Row:
     """A row whose namespaces bear the numbers of the versions."""
     namespaces = tuple(nedu(label, int(version[0])) for version in versions)
-    return Row(label, namespaces, versions, piece, _P4 if piece.startswith("P4") else _PORTAAL, digester, about)
+    schema = _P4 if piece[0] == "P4Content" else _PORTAAL
+    return Row(label, namespaces, versions, (piece,), schema, digester, f"{about}; one CH message")
 
 
-def _answer(label: str, about: str) -> Row:
-    return _row(label, "Portaal_Content", answers.ANSWER, about)
+def _list(label: str, digester: Digester[Context], about: str, versions: tuple[str, ...] = ("1",)) -> Row:
+    row = _row(label, POINT, digester, about, versions)
+    return row._replace(about=f"{row.about} per point")
 
 
 ROWS: tuple[Row, ...] = (
     _row(
         "P4CollectedDataBatchResultResponse",
-        "P4MeteringPoint",
+        P4_POINT,
         collected.DIGESTER,
-        "smart-meter data by day, interval or month; one CH message per query",
+        "smart-meter data by day, interval or month of one query",
         ("2.0",),
     ),
     _row(
-        "P4CollectedDataBatchResponse",
-        "P4Content",
-        answers.ANSWER,
-        "whether the P4 portal took our queries; one CH message",
-        ("2.0",),
+        "P4CollectedDataBatchResponse", P4_CONTENT, answers.REQUEST, "whether the P4 portal took our queries", ("2.0",)
     ),
     Row(
         "SearchMeteringPointsResponse",
         (nedu("searchmeteringpointsresponse"), cmf("searchmeteringpointsresponse")),
         ("1.6", "2.1"),
-        "Content",
+        (CONTENT, CAR_CONTENT),
         _PORTAAL,
         answers.SEARCH,
         "points that a search found; one CH message",
     ),
-    _row(
-        "ContractDataResponse",
-        "Portaal_Content",
-        answers.CONTRACT,
-        "end and notice of a contract (CER); one CH message",
-        ("1.2",),
-    ),
+    _row("ContractDataResponse", CONTENT, answers.CONTRACT, "end and notice of a contract (CER)", ("1.2",)),
     _row(
         "MasterDataResponse",
-        "Portaal_Content",
+        CONTENT,
         answers.MASTER_DATA,
-        "master data of a point that we asked for; one CH message",
+        "master data of a point that we asked for",
         ("1", "2.1"),
     ),
-    _row(
-        "MasterDataUpdateResponse",
-        "Portaal_MeteringPoint",
-        points.UPDATE,
-        "list of mutations of points; one CH message per point",
-        ("1", "2.1"),
-    ),
-    _row(
-        "GainResultResponse",
-        "Portaal_MeteringPoint",
-        perimeter.GAIN,
-        "list of points gained; one CH message per point",
-    ),
-    _row(
-        "LossResultResponse",
-        "Portaal_MeteringPoint",
-        perimeter.LOSS,
-        "list of points lost; one CH message per point",
-    ),
-    _row(
-        "MeterReadingExchangeResponse",
-        "Portaal_MeteringPoint",
-        exchange.DIGESTER,
-        "established readings and volumes; one CH message per point",
-    ),
-    _row(
-        "MeterReadingExchangeAcknowledgement",
-        "Portaal_Content",
-        answers.ACKNOWLEDGEMENT,
-        "answer to a reading that we told; one CH message",
-    ),
-    _answer("MoveInResponse", "answer to a move in; one CH message"),
-    _answer("MoveOutResponse", "answer to a move out; one CH message"),
-    _answer("ChangeOfSupplierResponse", "answer to a change of supplier; one CH message"),
-    _answer("EndOfSupplyResponse", "answer to an end of supply; one CH message"),
+    _list("MasterDataUpdateResponse", points.UPDATE, "list of mutations of points", ("1", "2.1")),
+    _list("GainResultResponse", perimeter.GAIN, "list of points gained"),
+    _list("LossResultResponse", perimeter.LOSS, "list of points lost"),
+    _list("MeterReadingExchangeResponse", exchange.DIGESTER, "established readings and volumes"),
+    _row("MeterReadingExchangeAcknowledgement", CONTENT, answers.ACKNOWLEDGEMENT, "answer to a reading that we told"),
+    _row("MoveInResponse", CONTENT, answers.REQUEST, "answer to a move in"),
+    _row("MoveOutResponse", CONTENT, answers.REQUEST, "answer to a move out"),
+    _row("ChangeOfSupplierResponse", CONTENT, answers.REQUEST, "answer to a change of supplier"),
+    _row("EndOfSupplyResponse", CONTENT, answers.REQUEST, "answer to an end of supply"),
 )
 """Every row, in the order of the documentation."""
 
@@ -161,10 +133,3 @@ TYPES: dict[str, DocumentType] = {
 
 PREFIXES = ("urn:nedu:edsn:", "urn:cmf:edsn:", "urn:edsn:edsn:", "urn:nl:edsn:")
 """Beginnings of EDSN's namespaces: what bears one of them is ours, read or not."""
-
-
-def contents(row: Row, namespace: str) -> str:
-    """The element that is a CH message, in one of the row's namespaces: C-AR 2 has another name for the content."""
-    if row.piece == "Content":
-        return "CAR_Content" if namespace.startswith("urn:cmf:") else "Portaal_Content"
-    return row.piece

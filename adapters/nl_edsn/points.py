@@ -70,7 +70,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
 
 def address(fields: Fields) -> Address | None:
     """The address of a metering point under any of the names it has, None where there is none."""
-    for tag in ("EDSN_AddressSearch", "EDSN_AddressExtended", "EDSN_Address"):
+    for tag in ("EDSN_AddressSearch", "EDSN_Address"):
         held = node(fields, tag)
         if held:
             return Address(

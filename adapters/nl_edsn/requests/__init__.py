@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from adapters.nl_edsn.requests.building import ANSWER_WITHIN, BUILDERS, build, repeated
 from adapters.nl_edsn.requests.polls import POLLS, poll
-from adapters.nl_edsn.requests.services import SERVICES, Service
 
-__all__ = ["ANSWER_WITHIN", "BUILDERS", "POLLS", "SERVICES", "Service", "build", "poll", "repeated"]
+__all__ = ["ANSWER_WITHIN", "BUILDERS", "POLLS", "build", "poll", "repeated"]

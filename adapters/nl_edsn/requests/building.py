@@ -4,42 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.header import EDSN
 from adapters.nl_edsn.requests import questions, readings, supply
-from adapters.nl_edsn.requests.document import CONTENT_TYPE, Document, Unbuildable, message_id, write
+from adapters.nl_edsn.requests.document import Document, Unbuildable, message_id, needed, sent
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
-BUILDERS: dict[str, Callable[[Any, str], tuple[Document, str]]] = {
-    "MoveInRequest": supply.move_in,
-    "SupplierSwitchRequest": supply.change_of_supplier,
-    "MoveOutRequest": supply.move_out,
-    "EndOfSupplyRequest": supply.end_of_supply,
-    "MeterReadingSubmission": readings.reading,
-    "SearchRequest": questions.search,
-    "MasterDataRequest": questions.master_data,
-    "ContractDataRequest": questions.contract_data,
-    "MeteredDataRequest": questions.collected_data,
+_MONTH, _HOUR, _P4 = timedelta(days=30), timedelta(hours=1), timedelta(days=10)
+"""Synchronous services answer at once; a change of supply is over when its gain or loss comes; the P4 portal keeps
+results for ten days."""
+_KINDS: dict[str, tuple[Callable[[Any, str], Document], timedelta]] = {
+    "MoveInRequest": (partial(supply.gaining, "MoveInRequest"), _MONTH),
+    "SupplierSwitchRequest": (partial(supply.gaining, "ChangeOfSupplierRequest"), _MONTH),
+    "MoveOutRequest": (partial(supply.losing, "MoveOutRequest"), _MONTH),
+    "EndOfSupplyRequest": (partial(supply.losing, "EndOfSupplyRequest"), _MONTH),
+    "MeterReadingSubmission": (readings.reading, _HOUR),
+    "SearchRequest": (questions.search, _HOUR),
+    "MasterDataRequest": (questions.master_data, _HOUR),
+    "ContractDataRequest": (questions.contract_data, _HOUR),
+    "MeteredDataRequest": (questions.collected_data, _P4),
 }
-"""Kind of the Kernel message -> what writes it: the document, and the reference that the market will repeat."""
-
-ANSWER_WITHIN: Mapping[str, timedelta] = {
-    "MoveInRequest": timedelta(days=30),
-    "SupplierSwitchRequest": timedelta(days=30),
-    "MoveOutRequest": timedelta(days=30),
-    "EndOfSupplyRequest": timedelta(days=30),
-    "MeterReadingSubmission": timedelta(hours=1),
-    "SearchRequest": timedelta(hours=1),
-    "MasterDataRequest": timedelta(hours=1),
-    "ContractDataRequest": timedelta(hours=1),
-    "MeteredDataRequest": timedelta(days=10),
-}
-"""Kind -> when its last answer is overdue. Synchronous services answer at once; a change of supply is over when its
-gain or loss comes; the P4 portal keeps results for ten days."""
+BUILDERS: Mapping[str, Callable[[Any, str], Document]] = {kind: builder for kind, (builder, _) in _KINDS.items()}
+"""Kind of the Kernel message -> what writes it."""
+ANSWER_WITHIN: Mapping[str, timedelta] = {kind: within for kind, (_, within) in _KINDS.items()}
+"""Kind -> when its last answer is overdue."""
 
 
 def build(message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
@@ -56,11 +50,10 @@ def build(message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
     if kind not in BUILDERS:
         return refusal("BUILD_KIND", path="kind", value=kind, expected=", ".join(BUILDERS))
     try:
-        document, told = BUILDERS[kind](message, reference)
-        content = write(document, message, reference)
+        document = BUILDERS[kind](message, reference)
+        return sent(document, needed(message.sender, "sender"), message.receiver or EDSN, message.created, reference)
     except Unbuildable as unbuildable:
         return unbuildable.refusal
-    return OutgoingMessage(type=document.type, content=content, reference=told, content_type=CONTENT_TYPE)
 
 
 def repeated(message: OutgoingMessage, attempt: int) -> bytes:

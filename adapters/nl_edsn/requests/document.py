@@ -16,8 +16,9 @@ from lxml import etree
 from adapters.common.schemas import Schema
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, HEADER
-from energycomm.kernel.messages import KernelMessage
+from adapters.nl_edsn.types import nedu
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 Content: TypeAlias = list[tuple[str, Any]]
 """Elements in the order of the schema: (tag, text), or (tag, content). None leaves an element out, and so does an empty
@@ -48,11 +49,24 @@ class Document(NamedTuple):
       type: the market's message type; its root is ``<type>Envelope``.
       namespace: of all its elements.
       content: what stands beside the header.
+      reference: that the market will repeat.
     """
 
     type: str
     namespace: str
     content: Content
+    reference: str
+
+
+def portaal(name: str, reference: str, point: Content) -> Document:
+    """A document of one point, in the old family.
+
+    Args:
+      name: the market's message type.
+      reference: that the market will repeat.
+      point: what is said of it.
+    """
+    return Document(name, nedu(name), [("Portaal_Content", [("Portaal_MeteringPoint", point)])], reference)
 
 
 def message_id(reference: str) -> str:
@@ -63,23 +77,15 @@ def message_id(reference: str) -> str:
         return str(uuid5(_MESSAGE_IDS, reference))
 
 
-def write(document: Document, message: KernelMessage, reference: str) -> bytes:
-    """The bytes of a document in its SOAP envelope.
+def sent(document: Document, sender: str, receiver: str, created: datetime, reference: str) -> OutgoingMessage:
+    """A document in its SOAP envelope, with all that its header says.
 
     Args:
       document: what to write.
-      message: gives sender, receiver and time of the header.
+      sender: our GLN.
+      receiver: GLN of the party that answers.
+      created: of the header, aware.
       reference: becomes the MessageID.
-
-    Raises:
-      Unbuildable: sender missing, or what was written does not satisfy our schema of it.
-    """
-    sender = needed(message.sender, "sender")
-    return write_from(document, sender, message.receiver or EDSN, message.created, reference)
-
-
-def write_from(document: Document, sender: str, receiver: str, created: datetime, reference: str) -> bytes:
-    """The bytes of a document in its SOAP envelope, with all that its header says.
 
     Raises:
       Unbuildable: what was written does not satisfy our schema of it.
@@ -97,7 +103,8 @@ def write_from(document: Document, sender: str, receiver: str, created: datetime
         raise Unbuildable(refusal("BUILD_SCHEMA", path=found.path, value=found.value, expected=found.expected))
     envelope = etree.Element(f"{{{SOAP_ENVELOPE}}}Envelope", nsmap={"soap": SOAP_ENVELOPE})
     etree.SubElement(envelope, f"{{{SOAP_ENVELOPE}}}Body").append(root)
-    return etree.tostring(envelope, encoding="UTF-8", xml_declaration=True)
+    content = etree.tostring(envelope, encoding="UTF-8", xml_declaration=True)
+    return OutgoingMessage(type=document.type, content=content, reference=document.reference, content_type=CONTENT_TYPE)
 
 
 def _contact(contact: str, known: bool) -> Content:

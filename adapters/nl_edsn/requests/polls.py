@@ -10,20 +10,21 @@ from datetime import datetime
 
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN
-from adapters.nl_edsn.requests.document import CONTENT_TYPE, Content, Document, Unbuildable, message_id, write_from
+from adapters.nl_edsn.requests.document import Document, Unbuildable, message_id, sent
 from adapters.nl_edsn.types import nedu
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
-_EMPTY: dict[str, tuple[str, str]] = {
-    "P4CollectedDataBatchResultRequest": (nedu("p4collecteddatabatchresultrequest", 2), "P4Content"),
-    "GainResultRequest": (nedu("gainresultrequest"), "Portaal_Content"),
-    "LossResultRequest": (nedu("lossresultrequest"), "Portaal_Content"),
-    "MasterDataUpdateRequest": (nedu("masterdataupdaterequest"), "Portaal_Content"),
-    "MeterReadingExchangeRequest": (nedu("meterreadingexchangerequest"), "Portaal_Content"),
+_HOLDERS: dict[str, str] = {
+    "P4CollectedDataBatchResultRequest": "P4Content",
+    "GainResultRequest": "Portaal_Content",
+    "LossResultRequest": "Portaal_Content",
+    "MasterDataUpdateRequest": "Portaal_Content",
+    "MeterReadingExchangeRequest": "Portaal_Content",
 }
+"""Message type -> the element that stands in it, empty."""
 
-POLLS: tuple[str, ...] = tuple(_EMPTY)
+POLLS: tuple[str, ...] = tuple(_HOLDERS)
 """Message types that fetch what waits."""
 
 
@@ -40,12 +41,11 @@ def poll(name: str, sender: str, created: datetime, reference: str, receiver: st
     Returns:
       The message, or a refusal: BUILD_KIND for an unknown name, BUILD_SCHEMA for values that the schema forbids.
     """
-    if name not in _EMPTY:
+    if name not in _HOLDERS:
         return refusal("BUILD_KIND", path="name", value=name, expected=", ".join(POLLS))
-    namespace, holder = _EMPTY[name]
-    content: Content = [(holder, "")]
+    namespace = nedu(name, 2 if name.startswith("P4") else 1)
+    document = Document(name, namespace, [(_HOLDERS[name], "")], message_id(reference))
     try:
-        written = write_from(Document(name, namespace, content), sender, receiver, created, reference)
+        return sent(document, sender, receiver, created, reference)
     except Unbuildable as unbuildable:
         return unbuildable.refusal
-    return OutgoingMessage(type=name, content=written, reference=message_id(reference), content_type=CONTENT_TYPE)

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.measures import PRODUCTS
-from adapters.nl_edsn.requests.document import Content, Document, Unbuildable, external, message_id, needed, short
+from adapters.nl_edsn.requests.document import (
+    Content,
+    Document,
+    Unbuildable,
+    external,
+    message_id,
+    needed,
+    portaal,
+    short,
+)
 from adapters.nl_edsn.types import cmf, nedu
 from energycomm.kernel.parts import Address
 from energycomm.kernel.requests import ContractDataRequest, MasterDataRequest, MeteredDataRequest, SearchRequest
@@ -19,7 +28,7 @@ NEWEST_SEARCH = "2.0"
 """`schema_version` of a search that shall be sent in the new family of messages; any other is sent in version 1.2."""
 
 
-def search(message: SearchRequest, reference: str) -> tuple[Document, str]:
+def search(message: SearchRequest, reference: str) -> Document:
     """SearchMeteringPointsRequest: by address or EAN. The portal repeats our MessageID, nothing else."""
     told = message_id(reference)
     newest = message.schema_version == NEWEST_SEARCH
@@ -31,13 +40,11 @@ def search(message: SearchRequest, reference: str) -> tuple[Document, str]:
         operator: Content = [("ID", needed(message.grid_operator, "grid_operator"))]
         point: Content = [*found_by, ("ProductType", product), ("GridOperator_Company", operator)]
         content: Content = [("CAR_Content", [("CAR_MeteringPoint", point)])]
-        return Document("SearchMeteringPointsRequest", cmf("searchmeteringpointsrequest"), content), told
-    point = [*found_by, ("ProductType", product)]
-    content = [("Portaal_Content", [("Portaal_MeteringPoint", point)])]
-    return Document("SearchMeteringPointsRequest", nedu("searchmeteringpointsrequest"), content), told
+        return Document("SearchMeteringPointsRequest", cmf("searchmeteringpointsrequest"), content, told)
+    return portaal("SearchMeteringPointsRequest", told, [*found_by, ("ProductType", product)])
 
 
-def master_data(message: MasterDataRequest, reference: str) -> tuple[Document, str]:
+def master_data(message: MasterDataRequest, reference: str) -> Document:
     """MasterDataRequest: what the register holds of a point, on a day."""
     told = external(reference)
     point: Content = [
@@ -45,11 +52,10 @@ def master_data(message: MasterDataRequest, reference: str) -> tuple[Document, s
         ("GridOperator_Company", [("ID", message.grid_operator)]),
         ("Portaal_Mutation", [("ExternalReference", told), ("MutationDate", message.requested_date)]),
     ]
-    content: Content = [("Portaal_Content", [("Portaal_MeteringPoint", point)])]
-    return Document("MasterDataRequest", nedu("masterdatarequest"), content), told
+    return portaal("MasterDataRequest", told, point)
 
 
-def contract_data(message: ContractDataRequest, reference: str) -> tuple[Document, str]:
+def contract_data(message: ContractDataRequest, reference: str) -> Document:
     """ContractDataRequest (CER): end and notice of a contract, by the keys that only the customer can tell."""
     told = external(reference)
     keys: Content = [("BirthDayKey", _birth_key(message.birth_key)), ("IBANKey", message.iban_key)]
@@ -59,11 +65,10 @@ def contract_data(message: ContractDataRequest, reference: str) -> tuple[Documen
         ("MPCommercialCharacteristics", [("GridContractParty", keys)]),
         ("Portaal_Mutation", mutation),
     ]
-    content: Content = [("Portaal_Content", [("Portaal_MeteringPoint", point)])]
-    return Document("ContractDataRequest", nedu("contractdatarequest"), content), told
+    return portaal("ContractDataRequest", told, point)
 
 
-def collected_data(message: MeteredDataRequest, reference: str) -> tuple[Document, str]:
+def collected_data(message: MeteredDataRequest, reference: str) -> Document:
     """P4CollectedDataBatchRequest: one query of smart-meter data.
 
     The portal wants a new MessageID when a query is repeated after a time-out (`requests.repeated`); the
@@ -82,7 +87,7 @@ def collected_data(message: MeteredDataRequest, reference: str) -> tuple[Documen
         ("QueryReason", QUERY_REASONS[resolution]),
     ]
     content: Content = [("P4Content", [("P4MeteringPoint", query)])]
-    return Document("P4CollectedDataBatchRequest", nedu("p4collecteddatabatchrequest", 2), content), told
+    return Document("P4CollectedDataBatchRequest", nedu("p4collecteddatabatchrequest", 2), content, told)
 
 
 def _address(address: Address | None, newest: bool) -> Content:

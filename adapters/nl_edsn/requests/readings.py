@@ -10,8 +10,7 @@ from __future__ import annotations
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.exchange import DISPUTE
 from adapters.nl_edsn.measures import DIRECTIONS, PRODUCTS, UNITS
-from adapters.nl_edsn.requests.document import Content, Document, Unbuildable, external, needed
-from adapters.nl_edsn.types import nedu
+from adapters.nl_edsn.requests.document import Content, Document, Unbuildable, external, needed, portaal
 from energycomm.kernel.parts import Register
 from energycomm.kernel.requests import MeterReadingSubmission
 from energycomm.kernel.vocabulary import ReadingNature, Reason
@@ -36,7 +35,7 @@ _PRODUCTS = {energy: code for code, energy in PRODUCTS.items()}
 _DIRECTIONS = {direction: code for code, direction in DIRECTIONS.items()}
 
 
-def reading(message: MeterReadingSubmission, reference: str) -> tuple[Document, str]:
+def reading(message: MeterReadingSubmission, reference: str) -> Document:
     """A reading of one day: all registers of one meter."""
     told = external(reference)
     reason = DISPUTE if message.dispute else message.market_reason or EVENTS.get(needed(message.reason, "reason"))
@@ -66,8 +65,7 @@ def reading(message: MeterReadingSubmission, reference: str) -> tuple[Document, 
         ("Portaal_EnergyMeter", meter),
         ("Portaal_Mutation", mutation),
     ]
-    name = "MeterReadingExchangeNotification"
-    return Document(name, nedu(name), [("Portaal_Content", [("Portaal_MeteringPoint", point)])]), told
+    return portaal("MeterReadingExchangeNotification", told, point)
 
 
 def _register(register: Register, message: MeterReadingSubmission, day: str) -> Content:

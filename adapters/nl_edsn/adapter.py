@@ -39,6 +39,17 @@ from energycomm.market.contract import (
 PARTICULARS = Particulars(Path(__file__).parent / "particulars.csv")
 
 
+def _announced(market_type: str, event: str) -> Announcement:
+    return Announcement(
+        market_type=market_type,
+        event=event,
+        sender=EDSN,
+        sender_role="clearing-house",
+        numbered=True,
+        whole_days=True,
+    )
+
+
 class Piece(NamedTuple):
     """One CH message: of which header, what comes of it, and its row and element where it is no fault."""
 
@@ -62,22 +73,8 @@ class NlEdsn(MarketAdapter):
     builds: frozenset[str] = frozenset(BUILDERS)
     answer_within: Mapping[str, timedelta] = ANSWER_WITHIN
     polls: tuple[str, ...] = POLLS
-    entry = Announcement(
-        market_type="GainResultResponse",
-        event="MOVEIN",
-        sender=EDSN,
-        sender_role="clearing-house",
-        numbered=True,
-        whole_days=True,
-    )
-    exit = Announcement(
-        market_type="LossResultResponse",
-        event="EOSUPPLY",
-        sender=EDSN,
-        sender_role="clearing-house",
-        numbered=True,
-        whole_days=True,
-    )
+    entry = _announced("GainResultResponse", "MOVEIN")
+    exit = _announced("LossResultResponse", "EOSUPPLY")
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
@@ -107,8 +104,9 @@ class NlEdsn(MarketAdapter):
                 yield found.member_head()
                 continue
             position += 1
-            head, outcome = found.head, found.outcome
-            yield outcome.transaction(position, head.type, head.sender, None if outcome.refusals else head.version)
+            head, outcome = found.head.head, found.outcome
+            version = None if outcome.refusals else found.head.version
+            yield outcome.transaction(position, head["market_type"], head["sender"], version)
 
     def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
         """Every error of one CH message. See `adapters.common.adapter.MarketAdapter.errors`."""

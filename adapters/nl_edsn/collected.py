@@ -52,17 +52,13 @@ class Read(NamedTuple):
       meter: serial number.
       name: OBIS number.
       unit: as the market gave it.
-      at: instants.
-      values: indexes, None where the market gave an instant without one.
-      names: unit of each index.
+      readings: instants in their order, each with its index and the unit of that, None where the market gave none.
     """
 
     meter: str
     name: str
     unit: Unit
-    at: list[datetime]
-    values: list[int | None]
-    names: list[str]
+    readings: list[tuple[datetime, tuple[int, str] | None]]
 
 
 def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
@@ -83,7 +79,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     reference, _ = refer(fields, context)
     day = civil_day(fields, "QueryDate", _PATH)
     answered = context.head["created"] if day is None else start_of_day(day)
-    registers = [_read(register, notes) for meter in nodes(fields, "P4EnergyMeter") for register in _of(meter)]
+    meters = nodes(fields, "P4EnergyMeter")
+    registers = [_read(meter, register, notes) for meter in meters for register in nodes(meter, "P4Register")]
     head: dict[str, Any] = {
         **context.head,
         "market_reason": query,
@@ -91,7 +88,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         "reference": reference,
         "correlation": external,
         "access_point": point,
-        "grid_operator": context.sender,
+        "grid_operator": context.head["sender"],
         "energy": registers[0].unit.energy if registers else "electricity",
     }
     messages: list[KernelMessage] = []
@@ -110,51 +107,34 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     return Digested(reference, point, messages)
 
 
-def _of(meter: Fields) -> list[Fields]:
-    return [
-        {"meter": need(meter, "ID", f"{_PATH}/P4EnergyMeter"), **register} for register in nodes(meter, "P4Register")
-    ]
-
-
-def _read(register: Fields, notes: Notes) -> Read:
+def _read(meter: Fields, register: Fields, notes: Notes) -> Read:
     """The readings of one register, in order of time."""
+    serial = need(meter, "ID", f"{_PATH}/P4EnergyMeter")
     measured = unit(need(register, "MeasureUnit", _REGISTER), _REGISTER)
     found = []
     for reading in nodes(register, "P4Reading"):
         at = needed_instant(reading, "ReadingDateTime", f"{_REGISTER}/P4Reading", notes)
         text = leaf(reading, "Reading")
-        value = None if text is None else index(text, measured, f"{_REGISTER}/P4Reading/Reading")
-        found.append((at, value))
+        found.append((at, None if text is None else index(text, measured, f"{_REGISTER}/P4Reading/Reading")))
     if not found:
         raise Unreadable(refusal("SYN_MISSING", path=_REGISTER, expected="P4Reading"))
-    instants = [at for at, _ in found]
-    if instants != sorted(instants):
-        notes.append(refusal("NOTE_ORDER", path=f"{_REGISTER}/P4Reading/ReadingDateTime", value=str(register["ID"])))
-        found.sort(key=lambda pair: pair[0])
-    for (earlier, _), (later, _) in pairwise(found):
+    path = f"{_REGISTER}/P4Reading/ReadingDateTime"
+    in_order = sorted(found, key=lambda pair: pair[0])
+    if found != in_order:
+        notes.append(refusal("NOTE_ORDER", path=path, value=str(register["ID"])))
+    for (earlier, _), (later, _) in pairwise(in_order):
         if earlier == later:
-            path = f"{_REGISTER}/P4Reading/ReadingDateTime"
             raise Unreadable(refusal("SYN_UNEXPECTED", path=path, value=str(later), expected="one reading an instant"))
-    return Read(
-        meter=str(register["meter"]),
-        name=need(register, "ID", _REGISTER),
-        unit=measured,
-        at=[at for at, _ in found],
-        values=[None if value is None else value[0] for _, value in found],
-        names=[measured.name if value is None else value[1] for _, value in found],
-    )
+    return Read(serial, need(register, "ID", _REGISTER), measured, in_order)
 
 
-def _register(read: Read, number: int) -> Register | None:
-    value = read.values[number]
-    if value is None:
-        return None
+def _register(read: Read, value: tuple[int, str]) -> Register:
     direction, time_class = obis(read.name, read.unit.energy)
     return Register(
         grid="distributor",
         time_class=time_class,
-        value=value,
-        unit=read.names[number],
+        value=value[0],
+        unit=value[1],
         direction=direction,
         meter=read.meter,
     )
@@ -176,34 +156,31 @@ def _readings(registers: list[Read], head: dict[str, Any]) -> Iterator[MeterRead
     """One meter reading an instant, of all registers of all meters; an instant without any index gives none."""
     instants: dict[datetime, list[Register]] = {}
     for read in registers:
-        for number, at in enumerate(read.at):
-            register = _register(read, number)
-            if register is not None:
-                instants.setdefault(at, []).append(register)
+        for at, value in read.readings:
+            if value is not None:
+                instants.setdefault(at, []).append(_register(read, value))
     for at, found in sorted(instants.items()):
         yield _reading(at, found, head)
 
 
 def _first_reading(registers: list[Read], head: dict[str, Any]) -> Iterator[MeterReading]:
     """The indexes at the start of the intervals."""
-    start = min((read.at[0] for read in registers), default=None)
-    found = [_register(read, 0) for read in registers if read.at[0] == start]
-    held = [register for register in found if register is not None]
-    if start is not None and held:
-        yield _reading(start, held, head)
+    firsts = [read._replace(readings=read.readings[:1]) for read in registers]
+    start = min((read.readings[0][0] for read in firsts), default=None)
+    yield from _readings([read for read in firsts if read.readings[0][0] == start], head)
 
 
 def _series(read: Read, head: dict[str, Any]) -> MeasureSeries:
     """The energy of each interval: the difference of the indexes at its end and start, missing where either is."""
-    step = timedelta(minutes=STEP[read.unit.energy])
+    step, start = timedelta(minutes=STEP[read.unit.energy]), read.readings[0][0]
     path = f"{_REGISTER}/P4Reading/ReadingDateTime"
     slots: dict[int, int | None] = {}
-    for at, value, name in zip(read.at, read.values, read.names, strict=True):
-        slot, rest = divmod(at - read.at[0], step)
+    for at, value in read.readings:
+        slot, rest = divmod(at - start, step)
         if rest or slot >= MOST_READINGS:
-            expected = f"steps of {step} from {read.at[0].isoformat()}, at most {MOST_READINGS} of them"
+            expected = f"steps of {step} from {start.isoformat()}, at most {MOST_READINGS} of them"
             raise Unreadable(refusal("SYN_VALUE", path=path, value=at.isoformat(), expected=expected))
-        slots[slot] = None if value is None else fine(value, name, read.unit)
+        slots[slot] = None if value is None else fine(*value, read.unit)
     last = max(slots)
     if last == 0:
         raise Unreadable(refusal("SYN_MISSING", path=f"{_REGISTER}/P4Reading", expected="two readings at least"))
@@ -217,8 +194,8 @@ def _series(read: Read, head: dict[str, Any]) -> MeasureSeries:
     direction, _ = obis(read.name, read.unit.energy)
     return MeasureSeries(
         **{**head, "energy": read.unit.energy},
-        effective=read.at[0],
-        end=read.at[-1],
+        effective=start,
+        end=read.readings[-1][0],
         resolution=STEP[read.unit.energy],
         unit=read.unit.finer or read.unit.name,
         product="active-energy" if read.unit.energy == "electricity" else "natural-gas",

@@ -81,7 +81,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     for meter in nodes(fields, "Portaal_EnergyMeter"):
         for register in nodes(meter, "Register"):
             readings += _readings(register, need(meter, "ID", _METER), notes)
-            energies += _energies(register, register, f"{_METER}/Register", notes)
+            path = f"{_METER}/Register"
+            energies += [_energy(volume, register, {}, path, notes) for volume in nodes(register, "Volume")]
     for volume in nodes(fields, "Volume"):
         energies.append(_energy(volume, node(volume, "Register"), fields, _VOLUME, notes))
     if not readings and not energies:
@@ -115,11 +116,6 @@ def _readings(register: Fields, meter: str, notes: Notes) -> Iterator[Establishe
                 meter=meter,
             ),
         )
-
-
-def _energies(register: Fields, told: Fields, path: str, notes: Notes) -> Iterator[Energy]:
-    for volume in nodes(register, "Volume"):
-        yield _energy(volume, told, {}, path, notes)
 
 
 def _energy(volume: Fields, register: Fields, beside: Fields, path: str, notes: Notes) -> Energy:

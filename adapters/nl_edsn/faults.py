@@ -67,7 +67,7 @@ def fault_context(soap_header: etree._Element | None, name: str) -> Context:
         "receiver_role": "supplier",
     }
     correlation = _text(soap_header, "RelatesTo") or kept.reference
-    return Context(TYPE, None, "1.0", EDSN, None, at.isoformat(), correlation, None, head, seed(EDSN, TYPE), notes)
+    return Context(head, seed(EDSN, TYPE), at.isoformat(), correlation, None, None, "1.0", notes)
 
 
 def outcome(fault: etree._Element, context: Context) -> Outcome:

@@ -34,39 +34,33 @@ class Context(NamedTuple):
     """What the messages of a member take from its header.
 
     Attributes:
-      type: the market's message type.
-      namespace: of the message.
-      version: of the schema that the namespace has.
-      sender: party that sent the member.
-      receiver: party it is addressed to.
+      head: keyword arguments that every Kernel message of the member starts with.
+      seed: hash of market, sender and type; identities go on from a copy of it.
       created: as written.
       correlation: MessageID of the request that the member answers, where it says so.
       message_id: MessageID of the member itself.
-      head: keyword arguments that every Kernel message of the member starts with.
-      seed: hash of market, sender and type; identities go on from a copy of it.
+      namespace: of the message.
+      version: of the schema that the namespace has.
       notes: what was noticed in the header.
     """
 
-    type: str
-    namespace: str | None
-    version: str | None
-    sender: str | None
-    receiver: str | None
+    head: dict[str, Any]
+    seed: blake2b
     created: str
     correlation: str | None
     message_id: str | None
-    head: dict[str, Any]
-    seed: blake2b
+    namespace: str | None
+    version: str
     notes: tuple[Refusal, ...] = ()
 
     def member_head(self) -> MemberHead:
         """The head of the member."""
         return MemberHead(
-            type=self.type,
+            type=self.head["market_type"],
             declared_version=self.head.get("schema_version"),
             version=self.version,
-            sender=self.sender,
-            receiver=self.receiver,
+            sender=self.head["sender"],
+            receiver=self.head.get("receiver"),
             created=self.created,
             notes=self.notes,
         )
@@ -87,17 +81,13 @@ def context(fields: Fields, message_type: str, namespace: str, version: str) -> 
     source, receiver = node(fields, "Source"), node(fields, "Destination", "Receiver")
     sender = _party(source, "SenderID", f"{HEADER}/Source")
     addressee = _party(receiver, "ReceiverID", f"{HEADER}/Destination/Receiver")
-    written = leaf(fields, "CreationTimestamp")
+    written, path = leaf(fields, "CreationTimestamp"), f"{HEADER}/CreationTimestamp"
     try:
-        created = moment(written) if written is not None else None
+        created = moment(written or "")
     except ValueError:
-        created = None
-    if created is None:
-        path = f"{HEADER}/CreationTimestamp"
-        raise Unreadable(refusal("HEADER_INVALID", path=path, value=written, expected="a date-time"))
+        raise _invalid(path, written, "a date-time") from None
     notes = []
     if created.naive:
-        path = f"{HEADER}/CreationTimestamp"
         notes.append(refusal("NOTE_TIME_NAIVE", path=path, value=written, expected=created.at.isoformat()))
     if leaf(fields, "TestRequest") in ("true", "1"):
         notes.append(refusal("NOTE_TEST", path=f"{HEADER}/TestRequest", value=leaf(fields, "TestRequest")))
@@ -111,19 +101,9 @@ def context(fields: Fields, message_type: str, namespace: str, version: str) -> 
         "receiver_role": role(leaf(receiver, "ContactTypeIdentifier"), addressee),
         "schema_version": namespace.split(":")[-2],  # urn:nedu:edsn:data:<message>:<number>:standard
     }
-    return Context(
-        type=message_type,
-        namespace=namespace,
-        version=version,
-        sender=sender,
-        receiver=addressee,
-        created=str(written),
-        correlation=_short(fields, "CorrelationID"),
-        message_id=_short(fields, "MessageID"),
-        head=head,
-        seed=seed(sender, message_type),
-        notes=tuple(notes),
-    )
+    correlation, message_id = _short(fields, "CorrelationID"), _short(fields, "MessageID")
+    started = seed(sender, message_type)
+    return Context(head, started, str(written), correlation, message_id, namespace, version, tuple(notes))
 
 
 def seed(sender: str | None, message_type: str) -> blake2b:
@@ -149,9 +129,12 @@ def role(contact: str | None, party: str | None) -> Role | None:
 def _party(fields: Fields, tag: str, path: str) -> str:
     value = leaf(fields, tag)
     if value is None or len(value) > _LONGEST_PARTY:
-        expected = f"a party's code of at most {_LONGEST_PARTY} characters"
-        raise Unreadable(refusal("HEADER_INVALID", path=f"{path}/{tag}", value=value, expected=expected))
+        raise _invalid(f"{path}/{tag}", value, f"a party's code of at most {_LONGEST_PARTY} characters")
     return value
+
+
+def _invalid(path: str, value: str | None, expected: str) -> Unreadable:
+    return Unreadable(refusal("HEADER_INVALID", path=path, value=value, expected=expected))
 
 
 def _short(fields: Fields, tag: str) -> str | None:

@@ -8,64 +8,39 @@ connection register counts transactions (dossiers), and a loss has another dossi
 
 from __future__ import annotations
 
+from functools import partial
+
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
-from adapters.nl_edsn.mutations import MUTATION, Point, point, refer, status
+from adapters.nl_edsn.mutations import MUTATION, point, refer, status
 from energycomm.kernel.messages import EndOfSupply, KernelMessage, StartOfSupply
 
 
-def gain(fields: Fields, context: Context, notes: Notes) -> Digested:
-    """The start of supply, and the request done.
+def _changed(begins: bool, fields: Fields, context: Context, notes: Notes) -> Digested:
+    """The start or the end of supply, and the request done where it was ours.
 
     Raises:
       Unreadable: point or mutation date is missing.
     """
-    found, reference = _read(fields, context, notes)
-    assert found.on is not None
-    parties = node(fields, "MPCommercialCharacteristics")
-    start = StartOfSupply(
-        **{**found.head, "reference": reference},
-        effective=found.on,
-        supplier=leaf(node(parties, "BalanceSupplier_Company"), "ID"),
-        balance_responsible=leaf(node(parties, "BalanceResponsibleParty_Company"), "ID"),
-        contract_start=found.on.date(),
-    )
-    return _with_status(start, found, reference, context)
-
-
-def loss(fields: Fields, context: Context, notes: Notes) -> Digested:
-    """The end of supply, and the request done where it was ours.
-
-    Raises:
-      Unreadable: point or mutation date is missing.
-    """
-    found, reference = _read(fields, context, notes)
-    assert found.on is not None
-    parties = node(fields, "MPCommercialCharacteristics")
-    end = EndOfSupply(
-        **{**found.head, "reference": reference},
-        effective=found.on,
-        new_supplier=leaf(node(parties, "BalanceSupplier_Company"), "ID"),
-    )
-    if found.external is None:
-        return Digested(reference, found.ean, (end,))
-    return _with_status(end, found, reference, context)
-
-
-def _read(fields: Fields, context: Context, notes: Notes) -> tuple[Point, str]:
     found = point(fields, context, notes)
     if found.on is None:
         raise Unreadable(refusal("SYN_MISSING", path=f"{MUTATION}/MutationDate", expected="the day of the change"))
-    return found, refer(fields, context)[0]
-
-
-def _with_status(message: KernelMessage, found: Point, reference: str, context: Context) -> Digested:
-    told = status(found, reference, "done", context.head["created"])
+    reference, _ = refer(fields, context)
+    head = {**found.head, "reference": reference, "effective": found.on}
+    parties = node(fields, "MPCommercialCharacteristics")
+    supplier = leaf(node(parties, "BalanceSupplier_Company"), "ID")
+    message: KernelMessage = EndOfSupply(**head, new_supplier=supplier)
+    if begins:
+        responsible = leaf(node(parties, "BalanceResponsibleParty_Company"), "ID")
+        first = found.on.date()
+        message = StartOfSupply(**head, supplier=supplier, balance_responsible=responsible, contract_start=first)
+    ours = begins or found.external is not None
+    told = status(found, reference, "done", context.head["created"]) if ours else None
     return Digested(reference, found.ean, (message,) if told is None else (message, told))
 
 
-GAIN = Digester(gain, refer)
-LOSS = Digester(loss, refer)
+GAIN = Digester(partial(_changed, True), refer)
+LOSS = Digester(partial(_changed, False), refer)

@@ -46,6 +46,16 @@ DELIVERY: dict[str, ContractStatus] = {"ACT": "in-service", "INA": "terminated"}
 ACTIONS: dict[str, MeterAction] = {"MTRINST": "installed", "MTREND": "removed", "MTRUPD": "reconfigured"}
 """MutationReason -> what happened to the meter; anything else: it is there."""
 
+ADDRESS: dict[str, str] = {
+    "street": "StreetName",
+    "number": "BuildingNr",
+    "addition": "ExBuildingNr",
+    "postal_code": "ZIPCode",
+    "city": "CityName",
+    "country": "Country",
+}
+"""Field of an address -> its element, in the market's order."""
+
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
@@ -69,19 +79,9 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
 
 
 def address(fields: Fields) -> Address | None:
-    """The address of a metering point under any of the names it has, None where there is none."""
-    for tag in ("EDSN_AddressSearch", "EDSN_Address"):
-        held = node(fields, tag)
-        if held:
-            return Address(
-                street=leaf(held, "StreetName"),
-                number=leaf(held, "BuildingNr"),
-                addition=leaf(held, "ExBuildingNr"),
-                postal_code=leaf(held, "ZIPCode"),
-                city=leaf(held, "CityName"),
-                country=leaf(held, "Country"),
-            )
-    return None
+    """The address of a metering point under either of its names, None where there is none."""
+    held = node(fields, "EDSN_AddressSearch") or node(fields, "EDSN_Address")
+    return Address(**{name: leaf(held, tag) for name, tag in ADDRESS.items()}) if held else None
 
 
 def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData:

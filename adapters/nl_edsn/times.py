@@ -19,8 +19,6 @@ _DATES = Dates(_AMSTERDAM)
 
 moment = _AMSTERDAM.moment
 """A date-time as read, with the offset that was written."""
-day = _AMSTERDAM.day
-"""A civil day."""
 start_of_day = _AMSTERDAM.start_of_day
 """Midnight in Amsterdam at the start of a civil day."""
 minutes_of_day = _AMSTERDAM.minutes_of_day

@@ -2,8 +2,9 @@
 (namespace number 1).
 
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
-each meter. All hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the
-message was written, for the register tells what holds then.
+each meter. It may tell several mutations: the first gives reason, dossier and day, all are kept as particulars. All
+messages hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the message
+was written, for the register tells what holds then.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from adapters.common.reading import Fields, leaf, node, nodes
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS
-from adapters.nl_edsn.mutations import POINT, Point, point, refer
+from adapters.nl_edsn.mutations import POINT, point, refer
 from adapters.nl_edsn.times import start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -73,8 +74,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     created: datetime = context.head["created"]
     effective = found.on or start_of_day(date(created.year, created.month, created.day))
     head = {**found.head, "reference": reference, "effective": effective}
-    messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head, found)]
-    messages += [*_customer(fields, head), *_meters(fields, head, found), *_relations(fields, head)]
+    messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
+    messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
     return Digested(reference, found.ean, messages)
 
 
@@ -112,7 +113,7 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
     )
 
 
-def _terms(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[ContractTerms]:
+def _terms(fields: Fields, head: dict[str, Any]) -> Iterator[ContractTerms]:
     """The capacity tariff and the contracted capacity (kW), where one of them is told."""
     physical = node(fields, "MPPhysicalCharacteristics")
     tariff, power = leaf(physical, "CapTarCode"), _number(physical, "ContractedCapacity")
@@ -141,15 +142,17 @@ def _customer(fields: Fields, head: dict[str, Any]) -> Iterator[CustomerData]:
         )
 
 
-def _meters(fields: Fields, head: dict[str, Any], found: Point) -> Iterator[MeterData]:
+def _meters(fields: Fields, head: dict[str, Any]) -> Iterator[MeterData]:
     capacity = leaf(node(fields, "MPPhysicalCharacteristics"), "PhysicalCapacity")
+    reasons = [leaf(mutation, "MutationReason") or "" for mutation in nodes(fields, "Portaal_Mutation")]
+    action: MeterAction = next((ACTIONS[reason] for reason in reasons if reason in ACTIONS), "present")
     for meter in nodes(fields, "Portaal_EnergyMeter"):
         registers = nodes(meter, "Register")
         digits = {leaf(register, "NrOfDigits") for register in registers} - {None}
         number = leaf(meter, "NrOfRegisters")
         yield MeterData(
             **head,
-            action=ACTIONS.get(found.reason or "", "present"),
+            action=action,
             meter=leaf(meter, "ID"),
             meter_type=leaf(meter, "Type"),
             rating=capacity,

@@ -70,6 +70,20 @@ def test_a_placed_meter_was_installed() -> None:
     assert only(transactions("mutations.xml")[2], MeterData).action == "installed"
 
 
+def test_every_mutation_of_a_point_is_kept_and_one_of_them_tells_what_happened_to_the_meter() -> None:
+    other = (
+        b"<Portaal_Mutation><MutationDate>2026-02-19</MutationDate><MutationReason>MTREND</MutationReason>"
+        b"<Dossier><ID>70099999</ID></Dossier></Portaal_Mutation></Portaal_MeteringPoint>"
+    )
+    content = fixture("mutations.xml").replace(b"</Portaal_MeteringPoint>", other, 1)
+    transaction = transactions(content)[0]
+    assert only(transaction, MeterData).action == "removed"
+    kept = {one.name: one.value for one in transaction.messages[0].particulars}
+    assert kept["Portaal_Mutation[2]/Dossier/ID"] == "70099999"
+    assert kept["Portaal_Mutation[2]/MutationDate"] == date(2026, 2, 19)
+    assert kept["Portaal_Mutation/Dossier/ID"] == only(transaction, AccessPointData).request_reference
+
+
 def test_allocation_points_of_a_group_are_related_points() -> None:
     group = (
         f"<MeteringPointGroup><SAP><EANID>{THIRD}</EANID></SAP><SAP><EANID>{FOURTH}</EANID></SAP></MeteringPointGroup>"

@@ -199,12 +199,14 @@ def _pieces(row: Row, above: tuple[str, ...], content: IO[bytes], name: str) -> 
 
 def _fault(content: IO[bytes], name: str) -> Iterator[Context | Piece]:
     soap_header: etree._Element | None = None
+    head: Context | None = None
     for element in safexml.iterate(content, ("{*}Header", "{*}Fault")):
         if local(str(element.tag)) == "Header":
             soap_header = bare(element)
             continue
-        head = faults.fault_context(soap_header, name)
-        yield head
+        if head is None:
+            head = faults.fault_context(soap_header, name)
+            yield head
         yield Piece(head, faults.outcome(element, head))
 
 

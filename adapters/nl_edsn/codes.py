@@ -1,8 +1,16 @@
-"""The codes that this adapter answers with beside the shared ones. docs/codes.md is made from them."""
+"""The codes that this adapter answers with beside the shared ones, and how the market's own codes are translated.
+docs/codes.md is made from the former."""
 
 from __future__ import annotations
 
-from adapters.common.codes import AdapterCode, CodeTable
+from collections.abc import Mapping
+from typing import TypeVar
+
+from adapters.common.codes import AdapterCode, CodeTable, Unreadable
+from adapters.common.outcome import Notes
+from adapters.common.reading import Fields, leaf
+
+T = TypeVar("T")
 
 _TABLE = CodeTable(
     AdapterCode(
@@ -36,3 +44,25 @@ CODES = _TABLE.codes
 
 refusal = _TABLE.refusal
 """A refusal or note with the advice of its code."""
+
+
+def meaning(table: Mapping[str, T], code: str, path: str) -> T:
+    """What a code means that decides how the message is read.
+
+    Raises:
+      Unreadable: the code is not in the list (SYN_CODE).
+    """
+    if code not in table:
+        raise Unreadable(refusal("SYN_CODE", path=path, value=code, expected=", ".join(table)))
+    return table[code]
+
+
+def known_meaning(table: Mapping[str, T], fields: Fields, tag: str, path: str, notes: Notes) -> T | None:
+    """What the code of a field means, None where there is none; one that is not in the list is noted once."""
+    code = leaf(fields, tag)
+    if code is None or code in table:
+        return None if code is None else table[code]
+    noted = refusal("NOTE_CODE_UNKNOWN", path=f"{path}/{tag}", value=code, expected=", ".join(table))
+    if noted not in notes:
+        notes.append(noted)
+    return None

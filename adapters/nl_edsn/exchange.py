@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, need, node, nodes
-from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.codes import known_meaning, meaning, refusal
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS, SINGLE, index, unit
 from adapters.nl_edsn.mutations import POINT, Point, point, refer
@@ -179,28 +179,12 @@ def _by_period(energies: list[Energy], head: dict[str, Any]) -> Iterator[KernelM
 
 
 def _nature(reading: Fields, path: str, notes: Notes) -> ReadingNature:
-    code = leaf(reading, "ReadingMethod")
-    if code is None or code in METHODS:
-        return METHODS.get(code or "", "unknown")
-    noted = refusal("NOTE_CODE_UNKNOWN", path=f"{path}/ReadingMethod", value=code, expected=", ".join(METHODS))
-    if noted not in notes:
-        notes.append(noted)
-    return "unknown"
+    return known_meaning(METHODS, reading, "ReadingMethod", path, notes) or "unknown"
 
 
 def _direction(register: Fields, path: str) -> Direction:
-    """The direction of a register; LVR where it is not told.
-
-    Raises:
-      Unreadable: another code than LVR and TLV (SYN_CODE).
-    """
-    code = leaf(register, "MeteringDirection")
-    if code is None:
-        return "consumption"
-    if code not in DIRECTIONS:
-        expected = ", ".join(DIRECTIONS)
-        raise Unreadable(refusal("SYN_CODE", path=f"{path}/MeteringDirection", value=code, expected=expected))
-    return DIRECTIONS[code]
+    """The direction of a register; LVR where it is not told."""
+    return meaning(DIRECTIONS, leaf(register, "MeteringDirection") or "LVR", f"{path}/MeteringDirection")
 
 
 DIGESTER = Digester(digest, refer)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from adapters.common.codes import Unreadable
-from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.codes import meaning, refusal
 from energycomm.kernel.vocabulary import Direction, Energy
 
 
@@ -58,10 +58,7 @@ def unit(code: str, path: str) -> Unit:
     Raises:
       Unreadable: the code is not in the list (SYN_CODE).
     """
-    found = UNITS.get(code)
-    if found is None:
-        raise Unreadable(refusal("SYN_CODE", path=f"{path}/MeasureUnit", value=code, expected=", ".join(UNITS)))
-    return found
+    return meaning(UNITS, code, f"{path}/MeasureUnit")
 
 
 def index(text: str, measured: Unit, path: str) -> tuple[int, str]:

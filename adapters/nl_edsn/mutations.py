@@ -6,10 +6,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from adapters.common.codes import Unreadable
 from adapters.common.outcome import Notes
 from adapters.common.reading import Fields, leaf, need, node
-from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.codes import known_meaning, meaning
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import PRODUCTS
 from adapters.nl_edsn.times import needed_day
@@ -91,17 +90,13 @@ def point(fields: Fields, context: Context, notes: Notes) -> Point:
     external = leaf(mutation, "ExternalReference")
     on = needed_day(mutation, "MutationDate", MUTATION)[1] if "MutationDate" in mutation else None
     product = leaf(fields, "ProductType")
-    if product is not None and product not in PRODUCTS:
-        path = f"{POINT}/ProductType"
-        raise Unreadable(refusal("SYN_CODE", path=path, value=product, expected=", ".join(PRODUCTS)))
-    if reason is not None and reason not in REASONS:
-        path = f"{MUTATION}/MutationReason"
-        notes.append(refusal("NOTE_CODE_UNKNOWN", path=path, value=reason, expected=", ".join(REASONS)))
+    energy = "electricity" if product is None else meaning(PRODUCTS, product, f"{POINT}/ProductType")
+    known = known_meaning(REASONS, mutation, "MutationReason", MUTATION, notes)
     head = {
         **context.head,
-        "energy": PRODUCTS[product] if product is not None else "electricity",
+        "energy": energy,
         "market_reason": reason,
-        "reason": REASONS.get(reason, "other") if reason is not None else None,
+        "reason": known if reason is None else known or "other",
         "access_point": ean,
         "request_reference": dossier,
         "correlation": external,

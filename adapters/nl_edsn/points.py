@@ -16,7 +16,7 @@ from typing import Any
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node, nodes
-from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.codes import known_meaning
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS
 from adapters.nl_edsn.mutations import POINT, point, refer
@@ -92,8 +92,8 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
     return AccessPointData(
         **head,
         segment=leaf(fields, "MarketSegment"),
-        contract_status=_known(physical, "EnergyDeliveryStatus", DELIVERY, notes),
-        connection_status=_known(physical, "PhysicalStatus", PHYSICAL, notes),
+        contract_status=known_meaning(DELIVERY, physical, "EnergyDeliveryStatus", _PHYSICAL, notes),
+        connection_status=known_meaning(PHYSICAL, physical, "PhysicalStatus", _PHYSICAL, notes),
         phases=_phases(capacity),
         self_producer=flow in ("TLV", "CMB") if flow is not None else None,
         direction=DIRECTIONS.get(flow or ""),
@@ -169,17 +169,6 @@ def _relations(fields: Fields, head: dict[str, Any]) -> Iterator[PointRelations]
     if members:
         found = tuple(Relation(access_point=ean, nature=MEMBERS[tag], code=tag) for tag, ean in members)
         yield PointRelations(**head, relations=found)
-
-
-def _known(fields: Fields, tag: str, table: dict[str, Any], notes: Notes) -> Any:
-    """The translation of a code; an unknown one is noted and left out."""
-    code = leaf(fields, tag)
-    if code is None:
-        return None
-    if code not in table:
-        path = f"{_PHYSICAL}/{tag}"
-        notes.append(refusal("NOTE_CODE_UNKNOWN", path=path, value=code, expected=", ".join(table)))
-    return table.get(code)
 
 
 def _number(fields: Fields, *tags: str) -> Decimal | None:

@@ -28,6 +28,8 @@ PUBLIC = {
     "SearchRequest": "xsd_portaal/car/SearchMeteringPointsRequest_1p2.xsd",
     "ContractDataRequest": "xsd_portaal/cer/ContractDataRequest_1p1.xsd",
     "MeteredDataRequest": "xsd_p4/P4CollectedDataBatchRequest_2p0.xsd",
+    "MoveOutRequest": "found_2026/xsd/MoveOut_1p0/MoveOutRequest_1p0.xsd",
+    "EndOfSupplyRequest": "found_2026/xsd/EndOfSupply_1p0/EndOfSupplyRequest_1p0.xsd",
 }
 """Kind -> the market's own schema, where it is public."""
 

@@ -16,7 +16,7 @@ from lxml import etree
 from adapters.common.schemas import Schema
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, HEADER
-from adapters.nl_edsn.types import nedu
+from adapters.nl_edsn.types import SOAP_NAMESPACES, nedu
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
@@ -25,7 +25,7 @@ Content: TypeAlias = list[tuple[str, Any]]
 content; an empty text writes an empty element."""
 
 CONTENT_TYPE = "text/xml; charset=utf-8"
-SOAP_ENVELOPE = "http://schemas.xmlsoap.org/soap/envelope/"
+SOAP_ENVELOPE = SOAP_NAMESPACES[0]
 LONGEST_REFERENCE = 60
 """Characters of an ExternalReference."""
 

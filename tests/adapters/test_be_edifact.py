@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.be_atrias import adapter
 from adapters.be_atrias.edifact.control import control_answer
 from adapters.be_atrias.mapping import table
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, read, segments
+from energycomm.kernel import check
+from energycomm.kernel.codec import encode
 from energycomm.kernel.family import kind_of
 from energycomm.kernel.messages import (
     CustomerData,
@@ -128,6 +131,12 @@ def test_an_interchange_that_does_not_add_up_ends_in_a_refusal(unz: str, fault: 
     assert isinstance(answer, bytes)
     assert f"UCI+I1+5419999000031:14+5419999000024:14+4+{fault}'" in answer.decode()
     assert b"UCM" not in answer
+
+
+def test_an_interchange_with_two_wrong_ends_ends_in_one_refusal() -> None:
+    broken = interchange("BGM+E07'", unz="UNZ+2+I1'") + "UNZ+1+I1'"
+    found = [one for one in adapter.digest("EDIFACT", stream(broken), "a.edi") if isinstance(one, Refusal)]
+    assert [one.code for one in found] == ["EDI_SYNTAX"]
 
 
 def test_the_answer_to_a_good_interchange_accepts_it_and_adds_up_itself() -> None:
@@ -326,6 +335,14 @@ def test_quantities_of_two_periods_are_two_messages() -> None:
         ("01.10.", "01.11.", Decimal(30)),
         ("01.11.", "01.12.", Decimal("120.5")),
     ]
+
+
+def test_what_is_kept_has_a_name_that_a_message_can_hold() -> None:
+    text = content("mscons_readings.edi").decode().replace("LIN+1++1.8.1'", f"LIN+1++A = {'B' * 59}'RFF+Z = 1:x'", 1)
+    text = text.replace("UNT+18+1'", "UNT+19+1'")
+    (reading,) = digested(text.encode()).transactions[0].messages
+    assert any("RFF" in one.name for one in reading.particulars)
+    assert check.explain(encode(reading)) == []
 
 
 def test_a_series_of_two_units_is_refused() -> None:

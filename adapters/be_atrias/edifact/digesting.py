@@ -91,19 +91,20 @@ def parts(table: Table, content: IO[bytes]) -> Iterator[MemberHead | Transaction
       Unreadable: EDI_SYNTAX, EDI_TRUNCATED.
     """
     interchange: Interchange | None = None
-    position = 0
+    position, wrong = 0, ""
     for part in read(content):
         if isinstance(part, Interchange):
             interchange = part
             yield _head(part)
         elif isinstance(part, Trailer):
-            if part.fault:
-                yield refusal("EDI_CONTROL", "UNZ", part.found, "counters and references that agree")
+            wrong = part.found  # told at the end: what stands after it is refused in its place
         else:
             assert interchange is not None
             for piece in _pieces(table, part, interchange):
                 position += 1
                 yield _transaction(position, piece, part, interchange, table)
+    if wrong:
+        yield refusal("EDI_CONTROL", "UNZ", wrong, "counters and references that agree")
 
 
 def _head(interchange: Interchange) -> MemberHead:

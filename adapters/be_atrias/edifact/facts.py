@@ -78,7 +78,7 @@ class Facts:
         if isinstance(value, str):
             value = " ".join("".join(figure if figure.isprintable() else " " for figure in value).split())[:400]
         if value:
-            self._told.append((name, _NO_NAME.sub("_", where)[:100], value))
+            self._told.append((name, named(where), value))
 
     def _leave(self, segment: Segment) -> None:
         if segment.tag not in _STRUCTURE:
@@ -193,6 +193,11 @@ class Facts:
         """ERC: the code of an application error."""
         if segment.get(0):
             self.values["code"] = short(segment.get(0), 64, "ERC")
+
+
+def named(where: str) -> str:
+    """The name of a particular: as a message can hold it, with room for what stands around it."""
+    return _NO_NAME.sub("_", where)[:50]
 
 
 def number(text: str) -> Decimal:

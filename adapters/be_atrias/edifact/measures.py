@@ -6,7 +6,7 @@ from sys import intern
 from typing import Any
 
 from adapters.be_atrias.codes import refusal
-from adapters.be_atrias.edifact.facts import Facts, number, short
+from adapters.be_atrias.edifact.facts import Facts, named, number, short
 from adapters.be_atrias.measure import meter_readings, metered_series
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Segment, groups
@@ -49,7 +49,7 @@ def measures(
     messages: list[KernelMessage] = []
     for own in lines:
         line = _Line(table, facts, own)
-        kept |= {f"LIN+{line.register}/{name}": value for name, value in line.kept.items()}
+        kept |= {f"{named(f'LIN+{line.register}')}/{name}": value for name, value in line.kept.items()}
         if len(line.values) > 1:
             messages += _series(line, values, head)
             continue

@@ -283,12 +283,7 @@ BILLING: tuple[Mistake, ...] = (
     Mistake("FR-C01", "original", drop("Ref_Situation_Contractuelle"), BOTH, error_class="missing"),
     Mistake("FR-D06", "reading", put("Date_Theorique_Prochaine_Releve", "2004-01-01"), warnings=READING),
     Mistake("FR-M05", "original", put("Nb_Chiffres_Cadran", "12", every=True), READING, {READING: ("CO-R11",)}),
-    Mistake(
-        "FR-R01",
-        "original",
-        classes(put("Unite_Mesure", "kVArh"), measure="1"),
-        {READING: ("FR-R01", "CO-R05", "CO-R07")},
-    ),
+    Mistake("FR-R01", "original", classes(put("Unite_Mesure", "kVArh"), measure="1"), READING),
     Mistake("FR-R10", "original", put("Statut_Releve", "RECTIFICATIF"), BOTH, error_class="missing", extra=True),
     Mistake(
         "FR-R11",

@@ -72,7 +72,7 @@ def test_without_yes_a_script_is_only_tried_out(desk: Desk, capsys: pytest.Captu
 
 def test_a_run_without_a_reason_is_refused(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["correct", "script", "run", "create-missing-start", "--yes"]) == ExitCode.USAGE
-    assert "Say why" in capsys.readouterr().err
+    assert "Give a reason" in capsys.readouterr().err
 
 
 def test_the_loop_leaves_a_ticket_that_can_be_given_to_somebody(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -249,7 +249,7 @@ _FILL = (
     ),
     "INSERT INTO state_change (id, message_id, after, at, by) VALUES (1, 2, 'rejected', 7, 'x')",
     'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
-    "comment, comment_fr) VALUES (1, 2, 1, true, 'FR-R03', 'r', 'error', 'grid_operator', 'f', 'c', 'c')",
+    "comment, comment_fr) VALUES (1, 2, 1, true, 'FR-R03', 'r', 'error', 'dno', 'f', 'c', 'c')",
 )
 
 

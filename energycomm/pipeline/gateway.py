@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -32,6 +33,9 @@ from energycomm.transport.keys import STORAGE, KeyRing, read_keys
 
 log = structlog.get_logger()
 
+YOUNG_OBJECTS = 50_000
+"""New objects before the collector looks for cycles among them: those of a batch live until it is written."""
+
 
 class Gateway:
     """Everything a run needs.
@@ -45,6 +49,7 @@ class Gateway:
     """
 
     def __init__(self, config: Config, store: Store) -> None:
+        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
         self.config = config
         self.catalogue = open_catalogue(config.rules_folder)
         self.engine = open_engine(self.catalogue, config.engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from itertools import pairwise
@@ -446,13 +447,20 @@ class _Counted(io.RawIOBase):
 def _digestible(subject: Subject) -> Iterator[tuple[str, str]]:
     """The fixtures that are not refused as wholes: those are told by the checks `claim` and `digest`."""
     for name in subject.members:
-        try:
-            _whole(subject, name)
-        except (NotShown, Undigested):
-            continue
-        except Exception:  # noqa: S110 - what the adapter raises is told by the check that is made
-            pass
-        yield name, name
+        # What else the adapter raises is told by the check that is made.
+        refused = False
+        with suppress(Exception):
+            refused = _is_refused(subject, name)
+        if not refused:
+            yield name, name
+
+
+def _is_refused(subject: Subject, name: str) -> bool:
+    try:
+        _whole(subject, name)
+    except (NotShown, Undigested):
+        return True
+    return False
 
 
 def _refused_ones(subject: Subject) -> Iterator[tuple[str, str]]:

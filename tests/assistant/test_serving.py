@@ -161,7 +161,7 @@ def test_the_command_refuses_before_anything_is_opened(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(["assistant", "serve", "--host", "0.0.0.0"]) == ExitCode.USAGE
-    assert "No user could sign in to the assistant on  0.0.0.0" in capsys.readouterr().err
+    assert "No user could sign in to the assistant on 0.0.0.0" in capsys.readouterr().err
 
 
 def test_on_this_machine_the_sign_in_can_be_asked_for(config: Config, chat: Any) -> None:

@@ -409,26 +409,28 @@ def pair(first: str, second: str) -> str:
 
 @predicate
 def classes(registers: tuple[Register, ...], grid: str) -> str | None:
-    """The time classes of a reading's registers of one grid, in alphabetical order; unknown where there are none.
+    """The time classes of a reading's registers of active energy of one grid, in alphabetical order; unknown where there
+    are none.
 
     >>> hp = Register(grid="distributor", time_class="HP", value=1, unit="kWh")
     >>> hc = Register(grid="distributor", time_class="HC", value=1, unit="kWh")
     >>> classes((hp, hc), "distributor"), classes((hp, hc), "supplier")
     ('HC+HP', None)
     """
-    return "+".join(sorted({register.time_class for register in registers if register.grid == grid})) or None
+    found = {register.time_class for register in registers if register.grid == grid and register.product is None}
+    return "+".join(sorted(found)) or None
 
 
 @predicate
 def registers_distinct(registers: tuple[Register, ...]) -> bool:
-    """Whether no register (grid, time class, direction, meter) is given twice in one reading."""
-    return len({(r.grid, r.time_class, r.direction, r.meter) for r in registers}) == len(registers)
+    """Whether no register (grid, time class, direction, meter, product) is given twice in one reading."""
+    return len({(r.grid, r.time_class, r.direction, r.meter, r.product) for r in registers}) == len(registers)
 
 
 @predicate
 def volumes_distinct(volumes: tuple[Volume, ...]) -> bool:
-    """Whether no volume (grid, time class, direction, purpose) is given twice in one message."""
-    return len({(v.grid, v.time_class, v.direction, v.purpose) for v in volumes}) == len(volumes)
+    """Whether no volume (grid, time class, direction, purpose, product) is given twice in one message."""
+    return len({(v.grid, v.time_class, v.direction, v.purpose, v.product) for v in volumes}) == len(volumes)
 
 
 # --- interval series -----------------------------------------------------------------------------------------------

@@ -147,6 +147,13 @@ class Register(Part, frozen=True, kw_only=True):
             "Serial number of the meter that holds the register.", "Numéro de série du compteur qui porte le cadran."
         ),
     ] = None
+    product: Annotated[
+        Code | None,
+        field(
+            "What is counted where it is no active energy: reactive-inductive, reactive-capacitive, ...",
+            "Grandeur comptée, si ce n'est pas l'énergie active : reactive-inductive, reactive-capacitive, ...",
+        ),
+    ] = None
 
 
 class Volume(Part, frozen=True, kw_only=True):
@@ -171,6 +178,13 @@ class Volume(Part, frozen=True, kw_only=True):
         field(
             "Share in collective self-consumption: autoproduced, alloproduced, autoconsumed, surplus.",
             "Part d'autoconsommation collective : autoproduite, alloproduite, autoconsommée, surplus.",
+        ),
+    ] = None
+    product: Annotated[
+        Code | None,
+        field(
+            "What was measured where it is no active energy: reactive-inductive, maximum-power, ...",
+            "Grandeur mesurée, si ce n'est pas l'énergie active : reactive-inductive, maximum-power, ...",
         ),
     ] = None
 

@@ -409,8 +409,8 @@ def pair(first: str, second: str) -> str:
 
 @predicate
 def classes(registers: tuple[Register, ...], grid: str) -> str | None:
-    """The time classes of a reading's registers of active energy of one grid, in alphabetical order; unknown where there
-    are none.
+    """The time classes of a reading's registers of active energy of one grid, in alphabetical order; unknown where
+    there are none.
 
     >>> hp = Register(grid="distributor", time_class="HP", value=1, unit="kWh")
     >>> hc = Register(grid="distributor", time_class="HC", value=1, unit="kWh")

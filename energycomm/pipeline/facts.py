@@ -27,8 +27,8 @@ _CLOSED = frozenset(("done", "refused", "cancelled"))
 
 
 def register_key(register: Register) -> str:
-    """What makes two registers the same from one reading to the next; gas in m3 is none in kWh, and an index of reactive
-    energy none of active energy."""
+    """What makes two registers the same from one reading to the next; gas in m3 is none in kWh, and an index of
+    reactive energy none of active energy."""
     quantity = _QUANTITIES.get(register.unit, f"|{register.unit}")
     if register.product is not None:
         quantity = f"|{register.product}{quantity}"

@@ -329,6 +329,17 @@ def wh(value: int | Decimal, unit: str) -> int:
 
 
 @predicate
+def in_unit(value_wh: int, unit: str) -> Decimal:
+    """Wh (for gas dm3) in another unit, so that a comment shows the two indexes that it compares in one unit.
+
+    >>> in_unit(15276608, "kWh"), in_unit(15276000, "kWh"), in_unit(500, "Wh")
+    (Decimal('15276.608'), Decimal('15276'), Decimal('500'))
+    """
+    whole, rest = divmod(value_wh, WH_OF_UNIT.get(unit, 1))
+    return Decimal(whole) if not rest else Decimal(value_wh) / WH_OF_UNIT[unit]
+
+
+@predicate
 def rounding_wh(unit: str, previous_unit_wh: int) -> int:
     """Wh that an index may seem to lose by being written in a coarser unit than the one before it.
 
@@ -359,6 +370,16 @@ def watts(value: Decimal, unit: str) -> int:
     (8900, 8900)
     """
     return int(value * 1000 if unit in ("kW", "kVA") else value)
+
+
+@predicate
+def kilo(value: int | Decimal) -> Decimal:
+    """A thousandth of a value, exactly: VA in kVA, for comments.
+
+    >>> kilo(54000), kilo(8900)
+    (Decimal('54'), Decimal('8.9'))
+    """
+    return Decimal(value).scaleb(-3).normalize() + 0
 
 
 @predicate

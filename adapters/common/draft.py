@@ -381,7 +381,7 @@ def _write(
         rule_set = name if name.endswith("_out") else f"{name}_in"
         words = {"word": _word(place.code.upper()), "about": about, "rule_set": rule_set}
         put(place.rules / f"{name}.yaml", _RULES.format(**names, **words))
-    put(place.rules / "market.yaml", "packs: []\n")
+    put(place.rules / "market.yaml", f"zone: {adapter.zone}\npacks: []\n")
     put(place.rules / "codes.csv", _code_lists(writing))
     declared = [f"{_cell(name)},{form},{_cell(name)},{_cell(name)}" for name, form in sorted(writing.names.items())]
     put(place.rules / "particulars.csv", "\n".join(["name,type,en,fr", *declared]) + "\n")

@@ -74,6 +74,8 @@ def sentences(
             index = 0 if items else None
             if rule.each and not items:
                 continue
-            finding = Reporter(rule, kind, message.market, catalogue.codes)(message, history, index)
+            market = message.market
+            report = Reporter(rule, kind, market, catalogue.codes, catalogue.zone(market))
+            finding = report(message, history, index)
             found[rule.error_code] = (finding.comment, finding.comment_fr)
     return found

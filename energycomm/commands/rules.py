@@ -16,9 +16,11 @@ from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import catalogue_named, impact
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import Problem
+from energycomm.engine.rule import Rule
 from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
@@ -77,11 +79,7 @@ def show(
     Example: energycomm rules show FR-R03
     """
     catalogue = _catalogue(folder)
-    found = catalogue.find(code)
-    if not found:
-        close = catalogue.like(code)
-        advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
-        raise UserError(f"No rule has the code {code}.", advice)
+    found = _named(catalogue, code)
     if json:
         print_json([described(rule) for rule in found])
         return
@@ -93,6 +91,27 @@ def show(
         for label, text in rows:
             console.print(f"  {label + ':':<16}{text.replace('`', '')}", markup=False)
         console.print()
+
+
+@app.command()
+def comments(
+    code: Annotated[str | None, typer.Argument(help="Only of this rule: its code or error code.")] = None,
+    market: Annotated[str | None, typer.Option(help="Only rules of this market: fr.")] = None,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Show the comments of the rules in both languages, with the values of the examples that fail.
+
+    Example: energycomm rules comments --market fr
+    """
+    catalogue = _catalogue(folder)
+    rules = _named(catalogue, code) if code else catalogue.matching(_market(catalogue, market) if market else None)
+    found = list(built_comments(catalogue, rules))
+    if json:
+        print_json([one._asdict() for one in found])
+        return
+    for one in found:
+        typer.echo(f"{one.error_code}  {one.place}\n  {one.en}\n  {one.fr}")
 
 
 @app.command()
@@ -135,9 +154,7 @@ def document(
     Example: energycomm rules document --market fr --out docs/rules
     """
     catalogue = _catalogue(folder)
-    name = market.upper()
-    if name not in catalogue.markets:
-        raise UserError(f"There are no rules for the market {market}.", f"Markets are {', '.join(catalogue.markets)}.")
+    name = _market(catalogue, market)
     out.mkdir(parents=True, exist_ok=True)
     writers = {Format.md: as_markdown, Format.html: as_html}
     for suffix, write in writers.items():
@@ -205,6 +222,22 @@ def _catalogue(folder: Path | None) -> Catalogue:
         _print_problems(place, problems)
         raise typer.Exit(BROKEN)
     return catalogue
+
+
+def _named(catalogue: Catalogue, code: str) -> tuple[Rule, ...]:
+    found = catalogue.find(code)
+    if not found:
+        close = catalogue.like(code)
+        advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists them."
+        raise UserError(f"No rule has the code {code}.", advice)
+    return found
+
+
+def _market(catalogue: Catalogue, market: str) -> str:
+    name = market.upper()
+    if name not in catalogue.markets:
+        raise UserError(f"There are no rules for the market {market}.", f"Markets are {', '.join(catalogue.markets)}.")
+    return name
 
 
 def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:

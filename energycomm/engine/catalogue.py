@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta, tzinfo
 from difflib import get_close_matches
 
 from energycomm.engine.codes import CodeLists
@@ -24,6 +24,7 @@ class Catalogue:
       version: hash of the content of every file, 12 hexadecimal digits.
       markets: markets that have a folder, upper case.
       particulars: what each market declares of its particulars.
+      zones: the legal time of each market.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -32,6 +33,11 @@ class Catalogue:
     version: str = ""
     markets: tuple[str, ...] = ()
     particulars: Mapping[str, Declarations] = field(default_factory=dict)
+    zones: Mapping[str, tzinfo] = field(default_factory=dict)
+
+    def zone(self, market: str) -> tzinfo:
+        """The legal time of a market; UTC where its folder names none."""
+        return self.zones.get(market, UTC)
 
     def rules_for(self, rule_set: RuleSet, market: str, kind: str) -> tuple[Rule, ...]:
         """The rules of a set that judge a kind of a market, whatever the day."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -44,7 +45,7 @@ class Compiled:
     actions: dict[tuple[int, ...], tuple[Action, ...]] = field(default_factory=dict)
 
 
-def compile_rules(rules: Sequence[Rule], kind: str, market: str, codes: CodeLists) -> Compiled:
+def compile_rules(rules: Sequence[Rule], kind: str, market: str, codes: CodeLists, zone: tzinfo = UTC) -> Compiled:
     """Compile rules for one kind and market into one function.
 
     What several rules ask is worked out once. Should anything raise, the message is judged again by a second function,
@@ -55,6 +56,7 @@ def compile_rules(rules: Sequence[Rule], kind: str, market: str, codes: CodeList
       kind: name of the message kind.
       market: the market, upper case.
       codes: code lists.
+      zone: legal time of the market, for the comments.
     """
     triggers = [rule.triggers.get(kind, ALWAYS) for rule in rules]
     text, names = _source(rules, triggers, Emitter(market, codes, repeated(triggers)), apart=False)
@@ -64,7 +66,7 @@ def compile_rules(rules: Sequence[Rule], kind: str, market: str, codes: CodeList
         return _function(*_source(rules, triggers, Emitter(market, codes), apart=True), f"{market} {kind}")
 
     judge = _function(text, {**names, "judge_apart": judge_apart}, f"{market} {kind}")
-    return Compiled(tuple(rules), judge, tuple(Reporter(rule, kind, market, codes) for rule in rules), text)
+    return Compiled(tuple(rules), judge, tuple(Reporter(rule, kind, market, codes, zone) for rule in rules), text)
 
 
 def _function(text: str, names: dict[str, Any], title: str) -> Judge:

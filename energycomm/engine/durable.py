@@ -370,5 +370,6 @@ class DurableEngine(RuleEngine):
     def compile(self, rules: Sequence[Rule], kind: str, market: str) -> Compiled:
         """See `RuleEngine.compile`."""
         codes = self.catalogue.codes
-        reporters = tuple(Reporter(rule, kind, market, codes) for rule in rules)
+        zone = self.catalogue.zone(market)
+        reporters = tuple(Reporter(rule, kind, market, codes, zone) for rule in rules)
         return Compiled(tuple(rules), _DurableRules(rules, kind, codes, self._core).judge, reporters)

@@ -93,7 +93,8 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
         problems.append(Problem(str(folder), 1, "", "the folder holds no rule file", "Add common/*.yaml or fr/*.yaml."))
     lists = [path / name for path in folders for name in (CODES_FILE, PARTICULARS_FILE)]
     version = _version(folder, [folder / PREDICATES_FILE, *lists, *every])
-    catalogue = Catalogue(tuple(rules), predicates, codes, version, markets, particulars)
+    zones = {name: market.zone for name, market in own.items()}
+    catalogue = Catalogue(tuple(rules), predicates, codes, version, markets, particulars, zones)
     return catalogue, tuple(sorted(set(problems)))
 
 

@@ -16,4 +16,4 @@ class ParallelEngine(RuleEngine):
 
     def compile(self, rules: Sequence[Rule], kind: str, market: str) -> Compiled:
         """See `RuleEngine.compile`."""
-        return compile_rules(rules, kind, market, self.catalogue.codes)
+        return compile_rules(rules, kind, market, self.catalogue.codes, self.catalogue.zone(market))

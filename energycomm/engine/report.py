@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from typing import Any
 
@@ -12,8 +12,10 @@ from energycomm.engine.emission import Emitter
 from energycomm.engine.rule import Language, Rule
 from energycomm.engine.terms import Value
 from energycomm.kernel.history import History, RegisterFacts
+from energycomm.kernel.instants import legal
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding
+from energycomm.kernel.vocabulary import FRENCH
 
 _WORDS: dict[Language, dict[Any, str]] = {
     "en": {None: "(absent)", True: "yes", False: "no"},
@@ -24,10 +26,19 @@ Reading = Callable[[KernelMessage, History, Any, RegisterFacts], tuple[Any, ...]
 
 
 class Reporter:
-    """Builds the findings of one rule for one kind."""
+    """Builds the findings of one rule for one kind.
 
-    def __init__(self, rule: Rule, kind: str, market: str, codes: CodeLists) -> None:
+    Args:
+      rule: the rule.
+      kind: name of the message kind.
+      market: the market, upper case.
+      codes: code lists.
+      zone: legal time of the market: comments show instants in it.
+    """
+
+    def __init__(self, rule: Rule, kind: str, market: str, codes: CodeLists, zone: tzinfo = UTC) -> None:
         self.rule = rule
+        self.zone = zone
         self._context = (kind, market, codes)
         self._read: dict[str, Reading] = {}
 
@@ -47,17 +58,22 @@ class Reporter:
         read = self._reading("field", (rule.pointed[kind],))(message, history, item, previous)[0]
         comments = {}
         for language, template in rule.comment.items():
-            values = self._reading(language, template.values[kind])(message, history, item, previous)
+            terms = template.values[kind]
+            values = self._reading(language, terms)(message, history, item, previous)
             shown = [template.pieces[0]]
-            for value, piece in zip(values, template.pieces[1:], strict=True):
-                shown.append(show(value, language))
+            for term, value, words, piece in zip(terms, values, template.counted, template.pieces[1:], strict=True):
+                if language == "fr" and term.type.words is not None:
+                    value = FRENCH.get(value, value)
+                shown.append(show(value, language, self.zone))
+                if words is not None:
+                    shown.append(" " + words[_several(value, language)])
                 shown.append(piece)
             comments[language] = "".join(shown)
         return Finding(
             error_code=rule.error_code,
             rule=rule.code,
             field=where,
-            value=None if read is None else show(read, "en"),
+            value=None if read is None else show(read, "en", self.zone),
             comment=comments["en"],
             comment_fr=comments["fr"],
             severity=rule.severity,
@@ -89,18 +105,33 @@ def compile_reading(values: tuple[Value, ...], market: str, codes: CodeLists) ->
     return reading
 
 
-def show(value: Any, language: Language = "en") -> str:
-    """A value as comments show it."""
+def show(value: Any, language: Language = "en", zone: tzinfo = UTC) -> str:
+    """A value as comments show it: instants in the legal time of the market, numbers with the sign of the language.
+
+    Args:
+      value: the value; None where it is absent.
+      language: of the comment.
+      zone: legal time of the market.
+    """
     if value is None or isinstance(value, bool):
         return _WORDS[language][value]
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, float):
-        return format(round(value, 3), "g") if abs(value) < 1e6 else format(value, "f")
+    if isinstance(value, Decimal | float):
+        if isinstance(value, Decimal) or abs(value) >= 1e6:
+            text = format(value, "f")
+        else:
+            text = format(round(value, 3), "g")
+        return text.replace(".", ",") if language == "fr" else text
     if isinstance(value, datetime):
-        return value.isoformat(sep=" ")
+        return legal(value, zone)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, tuple):
         return ("{} items" if language == "en" else "{} éléments").format(len(value))
     return str(value)
+
+
+def _several(value: Any, language: Language) -> bool:
+    """Whether the words for several follow a number: in French from 2 on, in English wherever it is not 1."""
+    if value is None:
+        return True
+    return abs(value) >= 2 if language == "fr" else value != 1

@@ -30,11 +30,13 @@ class Template:
       text: the template as written.
       pieces: literal texts, one more than the values.
       values: what stands between them, per message kind.
+      counted: for each value the words for one and for several that follow it, where it counts something.
     """
 
     text: str
     pieces: tuple[str, ...]
     values: Mapping[str, tuple[Value, ...]]
+    counted: tuple[tuple[str, str] | None, ...]
 
 
 @dataclass(frozen=True)

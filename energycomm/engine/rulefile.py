@@ -52,6 +52,17 @@ _ERROR_CODE = re.compile(r"[A-Z][A-Z0-9]*-[A-Z][0-9]{2}")
 _EBIX = re.compile(r"[A-Z][0-9A-Z]{2}")
 _PACK = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PLACE = re.compile(r"\{([^{}]*)\}")
+_COUNTED = re.compile(r"[^|]+\|([^|]+)\|([^|]+)")
+
+
+def counted(place: str) -> tuple[str, str] | None:
+    """The words for one and for several in a place of a comment that counts.
+
+    >>> counted("count(lines)|line|lines"), counted("line.code")
+    (('line', 'lines'), None)
+    """
+    found = _COUNTED.fullmatch(place)
+    return (found[1], found[2]) if found else None
 
 
 class RuleFile:
@@ -361,17 +372,28 @@ class _RuleReader:
                     pointed[kind] = value
             for language, (_, places) in templates.items():
                 line = self.entries["comment"].entries()[language].line
-                values = [self.parsed(partial(parse_value, place, scope), "comment", line) for place in places]
+                values = [self.shown_value(place, scope, line) for place in places]
                 shown[language][kind] = tuple(value for value in values if value is not None)
         comment: dict[Language, Template] = {
-            language: Template(self.comment(language), pieces, shown[language])
-            for language, (pieces, _) in templates.items()
+            language: Template(self.comment(language), pieces, shown[language], tuple(counted(it) for it in places))
+            for language, (pieces, places) in templates.items()
         }
         triggers = {
             kind: violation if when == ALWAYS else And((when, violation))
             for kind, (when, violation) in conditions.items()
         }
         return replace(rule, triggers=triggers, conditions=conditions, pointed=pointed, comment=comment)
+
+    def shown_value(self, place: str, scope: Scope, line: int) -> Value | None:
+        """A value of a comment; None where it is wrong."""
+        words = counted(place)
+        value = self.parsed(partial(parse_value, place.partition("|")[0] if words else place, scope), "comment", line)
+        if words and value is not None and not value.type.is_number:
+            self.report(
+                line, f"comment: `{place}` counts {value.type}", "Count with a number: {count(lines)|line|lines}."
+            )
+            return None
+        return value
 
     def condition(self, name: str, text: str | None, scope: Scope) -> Condition | None:
         """A condition of the rule; the one that always holds where none is written; None where it is wrong."""

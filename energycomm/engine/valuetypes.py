@@ -105,10 +105,16 @@ def type_of(annotation: Any) -> ValueType:
         return ValueType(
             frozenset().union(*(member.bases for member in members)),
             optional=type(None) in arguments or any(member.optional for member in members),
-            words=members[0].words if len(members) == 1 else None,
+            words=_either(members),
             struct=members[0].struct if len(members) == 1 else None,
         )
     raise TypeError(f"{annotation!r} is no type that rules can handle")
+
+
+def _either(members: list[ValueType]) -> frozenset[str] | None:
+    """The words of any of some types; None where one of them is not closed."""
+    words = [member.words for member in members if member.words is not None]
+    return frozenset().union(*words) if words and len(words) == len(members) else None
 
 
 @cache

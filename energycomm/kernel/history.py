@@ -19,6 +19,7 @@ from energycomm.kernel.declaration import Declared
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.shape import Scalar, shape_of
+from energycomm.kernel.vocabulary import ReceivedState, RequestState
 
 
 class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,7 +131,7 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     original_cancelled: Annotated[bool, Meta(description="That original was cancelled before.")] = False
     charge_repeated: Annotated[bool, Meta(description="A charge with the same reference was accepted.")] = False
     request_known: Annotated[bool, Meta(description="The request that the message is about is known.")] = False
-    request_state: Annotated[str | None, Meta(description="State of that request.")] = None
+    request_state: Annotated[RequestState | ReceivedState | None, Meta(description="State of that request.")] = None
     request_milestone: Annotated[int | None, Meta(description="Highest milestone of that request so far.")] = None
     request_milestone_at: Annotated[datetime | None, Meta(description="Instant of that milestone.")] = None
     pending_requests: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -30,6 +30,31 @@ def midnight(zone: ZoneInfo, day: date) -> datetime:
     """The first instant of a civil day in a zone, with the offset that holds then."""
     at = datetime(day.year, day.month, day.day, tzinfo=zone)
     return at.replace(tzinfo=timezone(at.utcoffset() or timedelta()))
+
+
+def legal(at: datetime, zone: tzinfo) -> str:
+    """An instant as people read it: day and time of a zone, `2024-10-04 00:00`, with seconds where there are any.
+
+    The offset stands behind it where the time alone names two instants: in the hour that the clocks repeat in autumn.
+    Every comment, page and table shows instants by this function; data (JSON, XML, exports) keep ISO with offset.
+
+    Args:
+      at: an aware datetime.
+      zone: legal time of the market.
+
+    >>> paris = ZoneInfo("Europe/Paris")
+    >>> legal(datetime.fromisoformat("2024-10-03T22:00:00Z"), paris)
+    '2024-10-04 00:00'
+    >>> legal(datetime.fromisoformat("2026-10-25T01:30:05Z"), paris)
+    '2026-10-25 02:30:05+01:00'
+    """
+    try:
+        local = at.astimezone(zone)
+    except OverflowError:  # the first or last hours that a date can hold
+        local = at
+    twice = local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
+    precision = "microseconds" if local.microsecond else "seconds" if local.second else "minutes"
+    return (local if twice else local.replace(tzinfo=None)).isoformat(" ", precision)
 
 
 def now_micros() -> int:

@@ -28,7 +28,7 @@ def test_a_message_collects_every_error_in_the_order_of_the_codes(engine: Parall
 def test_a_comment_shows_the_values_that_were_read_in_both_languages(engine: ParallelEngine) -> None:
     (finding,) = engine.validate(terms(subscribed_power=Decimal("36.5")), C5).findings
     assert finding.comment == "Power 36.5 kVA of tariff (absent), before 9.50."
-    assert finding.comment_fr == "Puissance 36.5 kVA au tarif (absent), avant 9.50."
+    assert finding.comment_fr == "Puissance 36,5 kVA au tarif (absent), avant 9,50."
     assert (finding.field, finding.value, finding.rule) == ("subscribed_power", "36.5", "fr-power-at-most-36")
 
 

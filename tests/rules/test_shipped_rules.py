@@ -54,7 +54,7 @@ def test_each_error_code_is_documented_in_both_languages_with_values(rules: Cata
             continue
         texts = [rule.comment[language].text for language in LANGUAGES]
         assert len(set(texts)) == len(texts), f"{rule.error_code}: one text for two languages"
-        names = [sorted(re.findall(r"\{([^}]+)\}", text)) for text in texts]
+        names = [sorted(re.findall(r"\{([^}|]+)(?:\|[^}]+)?\}", text)) for text in texts]
         assert names[0] == names[1], f"{rule.error_code}: the two comments show other values"
         assert names[0], f"{rule.error_code}: the comment shows no value"
 

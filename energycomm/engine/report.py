@@ -134,4 +134,4 @@ def _several(value: Any, language: Language) -> bool:
     """Whether the words for several follow a number: in French from 2 on, in English wherever it is not 1."""
     if value is None:
         return True
-    return abs(value) >= 2 if language == "fr" else value != 1
+    return bool(abs(value) >= 2 if language == "fr" else value != 1)

@@ -1,17 +1,18 @@
 """C12: the contractual and technical situation of points of C2 to C4 (Enedis, flux C12, version 1.12.1).
 
-One ``PRM`` is one CH message; it stands inside ``Contrat``. Nature_Evenement decides what it becomes, as in C15: an
-entry, an exit, or a change. A ``PRM`` without event is a picture of the situation (Mode_Generation COMPLET): its master
-data and nothing else.
+One ``PRM`` is one CH message; it stands inside ``Contrat``. It tells one event or several (``Type_Evenement``), each with
+one contractual situation or several. Nature_Evenement decides what an event becomes, as in C15: an entry, an exit, or a
+change. An event without nature is a picture of the situation (Mode_Generation COMPLET): its master data and nothing else.
 
 * Date_Evenement is a day; its instant is midnight in Paris at the start of it.
 * The flux names no contract span (Ref_Situation_Contractuelle). An exit ends the span that runs.
-* Each time class has a subscribed power of its own. The Kernel keeps the highest, in kW, which is what bounds the
-  point; the others stay in the archived message.
+* Each time class has a subscribed power of its own, all of them are kept; the highest bounds the point. The flux names no
+  unit: a tariff in high voltage (HTA) is in kW, one in low voltage (BT) in kVA.
 * The addressee of the header is the supplier: the contractor (Client_Contractant) is named by another EIC in the
   published example.
 
-No schema of the flux is public: the structure is that of one published instance.
+Assumed: of several situations of one event the one that runs holds, the latest of them; those that ended tell what was.
+A change of supplier (CFN, one nature for both sides) is an exit where no situation runs on, else an entry.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from adapters.common.reading import Fields, decimal, flag, leaf, need, need_node
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester, words
-from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS
+from adapters.fr_enedis.registers import ENTRIES, EXITS, REASONS, time_class
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -37,7 +38,7 @@ from energycomm.kernel.messages import (
     KernelMessage,
     StartOfSupply,
 )
-from energycomm.kernel.parts import Address, Power
+from energycomm.kernel.parts import Address, Power, particulars_of
 from energycomm.kernel.vocabulary import ContractStatus
 
 VERSIONS = ("1.12.1",)
@@ -48,12 +49,20 @@ _EVENT = "PRM/Type_Evenement"
 _CONTRACT = f"{_EVENT}/Situation_Contractuelle"
 
 
+SWITCH = "CFN"
+"""Nature_Evenement of a change of supplier, on both sides of it."""
+SEVERAL = "+"
+"""Stands between the natures of one event."""
+
+
 def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
-    """``PRM:date of the event:nature``; a missing part is ``-``."""
-    event = node(fields, "Type_Evenement")
-    cause = node(node(event, "Situation_Contractuelle"), "Evenement")
+    """``PRM:date of the event:nature``; a missing part is ``-``, and the dates and natures of several events follow one
+    another."""
     point = leaf(fields, "Identifiant")
-    parts = (point, leaf(event, "Date_Evenement"), leaf(cause, "Nature_Evenement"))
+    parts = [point]
+    for event in nodes(fields, "Type_Evenement") or [{}]:
+        cause = node(event, "Situation_Contractuelle", "Evenement")
+        parts += [leaf(event, "Date_Evenement"), leaf(cause, "Nature_Evenement")]
     return ":".join(part or "-" for part in parts), point
 
 
@@ -65,39 +74,47 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """
     reference, _ = refer(fields, context)
     point = need(fields, "Identifiant", "PRM")
-    event = need_node(fields, "Type_Evenement", "PRM")
-    contract = need_node(event, "Situation_Contractuelle", _EVENT)
+    need_node(fields, "Type_Evenement", "PRM")
+    head = {**context.head, "reference": reference, "access_point": point}
+    messages = [one for event in fields["Type_Evenement"] for one in _event(event, fields, head, context, notes)]
+    return Digested(reference, point, messages)
+
+
+def _event(
+    event: Fields, fields: Fields, head: dict[str, Any], context: Context, notes: Notes
+) -> Iterator[KernelMessage]:
+    need_node(event, "Situation_Contractuelle", _EVENT)
     need(event, "Date_Evenement", _EVENT)
     effective = civil_day(event, "Date_Evenement", _EVENT)
     if effective is None:
         raise Unreadable(refusal("SYN_MISSING", path=f"{_EVENT}/Date_Evenement", expected="a day"))
+    told = sorted(event["Situation_Contractuelle"], key=lambda one: one.get("Date_Debut", ""))
+    running = [one for one in told if one.get("Date_Fin", "9999") > effective.isoformat()]
+    contract = (running or told)[-1]
     cause = node(contract, "Evenement")
-    nature = cause.get("Nature_Evenement")
-    head: dict[str, Any] = {
-        **context.head,
+    natures = cause.get("Nature_Evenement", "").split(SEVERAL)
+    leaving = EXITS.intersection(natures) or (SWITCH in natures and not running)
+    entering = not leaving and (ENTRIES.intersection(natures) or SWITCH in natures)
+    nature = next((one for one in natures if one in EXITS or one in ENTRIES or one == SWITCH), natures[0]) or None
+    head = {
+        **head,
         "market_reason": nature,
         "reason": None if nature is None else REASONS.get(nature, "other"),
-        "reference": reference,
         "effective": start_of_day(effective),
-        "access_point": point,
         "request_reference": cause.get("Numero_Affaire"),
     }
-    if nature in EXITS:
+    if leaving:
         end = civil_day(contract, "Date_Fin", _CONTRACT)
-        ended = EndOfSupply(**head, contract_end=None if end is None else start_of_day(end))
-        return Digested(reference, point, (ended,))
-    messages: list[KernelMessage] = []
-    if nature in ENTRIES:
-        messages.append(
-            StartOfSupply(
-                **head,
-                supplier=context.receiver,
-                balance_responsible=context.facts.get("Responsable_Equilibre/Code_EIC"),
-                contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
-            )
+        yield EndOfSupply(**head, contract_end=None if end is None else start_of_day(end))
+        return
+    if entering:
+        yield StartOfSupply(
+            **head,
+            supplier=context.receiver,
+            balance_responsible=context.facts.get("Responsable_Equilibre/Code_EIC"),
+            contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
         )
-    messages += _master_data(fields, event, contract, head, context, notes)
-    return Digested(reference, point, tuple(messages))
+    yield from _master_data(fields, event, contract, head, context, notes)
 
 
 def _master_data(
@@ -125,22 +142,28 @@ def _master_data(
             postal_code=address.get("Code_Postal"),
             municipality_code=address.get("@Commune"),
             city=words(address, "Commune", place, notes) or words(address, "Libelle_Du_Bureau_CEDEX", place, notes),
+            country=node(address, "Pays").get("@Code") or leaf(address, "Pays"),
         )
         if address
         else None,
+        particulars=particulars_of({"Evenement/Nature_Evenement": _natures(contract)}),
     )
     option = node(contract, "Option_Tarifaire_TURPE_Souscrite")
     classes = nodes(option, "Classe_Temporelle_TURPE_Souscrite")
     powers = [decimal(item["Puissance_Souscrite"]) for item in classes if "Puissance_Souscrite" in item]
+    tariff = node(option, "Option_Tarifaire_TURPE").get("Libelle")
+    unit = "kVA" if (tariff or domain or "").startswith("BT") else "kW"
     yield ContractTerms(
         **head,
         contract_status=status,
         contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
-        tariff=node(option, "Option_Tarifaire_TURPE").get("Libelle"),
+        tariff=tariff,
         subscribed_power=max(powers) if powers else None,
-        power_unit="kW" if powers else None,
+        power_unit=unit if powers else None,
         powers=tuple(
-            Power(time_class=item["Libelle"], value=decimal(item["Puissance_Souscrite"]), unit="kW")
+            Power(
+                time_class=time_class(item["Libelle"]), value=decimal(item["Puissance_Souscrite"]), unit=unit
+            )
             for item in classes
             if "Puissance_Souscrite" in item and item.get("Libelle")
         ),
@@ -161,14 +184,42 @@ def _master_data(
         )
 
 
+def _natures(contract: Fields) -> str | None:
+    """The natures of an event where it has several: the message's own reason is one of them."""
+    told = node(contract, "Evenement").get("Nature_Evenement")
+    return told if told is not None and SEVERAL in told else None
+
+
+_HISTORIES = ("SI_Contractuel", "SI_Comptage")
+"""Elements that have an attribute and no content."""
+
+
 def _read(element: etree._Element) -> Fields:
-    """The content of a ``PRM``; the municipality's code stands in an attribute and becomes a field."""
+    """The content of a ``PRM``, with the attributes that say something; the natures of an event become one field."""
+    for cause in element.iterfind("Type_Evenement/Situation_Contractuelle/Evenement"):
+        first, *others = cause.findall("Nature_Evenement") or [None]
+        if first is not None and others:
+            first.text = SEVERAL.join((one.text or "").strip() for one in (first, *others))
+            for other in others:
+                cause.remove(other)
     fields = read(element)
-    commune = element.find("Type_Evenement/Adresse_Postale/Commune")
-    if commune is not None and commune.get("Code_INSEE"):
-        event = fields["Type_Evenement"][0]
-        event.setdefault("Adresse_Postale", [{}])[0]["@Commune"] = str(commune.get("Code_INSEE"))
+    for tag in _HISTORIES:
+        _add_attributes(element.find(tag), fields, tag)
+    for told, event in zip(element.iterfind("Type_Evenement"), nodes(fields, "Type_Evenement"), strict=False):
+        address = event.setdefault("Adresse_Postale", [{}])[0]
+        commune = told.find("Adresse_Postale/Commune")
+        if commune is not None and commune.get("Code_INSEE"):
+            address["@Commune"] = str(commune.get("Code_INSEE"))
+        _add_attributes(told.find("Adresse_Postale/Pays"), address, "Pays")
+        if not address:
+            del event["Adresse_Postale"]
     return fields
+
+
+def _add_attributes(element: etree._Element | None, fields: Fields, tag: str) -> None:
+    """An element that has attributes alone becomes a node of them."""
+    if element is not None and element.attrib and tag not in fields:
+        fields[tag] = [{f"@{name!s}": str(value) for name, value in element.attrib.items()}]
 
 
 DIGESTER = digester(digest, refer, VERSIONS[-1], _read)

@@ -49,7 +49,7 @@ from energycomm.kernel.vocabulary import (
     Qualification,
 )
 
-VERSIONS = ("4.1.1", "5.0.0", "5.1.0")
+VERSIONS = ("4.1.1", "5.0.0", "5.1.0", "5.2.0")
 
 CONTRACT_STATUS: dict[str, ContractStatus] = {"EN SERVICE": "in-service", "RESILIE": "terminated"}
 CONNECTION_STATUS: dict[str | None, ConnectionStatus] = {
@@ -79,13 +79,12 @@ def refer(fields: Fields, context: Context) -> tuple[str, str | None]:
 
 
 def version(fields: Fields, declared: str | None) -> str:
-    """5.1.0 where Passage_Niveau or Plages_Heures_Creuses is there, 4.1.1 where Point_Sensible is, else the declared
-    one."""
+    """5.1.0 or the later one declared where Plages_Heures_Creuses is there, also 5.0.0 where only Passage_Niveau is,
+    4.1.1 where Point_Sensible is, else the declared one."""
+    if "Plages_Heures_Creuses" in node(fields, "Situation_Contractuelle", "Structure_Tarifaire"):
+        return declared if declared in VERSIONS[2:] else VERSIONS[2]
     if "Passage_Niveau" in fields:
-        return declared if declared in ("5.0.0", "5.1.0") else "5.1.0"
-    contract = node(fields, "Situation_Contractuelle")
-    if "Plages_Heures_Creuses" in node(contract, "Structure_Tarifaire"):
-        return "5.1.0"
+        return declared if declared in VERSIONS[1:] else VERSIONS[2]
     if "Point_Sensible" in fields:
         return "4.1.1"
     return declared if declared in VERSIONS else VERSIONS[-1]

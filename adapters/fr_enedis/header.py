@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.times import moment
+from adapters.fr_enedis.times import day, moment, start_of_day
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead
 
@@ -112,13 +112,12 @@ def context(
         value = facts.get(name)
         if value is not None and len(value) > _LONGEST_FACT:
             raise _invalid(name, value, f"at most {_LONGEST_FACT} characters")
-    created, instant = _creation(fields, names)
+    created, instant, notes = _creation(fields, names)
     declared_flux = fields.get(names.flux)
     flux = declared_flux if declared_flux in fluxes else fluxes[0]
-    notes: tuple[Refusal, ...] = ()
     if flux != declared_flux:
         path = f"{names.element}/{names.flux}"
-        notes = (refusal("NOTE_TYPE_DECLARED", path=path, value=declared_flux, expected=" or ".join(fluxes)),)
+        notes = (*notes, refusal("NOTE_TYPE_DECLARED", path=path, value=declared_flux, expected=" or ".join(fluxes)))
     seed = blake2b(digest_size=16)
     seed.update(repr((MARKET, values["sender"], flux, [facts.get(name) for name in entering])).encode())
     head = {
@@ -163,14 +162,18 @@ def _values(fields: Fields, names: HeaderNames) -> dict[str, str | None]:
     return values
 
 
-def _creation(fields: Fields, names: HeaderNames) -> tuple[str, datetime]:
-    """When the market wrote the member, as written and as an instant."""
-    created = fields.get(names.created)
+def _creation(fields: Fields, names: HeaderNames) -> tuple[str, datetime, tuple[Refusal, ...]]:
+    """When the market wrote the member, as written and as an instant; a day alone means its start, which is noted."""
+    created, path = str(fields.get(names.created) or ""), f"{names.element}/{names.created}"
     try:
-        return str(created), moment(str(created)).at
+        return created, moment(created).at, ()
     except ValueError:
-        value = None if created is None else str(created)
-        raise _invalid(f"{names.element}/{names.created}", value, "a date-time") from None
+        pass
+    try:
+        at = start_of_day(day(created))
+    except ValueError:
+        raise _invalid(path, created or None, "a date-time") from None
+    return created, at, (refusal("NOTE_TIME_NAIVE", path=path, value=created, expected=at.isoformat()),)
 
 
 def _invalid(path: str, value: str | None, expected: str) -> Unreadable:

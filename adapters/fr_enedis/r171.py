@@ -1,15 +1,16 @@
-"""R171: daily indexes and quantities of points of C2 to C4 (Enedis, flux R171, version 1.0).
+"""R171: daily indexes and quantities of points of C2 to C4 (Enedis, flux R171, versions 1.0 to 1.2.0).
 
-One ``serieMesuresDatees`` (one quantity of one time class of one point) is one CH message. Active energy (EA) gives a
-meter reading of one register for each date; every other quantity (highest power PMA, reactive energy, times of use and
-overruns) gives a series of one value for each date, over the day before it, so that no other quantity is ever taken for
-an index of active energy.
+One ``serieMesuresDatees`` (one quantity of one time class of one point) is one CH message. A series of type INDEX gives
+a meter reading of one register for each date; that of any other quantity than active energy (EA) names its quantity, so
+that it is never taken for an index of active energy. Powers, and series of another type, give a series of one value for
+each date, over the day before it.
 
 * Times are naive and read as Paris time; the header's too.
 * typeCalendrier: D the distributor's time classes, F the supplier's.
 * The addressee of the header is the contract (GRD-F...), not an EIC.
 
-No schema of the flux is public: the structure is that published readers expect.
+Assumed: active energy is an index whatever its type says, as in every file that was described; a power (PMA, PA) never
+is.
 """
 
 from __future__ import annotations
@@ -30,10 +31,14 @@ from energycomm.kernel.messages import KernelMessage, MeterReading
 from energycomm.kernel.parts import Register
 from energycomm.kernel.vocabulary import Grid
 
-VERSIONS = ("1.0",)
+VERSIONS = ("1.0", "1.2.0")
 NAMESPACE = "http://www.enedis.fr/stm/R171"
 GRID: dict[str | None, Grid] = {"D": "distributor", "F": "supplier"}
 ACTIVE = "EA"
+INDEX = "INDEX"
+"""type of a series of indexes."""
+POWERS = ("PMA", "PA")
+"""Quantities that no register counts."""
 _PATH = "serieMesuresDatees"
 _DATE = f"{_PATH}/mesuresDateesListe/mesureDatee"
 _DAY = 1440
@@ -71,7 +76,7 @@ def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -
     quantity, unit = need(fields, "grandeurPhysique", _PATH), need(fields, "unite", _PATH)
     sense = direction(fields.get("grandeurMetier"), f"{_PATH}/grandeurMetier", notes)
     time_class = fields.get("codeClasseTemporelle")
-    if quantity != ACTIVE:
+    if quantity != ACTIVE and (fields.get("type") != INDEX or quantity in POWERS):
         one = [Value(at - timedelta(minutes=_DAY), Decimal(value), None)]
         product = PRODUCT.get(quantity, quantity)
         return series(head, one, _DAY, _DATE, unit=unit, product=product, direction=sense, register=time_class)
@@ -87,8 +92,14 @@ def _message(item: Fields, fields: Fields, head: dict[str, Any], notes: Notes) -
         value=int(value),
         unit=unit,
         direction=sense,
+        product=None if quantity == ACTIVE else PRODUCT.get(quantity, quantity),
     )
     return MeterReading(**{**head, "effective": at}, qualification="periodic", nature="read", registers=(register,))
 
 
-DIGESTER = digester(digest, refer, VERSIONS[-1])
+def version(fields: Fields, declared: str | None) -> str:
+    """The declared one where it is known: the structure of all of them is the same."""
+    return declared if declared in VERSIONS else VERSIONS[-1]
+
+
+DIGESTER = digester(digest, refer, version)

@@ -34,9 +34,34 @@ REASONS: dict[str, Reason] = {
     "MDACT": "customer-change",
     "CMAT": "meter-change",
     "AUTRE": "other",
+    "MDCTR": "contract-change",
+    "MCF": "tariff-change",
+    "PHC": "tariff-change",
+    "MDBRA": "master-data-change",
+    "COU": "master-data-change",
+    "RET": "master-data-change",
+    "CFN": "supplier-switch",
+    "CPS": "contract-change",
+    "CTF": "contract-change",
+    "CTU": "contract-change",
+    "CCF": "tariff-change",
+    "CGF": "tariff-change",
+    "CGPM": "tariff-change",
+    "RELSPE": "on-demand",
+    "ENT_ACC": "contract-change",
+    "SOR_ACC": "contract-change",
 }
-"""Nature_Evenement (C15) and the Motif_Releve (R15) of readings that belong to an event -> reason. MDACT is
-unverified."""
+"""Nature_Evenement (C15, C12) and the Motif_Releve (R15) of readings that belong to an event -> reason. MDACT, and what
+the natures of C12 from CPS on stand for, are unverified."""
+
+CLASSES = {"Pointe": "P", "Base": "BASE"}
+"""Time class of C2 to C4 as C12 and R17 write it -> as the other fluxes do."""
+
+
+def time_class(written: str) -> str:
+    """The time class of C2 to C4 by the code that all fluxes share."""
+    return CLASSES.get(written, written)
+
 
 ENTRIES = frozenset(("PMES", "MES", "CFNE"))
 """Events by which a point enters our perimeter."""

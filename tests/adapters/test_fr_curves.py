@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 
+from adapters.common.conformance.subject import read
+from adapters.fr_enedis import adapter
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -13,7 +16,7 @@ from energycomm.kernel.messages import (
     MeterReading,
     StartOfSupply,
 )
-from tests.adapters.french import codes, digest, kinds, only
+from tests.adapters.french import codes, content, digest, kinds, only
 
 
 def test_a_half_hour_of_r50_is_dated_by_its_end() -> None:
@@ -75,12 +78,25 @@ def test_a_curve_without_grandeur_metier_is_taken_for_consumption_and_noted() ->
     assert codes(transaction) == ["NOTE_CODE_UNKNOWN"]
 
 
-def test_only_active_energy_of_r171_is_an_index() -> None:
+def test_an_index_of_r171_is_an_index_and_says_of_what() -> None:
     hph, hch, power, reactive = digest("r171_daily.xml").transactions
     assert [reading.registers[0].value for reading in only(hph, MeterReading)] == [48113200, 49371900]
     assert only(hch, MeterReading)[0].registers[0].time_class == "HCH"
     assert [(series.product, series.unit) for series in only(power, MeasureSeries)] == [("maximum-power", "W")] * 2
-    assert only(reactive, MeasureSeries)[0].product == "reactive-inductive"
+    counted = [reading.registers[0] for reading in only(reactive, MeterReading)]
+    assert [(one.product, one.value, one.unit) for one in counted] == [
+        ("reactive-inductive", 911000, "VArh"),
+        ("reactive-inductive", 934500, "VArh"),
+    ]
+    assert {reading.registers[0].product for reading in only(hph, MeterReading)} == {None}
+
+
+def test_a_quantity_of_r171_that_is_no_index_stays_a_quantity_of_a_day() -> None:
+    over = ("<grandeurPhysique>ERI</grandeurPhysique>", "<grandeurPhysique>DQ</grandeurPhysique>")
+    edited = content("r171_daily.xml", over).decode()
+    kind, _, rest = edited.rpartition("<type>INDEX</type>")
+    read_as = read(adapter, f"{kind}<type>QTE</type>{rest}".encode(), "r171_daily.xml", "R171")
+    assert [series.product for series in only(read_as.transactions[3], MeasureSeries)] == ["DQ", "DQ"]
 
 
 def test_naive_times_of_r171_are_those_of_paris() -> None:
@@ -101,9 +117,9 @@ def test_an_entry_of_c12_begins_supply_with_the_highest_power_of_its_classes() -
     assert [only(part, ContractTerms)[0].subscribed_power for part in (entry, change)] == [Decimal(120), Decimal(140)]
     [terms] = only(change, ContractTerms)
     assert [(power.time_class, power.value, power.unit, power.nature) for power in terms.powers][:3] == [
-        ("HPH", Decimal(140), "kW", "subscribed"),
-        ("HCH", Decimal(140), "kW", "subscribed"),
-        ("HPE", Decimal(90), "kW", "subscribed"),
+        ("HPH", Decimal(140), "kVA", "subscribed"),
+        ("HCH", Decimal(140), "kVA", "subscribed"),
+        ("HPE", Decimal(90), "kVA", "subscribed"),
     ]
     assert kinds(change) == ["AccessPointData", "ContractTerms", "CustomerData"]
 
@@ -114,6 +130,41 @@ def test_an_exit_of_c12_ends_supply_and_a_picture_without_event_begins_nothing()
     assert only(left, EndOfSupply)[0].market_reason == "RES"
     picture = digest("c12_situation.xml", ("<Nature_Evenement>MES</Nature_Evenement>", "")).transactions[0]
     assert kinds(picture) == ["AccessPointData", "ContractTerms", "CustomerData"]
+
+
+def test_a_change_of_supplier_in_c12_is_an_entry_where_a_situation_runs_and_an_exit_where_none_does() -> None:
+    """C12 has one nature, CFN, for both sides of it."""
+    nature = ("MES</Nature_Evenement>", "CFN</Nature_Evenement>")
+    entered = digest("c12_situation.xml", nature).transactions[0]
+    assert only(entered, StartOfSupply)[0].reason == "supplier-switch"
+    ended = ("<Date_Debut>2026-01-12</Date_Debut>", "<Date_Debut>2025-01-12</Date_Debut><Date_Fin>2026-01-12</Date_Fin>")
+    left = digest("c12_situation.xml", nature, ended).transactions[0]
+    assert kinds(left) == ["EndOfSupply"]
+    assert str(only(left, EndOfSupply)[0].contract_end) == "2026-01-12 00:00:00+01:00"
+
+
+def test_every_event_and_nature_of_a_point_of_c12_is_read() -> None:
+    """A point tells several events, an event several natures and situations; the one that runs holds."""
+    text = content("c12_situation.xml").decode()
+    start, end = text.index("<Type_Evenement>"), text.index("</Type_Evenement>") + len("</Type_Evenement>")
+    second = text[start:end].replace("2026-01-12</Date_Ev", "2026-01-20</Date_Ev").replace(">120<", ">110<")
+    second = second.replace("MES</Nature", "CPS</Nature_Evenement><Nature_Evenement>CCF</Nature")
+    running = second[second.index("<Situation_") : second.index("</Situation_Contractuelle>")]
+    old = running.replace("<Date_Debut>2026-01-12</Date_Debut>", "<Date_Debut>2026-01-19</Date_Debut><Date_Fin>2026-01-20</Date_Fin>")
+    second = second.replace("<Situation_Contractuelle>", f"{old}</Situation_Contractuelle><Situation_Contractuelle>", 1)
+    [both, _] = read(adapter, (text[:end] + second + text[end:]).encode(), "c12.xml").transactions
+    assert [str(one.effective.date()) for one in only(both, ContractTerms)] == ["2026-01-12", "2026-01-20"]
+    changed = only(both, ContractTerms)[1]
+    assert (changed.market_reason, changed.reason, changed.contract_start) == ("CPS", "contract-change", date(2026, 1, 12))
+    told = [one.value for message in both.messages for one in message.particulars if "Nature" in one.name]
+    assert told == ["CPS+CCF"]
+
+
+def test_a_tariff_in_high_voltage_has_its_powers_in_kw() -> None:
+    high = digest("c12_situation.xml", ("BTSUPLU4", "HTALU5"), ("<Libelle>HPH</Libelle>", "<Libelle>Pointe</Libelle>"))
+    [terms] = only(high.transactions[0], ContractTerms)
+    assert {power.unit for power in terms.powers} == {"kW"}
+    assert terms.powers[0].time_class == "P"
 
 
 def test_the_municipality_in_an_attribute_enters_the_identity() -> None:

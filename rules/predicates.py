@@ -18,8 +18,8 @@ from energycomm.kernel.predicate import predicate
 Day: TypeAlias = date | datetime
 
 _NOON = timedelta(hours=12)
-WH_OF_UNIT = {"Wh": 1, "kWh": 1_000, "MWh": 1_000_000, "dm3": 1, "m3": 1_000}
-"""Unit of an index -> how many of the finest unit of its kind it counts: Wh for energy, litres for gas."""
+WH_OF_UNIT = {"Wh": 1, "kWh": 1_000, "MWh": 1_000_000, "dm3": 1, "m3": 1_000, "VArh": 1, "kVArh": 1_000}
+"""Unit of an index -> how many of the finest unit of its kind it counts: Wh and VArh for energy, litres for gas."""
 
 
 # --- text ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""X12 and X13: the state of requests (affaires), ours (X12) and those of others that concern us (X13), version 2.0.0.
+"""X12 to X15: the state of requests (affaires), ours (X12, X14) and those of others that concern us (X13, X15), version
+2.0.0.
 
 One milestone (``jalon``) is one CH message and one request status. The files are daily snapshots that repeat every
 earlier milestone, so a milestone must have the same identity in each of them: reference ``affaire:number``, and only
@@ -8,6 +9,11 @@ The whole affaire's ``statut`` does change from one snapshot to the next. It is 
 closes the affaire, where it is final, and by no open one. An affaire whose statut is ANNUL was cancelled: its last
 milestone becomes a status of its own (reference ``affaire:number:ANNUL``, state cancelled) and is not repeated as
 what it was.
+
+The segment of the point and the affaire's statut are kept beside every milestone as particulars, as the snapshot said
+that told the milestone first; they enter no identity.
+
+X14 and X15 replace X12 and X13, and tell complaints too. Their structure is not public: assumed is that of X12.
 
 Codes stand in attributes (``<statut code="COURS"/>``), with or without words inside; ``<statut/>`` is seen in real
 files.
@@ -48,20 +54,23 @@ STATUSES: dict[str | None, RequestState] = {"COURS": "in-course", "TERMN": "done
 """statut/@code of the affaire -> state of its last milestone, where that has no known code of its own. ANNUL always
 holds; the code is unverified."""
 
+OURS = ("X12", "X14")
+"""Fluxes of the affaires that we opened."""
 CANCELLED = "ANNUL"
 CLOSED = ("done", "refused")
 _PATH = "affaire/donneesGenerales/jalons/jalon"
 
 
 class Common(NamedTuple):
-    """What all milestones of an affaire share: no snapshot changes it, save the requester's own label of a group."""
+    """What all milestones of an affaire share: no snapshot changes it, save what stands ``beside``, the requester's own
+    label of a group, the segment and the statut."""
 
     access_point: str | None
     object_code: str | None
     medium: str | None
     requester_reference: str | None
     initiated_by_us: bool
-    group: str | None
+    beside: dict[str, str | None]
 
 
 def outcomes(element: etree._Element, context: Context, schema: Schema) -> Iterator[Outcome]:
@@ -145,7 +154,7 @@ def _milestone(
         initiated_by_us=common.initiated_by_us,
         requester_reference=common.requester_reference,
         medium=common.medium,
-        particulars=particulars_of({"referenceRegroupement": common.group}),
+        particulars=particulars_of(common.beside),
     )
     content = (sorted(fields.items()), code, carried, list(common[:-1]))
     point = message.access_point
@@ -160,8 +169,13 @@ def _common(element: etree._Element, context: Context) -> Common:
         object_code=_code(element, "demande/donneesGenerales/objet"),
         medium=_code(element, "demande/donneesGenerales/media"),
         requester_reference=_text(element, "donneesGenerales/referenceDemandeur"),
-        initiated_by_us=context.flux == "X12",
-        group=_text(element, "donneesGenerales/referenceRegroupement"),
+        initiated_by_us=context.flux in OURS,
+        beside={
+            "referenceRegroupement": _text(element, "donneesGenerales/referenceRegroupement"),
+            "segment": _text(element, "donneesGenerales/segment")
+            or _code(element, "donneesGenerales/donneesPoint/segmentClientele"),
+            "statut": _code(element, "donneesGenerales/statut"),
+        },
     )
 
 

@@ -1,13 +1,14 @@
 """C12: the contractual and technical situation of points of C2 to C4 (Enedis, flux C12, version 1.12.1).
 
-One ``PRM`` is one CH message; it stands inside ``Contrat``. It tells one event or several (``Type_Evenement``), each with
-one contractual situation or several. Nature_Evenement decides what an event becomes, as in C15: an entry, an exit, or a
-change. An event without nature is a picture of the situation (Mode_Generation COMPLET): its master data and nothing else.
+One ``PRM`` is one CH message; it stands inside ``Contrat``. It tells one event or several (``Type_Evenement``), each
+with one contractual situation or several. Nature_Evenement decides what an event becomes, as in C15: an entry, an exit,
+or a change. An event without nature is a picture of the situation (Mode_Generation COMPLET): its master data and
+nothing else.
 
 * Date_Evenement is a day; its instant is midnight in Paris at the start of it.
 * The flux names no contract span (Ref_Situation_Contractuelle). An exit ends the span that runs.
-* Each time class has a subscribed power of its own, all of them are kept; the highest bounds the point. The flux names no
-  unit: a tariff in high voltage (HTA) is in kW, one in low voltage (BT) in kVA.
+* Each time class has a subscribed power of its own, all of them are kept; the highest bounds the point. The flux names
+  no unit: a tariff in high voltage (HTA) is in kW, one in low voltage (BT) in kVA.
 * The addressee of the header is the supplier: the contractor (Client_Contractant) is named by another EIC in the
   published example.
 
@@ -161,9 +162,7 @@ def _master_data(
         subscribed_power=max(powers) if powers else None,
         power_unit=unit if powers else None,
         powers=tuple(
-            Power(
-                time_class=time_class(item["Libelle"]), value=decimal(item["Puissance_Souscrite"]), unit=unit
-            )
+            Power(time_class=time_class(item["Libelle"]), value=decimal(item["Puissance_Souscrite"]), unit=unit)
             for item in classes
             if "Puissance_Souscrite" in item and item.get("Libelle")
         ),

@@ -14,7 +14,7 @@ _TABLE = CodeTable(
     AdapterCode(
         "TYPE_UNKNOWN",
         "member",
-        "The member is an Enedis flux that no digester reads (R17, R63, R65, R66, C68, ...).",
+        "The member is an Enedis flux that no digester reads (R63, R65, R66, C68, ...).",
         "Nothing is lost: the bytes are kept. Ask for a digester if the flux matters.",
     ),
     AdapterCode(

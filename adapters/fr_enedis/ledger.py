@@ -32,6 +32,11 @@ BESIDE: dict[str, dict[str, str]] = {
     "C15": {"Contrat": "Identifiant"},
     "R15": {"En_Tete_Flux": "Nature_Contrat Identifiant_Contrat"},
     "R151": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
+    "R17": {
+        "En_Tete_Flux": "Identifiant_Contrat Coordonnees_Emetteur Coordonnees_Destinataire",
+        "Coordonnees_Emetteur": "Nom Complement Num Voie Code_Postal Cedex Commune Pays",
+        "Coordonnees_Destinataire": "Nom Complement Num Voie Code_Postal Cedex Commune Pays",
+    },
     "R50": {"En_Tete_Flux": "Identifiant_Contrat Numero_Abonnement"},
     "F15-detail": {"En_Tete_Flux": "Identifiant_Contrat", "Releve": "Id_Releve *"},
     "F15-general": {"En_Tete_Flux": "Identifiant_Contrat"},
@@ -71,6 +76,10 @@ VALUES: dict[str, Sequence[str]] = {
     "Date_Facture": ("2026-03-03", "2026-03-04"),
     "Grandeur_Metier": ("CONS", "PROD"),
     "@Statut_Point": ("R", "E"),
+    "Donnees_Par_Type_Mesure*/Type_Mesure": ("EA", "ER"),
+    "Donnees_Par_Type_Mesure*/Unite_Mesure": ("kWh", "kVArh"),
+    "Date_Debut_Mesure": ("2026-03-01", "2026-03-02"),
+    "Date_Fin_Mesure": ("2026-04-01", "2026-04-02"),
     "Granularite": ("10", "30"),
     "statut/@code": ("TERMN", "COURS", "ANNUL"),
     "Devise": ("EUR", "XAF"),
@@ -105,7 +114,7 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
     "R67": ({}, {"codeGrille": ""}, {"codeNature": "", "codeStatut": ""}),
     "SGE-Fault": ({}, {"erreur/resultat": ""}, {"erreur/resultat": "", "erreur/resultat/@code": ""}),
     "SGE-rechercherPointResponse": ({}, {"numeroSerie": ""}),
-    "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": ""}),
+    "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": "", "donneesGenerales/segment": ""}),
 }
 
 
@@ -175,6 +184,7 @@ def _with_unread(root: SchemaElement, label: str) -> SchemaElement:
     for name, unread in BESIDE.get(label, {}).items():
         held = next(one for one in _all(root) if one.name == name)
         held.children = [*_leaves(unread.split()), *held.children]
+        held.type = None
     return root
 
 

@@ -53,12 +53,12 @@ PATTERNS: tuple[NamePattern, ...] = (
         r"[^_]+_(?P<flux>R151)_[^_]+_[^_]+_(?P<key_subscription>[^_]+)_(?P<number>[0-9]{5})_[^_]+_[0-9]{5}_[0-9]{5}_(?P<stamp>[0-9]+)",
     ),
     _pattern(
-        "C12: emitter_C12_receiver_contract_number_stamp",
-        r"[^_]+_(?P<flux>C12)_[^_]+_(?P<key_contract>[^_]+)_(?P<number>[0-9]{5})_(?P<stamp>[0-9]+)",
+        "C12, R17: emitter_flux_receiver_contract_number_stamp",
+        r"[^_]+_(?P<flux>C12|R17)_[^_]+_(?P<key_contract>[^_]+)_(?P<number>[0-9]{5})_(?P<stamp>[0-9]+)",
     ),
     _pattern(
-        "X12, X13: emitter_flux_receiver_number_stamp",
-        r"[^_]+_(?P<flux>X1[23])_(?P<key_receiver>[^_]+)_(?P<number>[0-9]{5})_(?P<stamp>[0-9]+)",
+        "X12 to X15: emitter_flux_receiver_number_stamp",
+        r"[^_]+_(?P<flux>X1[2-5])_(?P<key_receiver>[^_]+)_(?P<number>[0-9]{5})_(?P<stamp>[0-9]+)",
     ),
     _pattern(
         "R63 to R67, C68, on demand: never numbered",

@@ -10,7 +10,7 @@ from lxml import etree
 
 from adapters.common.outcome import Digester, Outcome
 from adapters.common.schemas import Schema
-from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r64, r67, r151, r171
+from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r17, r64, r67, r151, r171
 from adapters.fr_enedis.header import EN_TETE_FLUX, ENTETE, ENTETE_FLUX, ENTETE_R171, Context, HeaderNames
 from energycomm.market.contract import DocumentType
 
@@ -162,6 +162,16 @@ FLUXES: tuple[Flux, ...] = (
         digester=r171.DIGESTER,
     ),
     Flux(
+        label="R17",
+        fluxes=("R17",),
+        root="Index_C2_C3_C4",
+        piece="Corps_PRM",
+        versions=r17.VERSIONS,
+        schema=Schema(FOLDER / "r17.xsd"),
+        about="indexes and consumptions of C2 to C4 points by part of the grid invoice; one CH message per Corps_PRM",
+        digester=r17.DIGESTER,
+    ),
+    Flux(
         label="F12-detail",
         fluxes=("F12",),
         root="Detail_Facturation",
@@ -176,12 +186,12 @@ FLUXES: tuple[Flux, ...] = (
     ),
     Flux(
         label="X12-X13",
-        fluxes=("X12", "X13"),
+        fluxes=("X12", "X13", "X14", "X15"),
         root="affaires",
         piece="affaire",
         versions=affaires.VERSIONS,
         schema=Schema(FOLDER / "affaires.xsd"),
-        about="requests that we made (X12) or that concern us (X13); one CH message per milestone",
+        about="requests that we made (X12, X14) or that concern us (X13, X15); one CH message per milestone",
         header=ENTETE_FLUX,
         beside=("nbAffaires",),
         counter="nbAffaires",
@@ -199,7 +209,6 @@ TYPES: dict[str, DocumentType] = {
 UNREAD_ROOTS: dict[str, str] = {
     "Donnees_Generales": "F12",
     "Recapitulatif": "F12",
-    "R17": "R17",
 }
 """Root elements of Enedis fluxes that no digester reads -> flux. They are taken from the names of the fluxes; none was
 seen in a file."""

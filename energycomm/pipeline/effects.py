@@ -192,6 +192,8 @@ def _settle_original(step: Step, table: Table) -> None:
     if original is None:
         return
     original.status = "cancelled" if step.message.function == "cancel" else "replaced"
+    named = step.message.correlation in (original.reference, original.own)
+    original.unnamed = original.status == "replaced" and not named
     for row in step.rows[table]:  # a correction and its original share an instant, so they are always judged together
         if row["message_id"] == original.message:
             row["status"] = original.status

@@ -16,10 +16,12 @@ from energycomm.kernel.parts import Register
 from energycomm.kernel.requests import MeterReadingSubmission
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState
 
-WH_PER_UNIT: dict[str, int] = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
-"""Unit of an index -> how many of the finest unit of its quantity it counts: Wh of energy, dm3 of gas. Any other unit
+WH_PER_UNIT: dict[str, int] = {
+    "Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000, "VArh": 1, "kVArh": 1000,
+}  # fmt: skip
+"""Unit of an index -> how many of the finest unit of its quantity it counts: Wh, VArh, dm3 of gas. Any other unit
 counts as itself."""
-_QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3"}
+_QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3", "kVArh": "|VArh"}
 
 DAY = 86_400_000_000
 
@@ -61,20 +63,27 @@ def event_key(message: KernelMessage) -> str:
 def find_original(state: AccessPointState, message: KernelMessage) -> ReadingState | None:
     """The reading or volume that a correction or cancellation is about: one of the same kind, source and instant.
 
-    A correction that names its original (`correlation`) matches that one; else the only one there is. A later
-    correction of the same reading matches whichever version of it holds.
+    A correction that names its original (`correlation`: its reference, or what that begins with up to a colon) matches
+    that one; else the only one there is. A later correction of the same reading matches whichever version of it holds.
+    Where a correction replaced one that it does not name, a cancellation of the latter may still come, and is about it.
     """
-    kind, source, named = type(message).__name__, message.market_type, message.correlation
-    candidates = [
-        reading
-        for reading in state.readings
-        if reading.kind == kind and reading.source == source and reading.status != "replaced"
-    ]
-    for reading in reversed(candidates):
-        if named is None or named in (reading.reference, reading.own):
+    kind, source = type(message).__name__, message.market_type
+    there = [reading for reading in state.readings if reading.kind == kind and reading.source == source]
+    holding = [reading for reading in there if reading.status != "replaced"]
+    replaced = [reading for reading in there if reading.status == "replaced" and reading.unnamed]
+    awaited = replaced if message.function == "cancel" else []
+    for reading in (*awaited, *reversed(holding)):
+        if names(message.correlation, reading):
             return reading
     # Nothing public says that a correction keeps the identifier: at one instant there is mostly one reading anyway.
-    return candidates[0] if len(candidates) == 1 else None
+    return next((one[0] for one in (awaited, holding) if len(one) == 1), None)
+
+
+def names(named: str | None, reading: ReadingState) -> bool:
+    """Whether a correlation names a reading or volume; nothing names any."""
+    if named is None or named in (reading.reference, reading.own):
+        return True
+    return reading.reference is not None and reading.reference.startswith(f"{named}:")
 
 
 def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: ZoneInfo) -> History:

@@ -55,6 +55,8 @@ class ReadingState(Struct, array_like=True):
     message: int
     estimated: bool = False
     registers: dict[str, RegisterState] = field(default_factory=dict)
+    unnamed: bool = False
+    """A correction that names no original replaced it: its cancellation is another message."""
 
 
 class RequestMemory(Struct, array_like=True):

@@ -188,6 +188,7 @@ OFFICIAL = {
     "F12-detail": ("xsd_2026/Enedis.SGE.XSD.0126.F12_Donnees_Detail_1.10.4.xsd",),
     "R50": ("xsd_2026/Enedis.SGE.GUI.0316.Flux_R50_v1.1.0.xsd",),
     "R4x": ("xsd_2026/Enedis.SGE.XSD.0409.R4x_v1.1.1.xsd",),
+    "R17": ("xsd_2026/ENEDIS.SGE.XSD.0132.R17_v1.9.1.xsd",),
     "R171": ("xsd_2026/ENEDIS.SGE.XSD.0315.Flux_R171_v1.2.0.xsd",),
 }
 """Label -> the schemas that Enedis publishes of it."""

@@ -137,7 +137,10 @@ def test_a_change_of_supplier_in_c12_is_an_entry_where_a_situation_runs_and_an_e
     nature = ("MES</Nature_Evenement>", "CFN</Nature_Evenement>")
     entered = digest("c12_situation.xml", nature).transactions[0]
     assert only(entered, StartOfSupply)[0].reason == "supplier-switch"
-    ended = ("<Date_Debut>2026-01-12</Date_Debut>", "<Date_Debut>2025-01-12</Date_Debut><Date_Fin>2026-01-12</Date_Fin>")
+    ended = (
+        "<Date_Debut>2026-01-12</Date_Debut>",
+        "<Date_Debut>2025-01-12</Date_Debut><Date_Fin>2026-01-12</Date_Fin>",
+    )
     left = digest("c12_situation.xml", nature, ended).transactions[0]
     assert kinds(left) == ["EndOfSupply"]
     assert str(only(left, EndOfSupply)[0].contract_end) == "2026-01-12 00:00:00+01:00"
@@ -150,12 +153,18 @@ def test_every_event_and_nature_of_a_point_of_c12_is_read() -> None:
     second = text[start:end].replace("2026-01-12</Date_Ev", "2026-01-20</Date_Ev").replace(">120<", ">110<")
     second = second.replace("MES</Nature", "CPS</Nature_Evenement><Nature_Evenement>CCF</Nature")
     running = second[second.index("<Situation_") : second.index("</Situation_Contractuelle>")]
-    old = running.replace("<Date_Debut>2026-01-12</Date_Debut>", "<Date_Debut>2026-01-19</Date_Debut><Date_Fin>2026-01-20</Date_Fin>")
+    old = running.replace(
+        "<Date_Debut>2026-01-12</Date_Debut>", "<Date_Debut>2026-01-19</Date_Debut><Date_Fin>2026-01-20</Date_Fin>"
+    )
     second = second.replace("<Situation_Contractuelle>", f"{old}</Situation_Contractuelle><Situation_Contractuelle>", 1)
     [both, _] = read(adapter, (text[:end] + second + text[end:]).encode(), "c12.xml").transactions
     assert [str(one.effective.date()) for one in only(both, ContractTerms)] == ["2026-01-12", "2026-01-20"]
     changed = only(both, ContractTerms)[1]
-    assert (changed.market_reason, changed.reason, changed.contract_start) == ("CPS", "contract-change", date(2026, 1, 12))
+    assert (changed.market_reason, changed.reason, changed.contract_start) == (
+        "CPS",
+        "contract-change",
+        date(2026, 1, 12),
+    )
     told = [one.value for message in both.messages for one in message.particulars if "Nature" in one.name]
     assert told == ["CPS+CCF"]
 

@@ -67,9 +67,9 @@ def test_every_real_sample_is_digested_into_valid_kernel_messages(shared: Path, 
 
 
 def test_fluxes_that_no_digester_reads_are_known(shared: Path) -> None:
-    refused = adapter.dispatch(Sniff("r17.xml", "xml", "R17"))
+    refused = adapter.dispatch(Sniff("recap.xml", "xml", "Recapitulatif"))
     assert isinstance(refused, Refusal)
-    assert (refused.code, refused.value) == ("TYPE_UNKNOWN", "R17")
+    assert (refused.code, refused.value) == ("TYPE_UNKNOWN", "F12")
     content = (shared / "markets/fr/samples/r64.json").read_bytes().replace(b"R64", b"R65")
     found = read(adapter, content, "r65.json")
     assert found.refusal is not None

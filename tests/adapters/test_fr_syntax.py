@@ -160,7 +160,6 @@ def test_a_fault_of_a_digester_is_refused_and_harms_no_neighbour(monkeypatch: py
 def test_unread_fluxes_are_told_from_strangers() -> None:
     unread = (
         Sniff("any.xml", "xml", "Recapitulatif", None),
-        Sniff("any.xml", "xml", "R17", None),
         Sniff("ENEDIS_R50_17X_1_00001_20260101000000.xml", "xml", "R50_whatever", None),
     )
     for member in unread:

@@ -14,7 +14,7 @@ from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSuppl
 from energycomm.kernel.parts import Register
 from energycomm.kernel.shape import items_of
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.facts import WH_PER_UNIT, register_key
+from energycomm.pipeline.measures import WH_PER_UNIT, register_key
 
 _M = TypeVar("_M", bound=KernelMessage)
 

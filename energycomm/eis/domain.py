@@ -109,7 +109,7 @@ def row_of(message: KernelMessage) -> dict[str, Any]:
 def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]]:
     """The function that makes rows of a kind. It is generated: every accepted message passes it."""
     conversions: dict[str | None, Callable[[Any], Any]] = {
-        None: _parts,
+        None: parts_text,
         "decimal": lambda value: format(value, "f"),
         "instant": micros,
         "day": lambda value: value.isoformat(),
@@ -130,7 +130,7 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
     return made
 
 
-def _parts(parts: Sequence[Struct] | Struct) -> str:
+def parts_text(parts: Sequence[Struct] | Struct) -> str:
     """Parts of a message as JSON, without what is absent.
 
     Equal parts give equal text: the encoder's own way to leave defaults out asks whether a value is the very object of

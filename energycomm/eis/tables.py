@@ -700,6 +700,7 @@ _BESIDE: dict[str, list[Column[Any] | Index]] = {
     "customer": [Column("name", String(400))],
     "reading": [_status()],
     "volume": [_status()],
+    "series": [_status()],
     "received_request": [Index("ix_received_request_reference", "reference")],
 }
 """Table -> columns and indexes that no field declares."""

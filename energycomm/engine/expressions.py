@@ -93,7 +93,7 @@ class Scope:
         found: dict[str, type[msgspec.Struct]] = {"history": History}
         if self.each and self.item is not None:
             found[lists_of(self.kind)[self.each]] = self.item
-            if self.each == "registers":
+            if self.each in ("registers", "volumes"):
                 found["previous"] = RegisterFacts
         return found
 
@@ -345,7 +345,7 @@ class _Reader:
             singular = {item: name for name, item in lists_of(self.scope.kind).items()}
             advice = (
                 f"Add `each: {singular[owner]}` to the rule." if owner in singular
-                else "Write `each: registers`, so that each register has its previous facts." if owner == "previous"
+                else "Write `each: registers` or `each: volumes`: each has previous facts." if owner == "previous"
                 else _near(owner, [*self.scope.names, *self.fields])
             )  # fmt: skip
             raise ExpressionError(f"`{owner}` has no attributes here", advice, node.lineno)

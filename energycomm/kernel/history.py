@@ -33,6 +33,13 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated: Annotated[bool | None, Meta(description="That index was estimated.")] = None
     meter: Annotated[str | None, Meta(description="Serial number of the meter that held the register.")] = None
     meter_changed: Annotated[bool, Meta(description="The meter was changed since that index.")] = False
+    other_value: Annotated[
+        Decimal | None,
+        Meta(
+            description="What an accepted message of the same source tells of the same register and instant, or of the "
+            "same energy and period, if that is another value; in the unit of this one."
+        ),
+    ] = None
 
 
 class StatedFact(NamedTuple):
@@ -129,6 +136,16 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
         bool, Meta(description="The original that a correction or cancellation names is there.")
     ] = False
     original_cancelled: Annotated[bool, Meta(description="That original was cancelled before.")] = False
+    told_otherwise: Annotated[
+        bool, Meta(description="An accepted message of the same source tells another value of a part of the message.")
+    ] = False
+    identifier_used: Annotated[
+        bool, Meta(description="An accepted reading or volume of another instant bears the identifier of this one.")
+    ] = False
+    other_values_of: Annotated[
+        date | None,
+        Meta(description="First civil day of which an accepted series of the same source tells other values."),
+    ] = None
     charge_repeated: Annotated[bool, Meta(description="A charge with the same reference was accepted.")] = False
     request_known: Annotated[bool, Meta(description="The request that the message is about is known.")] = False
     request_state: Annotated[RequestState | ReceivedState | None, Meta(description="State of that request.")] = None
@@ -138,7 +155,7 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
         int, Meta(description="Requests under way on the access point, others than this one.")
     ] = 0
     registers: Annotated[
-        tuple[RegisterFacts, ...], Meta(description="Facts of each register of the message, in the message's order.")
+        tuple[RegisterFacts, ...], Meta(description="Facts of each register, or energy, of the message, in its order.")
     ] = ()
 
 

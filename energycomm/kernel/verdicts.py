@@ -72,6 +72,7 @@ VERBS: tuple[str, ...] = (
     "store-meter",
     "store-reading",
     "store-volume",
+    "store-series",
     "store-charge",
     "follow-request",
     "notify",

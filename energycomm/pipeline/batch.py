@@ -478,6 +478,7 @@ class _Work:
     def _ahead(self, row: AccessPointRow, zone: ZoneInfo, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
         """The fold of messages that come after all that are stored of their access point."""
         fold = Fold(self.writer.engine, zone, load_state(row.state), row.id, {}, row.messages, faults=faults)
+        fold.foresee(entries)
         for entry in entries:
             fold.judge(entry)
         return fold

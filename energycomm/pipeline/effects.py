@@ -7,19 +7,32 @@ of a message declare is kept and remembered by `store`; the other functions comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from operator import attrgetter
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from msgspec import Struct
+from msgspec import Struct, json
 from sqlalchemy import Table
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import Row
-from energycomm.eis.domain import row_of
+from energycomm.eis.domain import parts_text, row_of
 from energycomm.eis.fitting import ordered
 from energycomm.kernel.history import stated_by
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
-from energycomm.pipeline.facts import WH_PER_UNIT, event_key, find_original, generation_for, register_key
+from energycomm.kernel.parts import Part, Position, Register, Volume
+from energycomm.pipeline.facts import event_key, find_original, generation_for
+from energycomm.pipeline.measures import (
+    WH_PER_UNIT,
+    curve_key,
+    finest,
+    register_key,
+    remember_curve,
+    role_of,
+    supersede,
+    volume_key,
+)
 from energycomm.pipeline.state import (
     MAX_CHARGES,
     MAX_REQUESTS,
@@ -44,6 +57,7 @@ class Step(Struct):
       message_id: id of the message in the EIS.
       access_point_id: id of the access point in the EIS; None where the message names none.
       rows: rows to insert, by table; grown.
+      zone: the legal time in which days are counted.
     """
 
     state: AccessPointState
@@ -52,6 +66,7 @@ class Step(Struct):
     message_id: int
     access_point_id: int | None
     rows: Rows
+    zone: ZoneInfo = ZoneInfo("UTC")
 
     def write(self, **computed: object) -> None:
         """Add the domain row of the message: its declared fields and the computed columns."""
@@ -143,7 +158,8 @@ def store_reading(step: Step) -> None:
     """A reading, its correction or its cancellation.
 
     A correction replaces the reading it names and a cancellation takes it back: the original's row keeps its values
-    and gets the status `replaced` or `cancelled`.
+    and gets the status `replaced` or `cancelled`. What another reading of the same source told of a register at this
+    instant is told anew: it is current in one row.
     """
     m, state = step.message, step.state
     if m.function != "original":
@@ -151,6 +167,7 @@ def store_reading(step: Step) -> None:
     if m.function == "cancel":
         step.write(status="cancels", maximum_power=None, registers="[]")
         return
+    _supersede(step, tables.reading, "registers", Register, register_key)
     estimated = m.nature in ("estimated", "unknown")
     generation = generation_for(state, m, step.at)
     registers = {}
@@ -169,6 +186,7 @@ def store_reading(step: Step) -> None:
             step.message_id,
             estimated,
             registers,
+            role_of(m),
         )
     )
     step.write(status="current")
@@ -181,8 +199,19 @@ def store_volume(step: Step) -> None:
         _settle_original(step, tables.volume)
     cancels = m.function == "cancel"
     if not cancels:
+        _supersede(step, tables.volume, "volumes", Volume, volume_key)
+        energies = {volume_key(one): f"{finest(one):f}" for one in m.volumes}
         step.state.readings.append(
-            ReadingState("MeteredVolume", m.market_type, m.reading_reference, m.reference, "current", step.message_id)
+            ReadingState(
+                "MeteredVolume",
+                m.market_type,
+                m.reading_reference,
+                m.reference,
+                "current",
+                step.message_id,
+                role=role_of(m),
+                energies=energies,
+            )
         )
     step.write(status="cancels", volumes="[]") if cancels else step.write(status="current")
 
@@ -198,6 +227,44 @@ def _settle_original(step: Step, table: Table) -> None:
         if row["message_id"] == original.message:
             row["status"] = original.status
             return
+
+
+Key = Callable[[Any], object]
+
+
+def _supersede(step: Step, table: Table, column: str, part: type[Part], key_of: Key) -> None:
+    """Take what the message tells anew out of the rows that told it before."""
+    for known, gone in supersede(step.state, step.message):
+        _take_out(step, table, known.message, column, part, key_of, gone)
+
+
+def _take_out(
+    step: Step, table: Table, message_id: int, column: str, part: type[Part], key_of: Key, gone: Set[object]
+) -> None:
+    """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
+    for row in step.rows[table]:  # messages of one instant are always judged together
+        if row["message_id"] == message_id and row["status"] == "current":
+            parts = json.decode(row[column], type=list[part])  # type: ignore[valid-type]
+            left = [one for one in parts if key_of(one) not in gone]
+            if left:
+                row[column] = parts_text(left)
+            else:
+                row["status"] = "replaced"
+
+
+def store_series(step: Step) -> None:
+    """An interval series. What another one of the same kind told of its intervals from the same instant on is told
+    anew: it is current in one row."""
+    m, series = step.message, step.state.series
+    key = curve_key(m)
+    if any(known == key for _, known in series):
+        told = {one.position for one in m.positions if one.value is not None}
+        for message_id, known in series:
+            if known == key:
+                _take_out(step, tables.series, message_id, "positions", Position, attrgetter("position"), told)
+    series.append((step.message_id, key))
+    remember_curve(step.state, m, step.zone)
+    store(step, status="current")
 
 
 def store_charge(step: Step) -> None:
@@ -228,6 +295,7 @@ VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
     "store-meter": store_meter,
     "store-reading": store_reading,
     "store-volume": store_volume,
+    "store-series": store_series,
     "store-charge": store_charge,
     "follow-request": follow_request,
 }

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
+from msgspec import structs
+
 from energycomm.kernel.history import STATED, History, RegisterFacts
 from energycomm.kernel.instants import instant, local_day
 from energycomm.kernel.messages import (
     GridCharge,
     KernelMessage,
+    MeasureSeries,
+    MeteredVolume,
     MeterReading,
     RequestStatus,
 )
-from energycomm.kernel.parts import Register
 from energycomm.kernel.requests import MeterReadingSubmission
-from energycomm.pipeline.state import AccessPointState, Period, ReadingState
-
-WH_PER_UNIT: dict[str, int] = {
-    "Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000, "VArh": 1, "kVArh": 1000,
-}  # fmt: skip
-"""Unit of an index -> how many of the finest unit of its quantity it counts: Wh, VArh, dm3 of gas. Any other unit
-counts as itself."""
-_QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3", "kVArh": "|VArh"}
+from energycomm.pipeline.measures import contradictions, other_values_of, register_key, volume_facts
+from energycomm.pipeline.state import AccessPointState, Period, ReadingState, identifier_key
 
 DAY = 86_400_000_000
 
 _CLOSED = frozenset(("done", "refused", "cancelled"))
-
-
-def register_key(register: Register) -> str:
-    """What makes two registers the same from one reading to the next; gas in m3 is none in kWh, and an index of
-    reactive energy none of active energy."""
-    quantity = _QUANTITIES.get(register.unit, f"|{register.unit}")
-    if register.product is not None:
-        quantity = f"|{register.product}{quantity}"
-    return f"{register.grid[0]}{register.direction[0]}{register.time_class}{quantity}"
 
 
 def event_key(message: KernelMessage) -> str:
@@ -64,8 +52,9 @@ def find_original(state: AccessPointState, message: KernelMessage) -> ReadingSta
     """The reading or volume that a correction or cancellation is about: one of the same kind, source and instant.
 
     A correction that names its original (`correlation`: its reference, or what that begins with up to a colon) matches
-    that one; else the only one there is. A later correction of the same reading matches whichever version of it holds.
-    Where a correction replaced one that it does not name, a cancellation of the latter may still come, and is about it.
+    that one; else the only one there is. A later correction of the same reading matches whichever version of it holds;
+    what was told again by another message is matched by its name only. Where a correction replaced one that it does not
+    name, a cancellation of the latter may still come, and is about it.
     """
     kind, source = type(message).__name__, message.market_type
     there = [reading for reading in state.readings if reading.kind == kind and reading.source == source]
@@ -76,7 +65,8 @@ def find_original(state: AccessPointState, message: KernelMessage) -> ReadingSta
         if names(message.correlation, reading):
             return reading
     # Nothing public says that a correction keeps the identifier: at one instant there is mostly one reading anyway.
-    return next((one[0] for one in (awaited, holding) if len(one) == 1), None)
+    left = [reading for reading in holding if reading.status != "superseded"]
+    return next((one[0] for one in (awaited, left) if len(one) == 1), None)
 
 
 def names(named: str | None, reading: ReadingState) -> bool:
@@ -86,7 +76,16 @@ def names(named: str | None, reading: ReadingState) -> bool:
     return reading.reference is not None and reading.reference.startswith(f"{named}:")
 
 
-def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: ZoneInfo) -> History:
+NOTHING_TAKEN_BACK: frozenset[tuple[str, str, str]] = frozenset()
+
+
+def history_of(
+    state: AccessPointState,
+    message: KernelMessage,
+    at: int,
+    zone: ZoneInfo,
+    taken_back: frozenset[tuple[str, str, str]] = NOTHING_TAKEN_BACK,
+) -> History:
     """The facts for one message.
 
     Args:
@@ -94,6 +93,7 @@ def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: Z
       message: the message that will be judged.
       at: its effective instant in microseconds since the epoch.
       zone: the legal time of its market.
+      taken_back: (kind, source, reference) of the measures that messages of the same instant cancel.
     """
     periods = state.periods
     facts: dict[str, object] = {}
@@ -117,7 +117,17 @@ def history_of(state: AccessPointState, message: KernelMessage, at: int, zone: Z
             if original.status == "cancelled":
                 facts["original_cancelled"] = True
     if isinstance(message, MeterReading | MeterReadingSubmission):
-        facts["registers"] = _register_facts(state, message, at)
+        registers = _register_facts(state, message, at)
+        if isinstance(message, MeterReading):
+            registers = _repetition_facts(facts, state, message, taken_back, registers)
+        facts["registers"] = registers
+    elif isinstance(message, MeteredVolume):
+        registers = _repetition_facts(facts, state, message, taken_back, ())
+        if registers:
+            facts["registers"] = registers
+    elif isinstance(message, MeasureSeries):
+        if state.curves and (day := other_values_of(state, message, zone)) is not None:
+            facts["other_values_of"] = day
     elif isinstance(message, GridCharge) and message.charge_reference in state.charges:
         facts["charge_repeated"] = True
     if state.requests:
@@ -189,6 +199,31 @@ def _register_facts(
                 )
             )
     return tuple(facts)
+
+
+def _repetition_facts(
+    facts: dict[str, object],
+    state: AccessPointState,
+    message: MeterReading | MeteredVolume,
+    taken_back: frozenset[tuple[str, str, str]],
+    registers: tuple[RegisterFacts, ...],
+) -> tuple[RegisterFacts, ...]:
+    """What is known of a measure that is told again; the facts of its parts, with the other values."""
+    named = message.reading_reference
+    if named is not None and identifier_key(type(message).__name__, message.market_type, named) in state.identifiers:
+        facts["identifier_used"] = True
+    if not state.readings or message.function != "original":
+        return registers
+    others = contradictions(state, message, taken_back)
+    if not others:
+        return registers
+    facts["told_otherwise"] = True
+    if isinstance(message, MeteredVolume):
+        return volume_facts(others, message)
+    return tuple(
+        structs.replace(known, other_value=others[place]) if place in others else known
+        for place, known in enumerate(registers)
+    )
 
 
 _NO_REGISTER = RegisterFacts()

@@ -8,7 +8,7 @@ makes the later ones be judged again (`energycomm.pipeline.reassessment`).
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Action, Verdict
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
-from energycomm.pipeline.facts import history_of
+from energycomm.pipeline.facts import NOTHING_TAKEN_BACK, history_of
 from energycomm.pipeline.state import AccessPointState, dump_state
 
 log = structlog.get_logger()
@@ -133,6 +133,7 @@ class Fold(Struct):
       since_checkpoint: messages judged since the last stored state.
       checkpoints: (instant, state bytes) to store.
       faults: messages that broke an earlier walk, with what broke: they are not judged and do nothing.
+      taken_back: instant -> (kind, source, reference) of what messages of that instant cancel.
     """
 
     engine: Judge
@@ -143,6 +144,19 @@ class Fold(Struct):
     since_checkpoint: int = 0
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)
     faults: dict[int, str] = field(default_factory=dict)
+    taken_back: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
+
+    def foresee(self, entries: Iterable[Entry]) -> None:
+        """Take note of the measures that messages of the walk cancel: all of one instant are in one walk.
+
+        Args:
+          entries: the messages that the walk goes through.
+        """
+        for entry in entries:
+            message = entry.message
+            if message.function == "cancel" and message.correlation is not None:
+                named = type(message).__name__, message.market_type, message.correlation
+                self.taken_back.setdefault(entry.at, set()).add(named)
 
     def judge(self, entry: Entry) -> None:
         """Judge one message that comes after all earlier ones, and apply its effects when it is accepted.
@@ -184,7 +198,9 @@ class Fold(Struct):
         return self._history(entry)
 
     def _history(self, entry: Entry) -> History:
-        return history_of(self.state, entry.message, entry.at, self.zone)
+        cancelled = self.taken_back.get(entry.at) if self.taken_back else None
+        taken_back = frozenset(cancelled) if cancelled else NOTHING_TAKEN_BACK
+        return history_of(self.state, entry.message, entry.at, self.zone, taken_back)
 
     def _reach(self, at: int) -> None:
         if at > self.state.at:
@@ -194,7 +210,7 @@ class Fold(Struct):
         self.since_checkpoint += 1
 
     def _apply(self, entry: Entry, actions: tuple[Action, ...]) -> None:
-        step = Step(self.state, entry.message, entry.at, entry.message_id, self.access_point_id, self.rows)
+        step = Step(self.state, entry.message, entry.at, entry.message_id, self.access_point_id, self.rows, self.zone)
         for action in actions:
             function = VERB_FUNCTIONS.get(action.verb)
             if function is not None:

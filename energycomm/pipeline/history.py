@@ -112,6 +112,7 @@ def histories(
 def _walk(fold: Fold, past: Past, ids: Collection[int]) -> Iterator[Known]:
     left = len(set(ids) & set(past.rows))
     accepted: list[KernelMessage] = []
+    fold.foresee(past.entries)
     for entry in past.entries:
         if not left:
             return

@@ -74,6 +74,7 @@ class Reassessment(Rejudging):
         # What broke loses its verdict, so that everything after it is judged anew.
         start = min([start, *(entry.at for entry in entries if entry.message_id in faults)])
         fold = Fold(self.engine, self.zone, load_state(data), self.point.id, {}, faults=faults)
+        fold.foresee(entries)
         judged: list[Entry] = []
         for entry in entries:
             if entry.at < start:

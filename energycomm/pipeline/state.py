@@ -14,6 +14,12 @@ from energycomm.kernel.history import Stated
 
 MAX_REQUESTS = 16
 MAX_CHARGES = 64
+MAX_IDENTIFIERS = 16
+
+
+def identifier_key(kind: str, source: str, reference: str) -> str:
+    """The market's identifier of a reading or volume among those of other kinds and sources."""
+    return f"{kind[:7]}|{source}|{reference}"
 
 
 class Period(Struct, array_like=True):
@@ -45,7 +51,8 @@ class RegisterState(Struct, array_like=True):
 
 
 class ReadingState(Struct, array_like=True):
-    """A reading or volume that was accepted at the current instant."""
+    """A reading or volume that was accepted at the current instant. `role` tells it from others that may stand beside
+    it, `energies` are those of a volume by key, in the finest unit."""
 
     kind: str
     source: str
@@ -55,8 +62,20 @@ class ReadingState(Struct, array_like=True):
     message: int
     estimated: bool = False
     registers: dict[str, RegisterState] = field(default_factory=dict)
+    role: str = ""
+    energies: dict[str, str] = field(default_factory=dict)
     unnamed: bool = False
     """A correction that names no original replaced it: its cancellation is another message."""
+
+
+class CurveDay(Struct, array_like=True):
+    """A civil day of a curve: its ordinal number, marks of the places that have a value and of the values, and its
+    energy in Wh where the day is whole."""
+
+    day: int
+    slots: int
+    values: int
+    wh: int | None = None
 
 
 class RequestMemory(Struct, array_like=True):
@@ -78,6 +97,9 @@ class AccessPointState(Struct, array_like=True):
       before: last index of each register strictly before the instant `at`, by register key.
       readings: readings and volumes accepted at the instant `at`.
       stated: what fields that declare it stated last, by name of the fact.
+      identifiers: of the latest readings and volumes before the instant `at`, with their kind and source.
+      curves: the latest days of each curve.
+      series: messages with a series that begins at the instant `at`, and what kind of series it is.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
     """
 
@@ -93,6 +115,9 @@ class AccessPointState(Struct, array_like=True):
     generation_at: int = -1
     requests: dict[str, RequestMemory] = field(default_factory=dict)
     charges: list[str] = field(default_factory=list)
+    identifiers: list[str] = field(default_factory=list)
+    curves: dict[str, list[CurveDay]] = field(default_factory=dict)
+    series: list[tuple[int, str]] = field(default_factory=list)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""
@@ -100,11 +125,16 @@ class AccessPointState(Struct, array_like=True):
             self.events = []
         if self.readings:
             for reading in self.readings:
+                if reading.reference is not None:
+                    self.identifiers.append(identifier_key(reading.kind, reading.source, reading.reference))
+                    del self.identifiers[:-MAX_IDENTIFIERS]
                 if reading.status == "current" and reading.registers:
                     for key, register in reading.registers.items():
                         self._remember(key, register)
                     self.last_reading = self.at
             self.readings = []
+        if self.series:
+            self.series = []
         self.at = at
 
     def _remember(self, key: str, register: RegisterState) -> None:

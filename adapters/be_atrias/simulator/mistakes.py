@@ -334,13 +334,27 @@ READINGS: tuple[Mistake, ...] = (
     _read("CO-R09", copied("PreviousReadingTime", "ReadingTime"), READING, only=READING),
     _read("CO-R10", _registers(add("NumberOfDigits", "<PassedZero>true</PassedZero>")), warnings=READING),
     _read("CO-R11", _registers(put("NumberOfDigits", "7")), warnings=READING),
+    _read("CO-R12", both(_reference, _index(5)), READING, error_class="ordering", extra=True),
+    _read("CO-R13", shift("ReadingTime", 1), MEASURES, error_class="ordering", extra=True),
     _read("CO-D02", shift("ReadingTime", 20), MEASURES),
-    _read("CO-D03", copied("PreviousReadingTime", "ReadingTime"), VOLUME, only=VOLUME),
+    _read(
+        "CO-D03",
+        both(copied("PreviousReadingTime", "ReadingTime"), put("EnergyQuantity", "1", every=True)),
+        VOLUME,
+        only=VOLUME,
+    ),
     _read("BE-V01", inside("EnergyVolume", put("UnitType", "MTQ")), VOLUME),
     _read("BE-V02", inside("EnergyVolume", put("UnitType", "K3"), every=True), VOLUME, only=VOLUME, document=_OF_GAS),
     _read("BE-V03", inside("EnergyVolume", put("MeterTimeFrame", "XX")), VOLUME, error_class="product"),
     _read("BE-V04", inside("EnergyVolume", put("EnergyQuantity", "999999")), VOLUME),
     _read("CO-V02", repeated("EnergyVolume"), VOLUME),
+    _read(
+        "CO-V09",
+        both(_reference, inside("EnergyVolume", put("EnergyQuantity", "7"))),
+        VOLUME,
+        error_class="ordering",
+        extra=True,
+    ),
     _read("CO-V03", inside("EnergyVolume", put("EnergyQuantity", "-5")), VOLUME),
     Mistake("BE-P02", "reading", swap("LOC+90+", "LOC+90+:"), READING, error_class="missing", type="MSCONS"),
 )
@@ -374,6 +388,7 @@ SERIES_OF_HOURS: tuple[Mistake, ...] = (
     ),
     _hours("CO-V06", put("Position", "99")),
     _hours("CO-V07", _clock("End", "00:10:00"), SERIES, {SERIES: ("BE-V10",)}),
+    _hours("CO-V10", both(_reference, put("EnergyQuantity", "0.001")), error_class="ordering", extra=True),
     _hours("CO-V08", put("EnergyQuantity", "-1")),
 )
 """Mistakes in interval series."""
@@ -455,7 +470,10 @@ UNREADABLE: tuple[Mistake, ...] = (
 TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
-        ("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
+        (
+            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
+            *("CO-R12", "CO-R13", "CO-V09", "CO-V10"),
+        ),
         "the right message, which came before",
     ),
     **dict.fromkeys(

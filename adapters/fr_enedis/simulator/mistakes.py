@@ -255,6 +255,23 @@ BILLING: tuple[Mistake, ...] = (
     ),
     Mistake("CO-R10", "reading", classes(put("Indicateur_Passage_A_Zero", "1"), measure="1"), warnings=READING),
     Mistake("CO-R11", "reading", classes(put("Nb_Chiffres_Cadran", "7"), measure="1"), warnings=READING),
+    Mistake(
+        "CO-R12",
+        "original",
+        classes(number("Valeur", lambda value: value + 5), measure="1", first=True),
+        READING,
+        error_class="ordering",
+        extra=True,
+    ),
+    Mistake("CO-R13", "original", shift("Date_Releve", 1), BOTH, error_class="ordering", extra=True),
+    Mistake(
+        "CO-V09",
+        "original",
+        classes(number("Valeur", lambda value: value + 5), measure="2", first=True),
+        VOLUME,
+        error_class="ordering",
+        extra=True,
+    ),
     Mistake("CO-D02", "reading", shift("Date_Releve", 20), BOTH),
     Mistake(
         "CO-D03",
@@ -436,7 +453,10 @@ AFFAIRS: tuple[Mistake, ...] = (
 TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
-        ("CO-S01", "CO-S03", "CO-S05", "FR-S01", "FR-S02", "CO-E05", "CO-G04", "FR-R10", "FR-R11"),
+        (
+            *("CO-S01", "CO-S03", "CO-S05", "FR-S01", "FR-S02", "CO-E05", "CO-G04", "FR-R10", "FR-R11"),
+            *("CO-R12", "CO-R13", "CO-V09"),
+        ),
         "the right message, which came before",
     ),
     **dict.fromkeys(("CO-E02", "CO-E03", "FR-E01", "FR-E02", "FR-P03", "FR-P04"), "the headers of the other documents"),
@@ -472,6 +492,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
     "CO-V01": "volumes are only made of energies that are there",
+    "CO-V10": "the simulated market publishes no curves",
     "FR-A09": "a milestone without its number is refused before",
     "FR-E04": "the message type comes from the table of types",
     **dict.fromkeys(

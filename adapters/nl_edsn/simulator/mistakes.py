@@ -211,14 +211,20 @@ READINGS: tuple[Mistake, ...] = (
         {READING: ("CO-R05", "CO-R07")},
         error_class="product",
     ),
+    _read(
+        "CO-R12",
+        rewrite("Reading", lambda index: f"{float(index) + 1:.3f}", every=True),
+        error_class="ordering",
+        extra=True,
+    ),
     _read("CO-D02", shift("ReadingDateTime", 20, every=True), {READING: ("CO-D02", "NL-R07")}),
 )
 """Mistakes in indexes."""
 
 
-def _energy(name: str, edit: Edit, errors: Codes = VOLUME, warnings: Codes = "") -> Mistake:
+def _energy(name: str, edit: Edit, errors: Codes = VOLUME, warnings: Codes = "", **more: Any) -> Mistake:
     """A mistake in the last volume that was established."""
-    return Mistake(name, "reading", edit, errors, warnings, type=EXCHANGE)
+    return Mistake(name, "reading", edit, errors, warnings, type=EXCHANGE, **more)
 
 
 def _hours(name: str, edit: Edit | None, errors: Codes = SERIES, warnings: Codes = "", **more: Any) -> Mistake:
@@ -233,6 +239,8 @@ MEASURES: tuple[Mistake, ...] = (
     _energy("CO-V02", _first_volume_twice),
     _energy("CO-V03", put("Volume", "-5")),
     _energy("CO-D03", copied("ValidFromDate", "ValidToDate", every=True)),
+    _energy("CO-V09", number("Volume", lambda value: value + 5), error_class="ordering", extra=True),
+    _hours("CO-V10", _raised(50, 5, only=True), error_class="ordering", extra=True),
     _hours("NL-V12", inside("P4Register", lambda xml: xml[: xml.rindex("<P4Reading>")] + "</P4Register>", every=True)),
     _hours(
         "NL-V13", _quarters(lambda n, xml: drop("Reading")(xml) if n == 9 else xml), "", SERIES, error_class="missing"
@@ -285,7 +293,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("NL-P01", "NL-P02"), "itself: the check digit counts from the other digits"),
     **dict.fromkeys(("NL-R01", "NL-V01", "NL-V15"), "the unit in the readings before"),
     **dict.fromkeys(("NL-P10", "NL-R02"), "the energy in the other messages of the point"),
-    "CO-S05": "the right message, which came before",
+    **dict.fromkeys(("CO-S05", "CO-R12", "CO-V09", "CO-V10"), "the right message, which came before"),
     "CO-R04": "the digits of the register in the start of the supply",
     "CO-R07": "the readings around it: every digit is there, the decimal point is moved",
     "CO-D03": "the volume before, which ends where this one begins",
@@ -327,6 +335,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-E04": "a disputed reading names the one of its day",
     "CO-E05": "nothing is cancelled in this market",
     "CO-R01": "a reading is only made of indexes that are there",
+    "CO-R13": "the adapter names an established reading by its day, and no other one has an identifier",
     "CO-R06": "what comes after an established reading in the simulation is never lower",
     **dict.fromkeys(("CO-R08", "CO-R09", "CO-R10"), _NO_PREVIOUS),
     **dict.fromkeys(("CO-S01", "CO-S02", "CO-S03"), _NO_REFERENCE),

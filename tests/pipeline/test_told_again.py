@@ -1,0 +1,197 @@
+"""A measure that is told again with another value: one value is current, whatever arrives first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from energycomm.eis.comparison import canonical
+from energycomm.kernel.messages import MeasureSeries, MeteredVolume
+from energycomm.kernel.parts import Position, Register, Volume
+from energycomm.market.contract import Transaction
+from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, end, head, reading, start, transaction
+
+PRM = "99000000000017"
+
+
+def changed(told: Transaction, *, hours: int = 0, **fields: object) -> Transaction:
+    """A CH message whose one Kernel message says something else, written some hours later."""
+    (message,) = told.messages
+    written = message.created + timedelta(hours=hours)
+    reference = f"{message.reference}+{hours}{sorted(fields)}"
+    return transaction([structs.replace(message, created=written, reference=reference, **fields)])
+
+
+def delivered(folder: Path, told: Sequence[Transaction]) -> Desk:
+    """An EIS that the messages reached one by one."""
+    desk = Desk(f"sqlite:///{folder}/{len(list(folder.iterdir()))}.db")
+    for one in told:
+        desk.deliver([one])
+    return desk
+
+
+def in_any_order(folder: Path, *told: Transaction) -> Desk:
+    """The EIS after a start of supply and the messages, which is the same in three orders of arrival."""
+    messages = [start(PRM, day(0)), *told]
+    orders = [messages, messages[::-1], [*messages[2:], *messages[:2]]]
+    desks = [delivered(folder, order) for order in orders]
+    assert all(canonical(one.database, carriers=False) == canonical(desks[0].database, carriers=False) for one in desks)
+    return desks[0]
+
+
+def verdicts(desk: Desk, kind: str) -> list[str]:
+    """The verdicts of the messages of a kind, in the order in which they were written."""
+    sql = (
+        f'SELECT k.state, (SELECT min(f.error_code) FROM finding f WHERE f.message_id = k.id AND f."current") '
+        f"FROM kernel_message k WHERE k.kind = '{kind}' ORDER BY k.id"
+    )
+    return sorted(" ".join(filter(None, row)) for row in desk.rows(sql))
+
+
+def rows(desk: Desk, table: str, column: str) -> list[tuple[str, object]]:
+    """Status and content of the rows of a table."""
+    sql = f"SELECT status, {column} FROM {table} ORDER BY status, id"
+    return [(status, json.loads(told)) for status, told in desk.rows(sql)]
+
+
+def test_the_same_reading_with_another_index_is_refused(tmp_path: Path) -> None:
+    """C15 entry, R15 with an index, the same Id_Releve with another index, announced as no correction."""
+    first, again = reading(PRM, day(31), 1_100_000), changed(reading(PRM, day(31), 1_130_000), hours=3)
+    desk = in_any_order(tmp_path, first, again)
+    assert verdicts(desk, "MeterReading") == ["accepted", "rejected CO-R12"]
+    ((status, registers),) = rows(desk, "reading", "registers")
+    assert (status, registers[0]["value"]) == ("current", 1100)  # type: ignore[index]
+    ((comment,),) = desk.rows("SELECT comment FROM finding WHERE error_code = 'CO-R12'")
+    assert "1130 kWh" in comment
+    assert "1100 kWh" in comment
+
+
+def test_an_index_that_is_repeated_is_current_once(tmp_path: Path) -> None:
+    first = reading(PRM, day(31), 1_100_000)
+    desk = in_any_order(tmp_path, first, changed(first, hours=3, reading_reference="R-2"))
+    assert verdicts(desk, "MeterReading") == ["accepted", "accepted"]
+    assert [status for status, _ in rows(desk, "reading", "registers")] == ["current", "replaced"]
+
+
+def test_a_reading_may_stand_in_the_place_of_one_that_is_cancelled(tmp_path: Path) -> None:
+    """The market takes a reading back and sends another one, in whatever order the three arrive."""
+    first = reading(PRM, day(31), 1_100_000)
+    cancelled = changed(reading(PRM, day(31), 1_100_000, function="cancel"), hours=3)
+    new = changed(reading(PRM, day(31), 1_130_000), hours=3, reading_reference="R-new")
+    desk = in_any_order(tmp_path, first, cancelled, new)
+    assert verdicts(desk, "MeterReading") == ["accepted"] * 3
+    held = {status: told for status, told in rows(desk, "reading", "registers") if told}
+    assert {status: told[0]["value"] for status, told in held.items()} == {"current": 1130, "cancelled": 1100}  # type: ignore[index]
+
+
+def test_an_identifier_is_that_of_one_reading(tmp_path: Path) -> None:
+    first = reading(PRM, day(31), 1_100_000)
+    later = changed(reading(PRM, day(59), 1_250_000), reading_reference="R20260205")
+    assert first.messages[0].reading_reference == "R20260205"  # type: ignore[attr-defined]
+    assert verdicts(in_any_order(tmp_path, first, later), "MeterReading") == ["accepted", "rejected CO-R13"]
+
+
+def test_two_meters_and_two_sides_of_an_event_stand_side_by_side(tmp_path: Path) -> None:
+    """The old meter and the new one are read at one instant; that is no contradiction."""
+    old = changed(reading(PRM, day(31), 1_100_000), reading_reference=None, qualification="before-event")
+    new = changed(
+        reading(PRM, day(31), 7_000),
+        hours=1,
+        reading_reference=None,
+        qualification="after-event",
+        meter="2",
+        market_type="C15",
+    )
+    other = changed(reading(PRM, day(31), 9_000), hours=2, reading_reference=None, meter="3", market_type="R151")
+    desk = in_any_order(tmp_path, old, changed(old, hours=1, meter="4"), new, other)
+    assert not desk.rows("SELECT 1 FROM finding WHERE error_code IN ('CO-R12', 'CO-R13')")
+
+
+def registers(*told: tuple[str, int]) -> tuple[Register, ...]:
+    """Registers of the distributor, in Wh."""
+    return tuple(Register(grid="distributor", time_class=name, value=value, unit="Wh") for name, value in told)
+
+
+def published(hours: int, *told: tuple[str, int]) -> Transaction:
+    """An R64 with indexes of day 31, written some hours later."""
+    fields = {"market_type": "R64", "reading_reference": None, "contract_reference": None, "calendar": None}
+    return changed(reading(PRM, day(31), 0), hours=hours, registers=registers(*told), **fields)
+
+
+def test_the_newest_publication_of_a_value_holds(tmp_path: Path) -> None:
+    """R64 publishes a value anew: the one before is no longer current, register by register, and the change is told."""
+    desk = in_any_order(
+        tmp_path,
+        published(0, ("HP", 1_000_000), ("HC", 500_000)),
+        published(5, ("HP", 1_000_400)),
+        published(9, ("HP", 1_000_400), ("HC", 500_100)),
+        published(11, ("HC", 500_200)),
+    )
+    assert verdicts(desk, "MeterReading") == ["accepted"] * 4
+    current = [
+        (one["time_class"], one["value"])
+        for status, told in rows(desk, "reading", "registers")
+        if status == "current"
+        for one in told  # type: ignore[attr-defined]
+    ]
+    assert sorted(current) == [("HC", 500_200), ("HP", 1_000_400)]
+    assert desk.rows("SELECT count(*) FROM outbox WHERE event = 'measure-corrected'") == [(3,)]
+
+
+def energies(hours: int, quantity: int, **fields: object) -> Transaction:
+    """Energies of the month before day 31."""
+    told = head(PRM, day(31), "R15", "CYCL", f"V{hours}{quantity}{sorted(fields)}") | {
+        "contract_reference": "123456789"
+    }
+    told["created"] += timedelta(hours=hours)
+    told |= {"start": day(0), "nature": "measured"} | fields
+    volume = Volume(grid="distributor", time_class="BASE", quantity=Decimal(quantity), unit="kWh")
+    return transaction([MeteredVolume(**told, volumes=(volume,))])
+
+
+def test_a_period_has_one_energy(tmp_path: Path) -> None:
+    """Another quantity of the period is refused; another period, or a regularisation of it, is not."""
+    others = energies(2, 50, start=day(10)), energies(3, -4, nature="regularised")
+    desk = in_any_order(tmp_path, energies(0, 101), energies(1, 131), *others)
+    assert verdicts(desk, "MeteredVolume") == [*["accepted"] * 3, "rejected CO-V09"]
+
+
+def curve(flow: str, hours: int, *values: int, before: int = 0) -> Transaction:
+    """A curve of half hours in W from day 1 on, or some hours before it, written some hours later."""
+    at = day(1) - timedelta(hours=before)
+    told = head(PRM, at, flow, None, f"{flow}{hours}{values[:2]}")
+    told["created"] += timedelta(hours=hours)
+    positions = tuple(Position(position=n, value=Decimal(value)) for n, value in enumerate(values, 1))
+    ends = at + timedelta(minutes=30 * len(values))
+    told |= {"unit": "W", "product": "active", "direction": "consumption", "resolution": 30, "end": ends}
+    return transaction([MeasureSeries(**told, positions=positions)])
+
+
+@pytest.mark.parametrize(("over", "refused"), [(0, 1), (24, 2)])
+def test_a_day_of_a_curve_is_told_once(tmp_path: Path, over: int, refused: int) -> None:
+    """Other values of a known day are refused, the same values are not. A curve that begins a day earlier comes before
+    the others in business order, so that they contradict it."""
+    first = curve("R50", 30, *[300] * 48)
+    other = curve("R50", 60, *[300] * over * 2, *[300] * 47, 900, before=over)
+    same = curve("R50", 90, *[300] * 48)
+    desk = in_any_order(tmp_path, first, other, same)
+    assert verdicts(desk, "MeasureSeries") == ["accepted"] * (3 - refused) + ["rejected CO-V10"] * refused
+    assert [status for (status,) in desk.rows("SELECT status FROM series")].count("current") == 1
+
+
+def test_other_files_that_come_before_the_day_that_they_contradict_compare_equal(tmp_path: Path) -> None:
+    """An entry, the index of a day and a lower one of the next, told in and out of order, say the same to the back
+    office."""
+    entry, ends = start(PRM, day(0)), end(PRM, day(90))
+    days = [changed(reading(PRM, day(n), wh), market_type="R151") for n, wh in ((40, 1_400_000), (41, 1_200_000))]
+    told = [entry, *days, ends]
+    desks = [delivered(tmp_path, order) for order in (told, [entry, ends, *days[::-1]])]
+    one, other = (canonical(desk.database, carriers=False) for desk in desks)
+    assert one == other

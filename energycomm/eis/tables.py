@@ -30,7 +30,7 @@ from sqlalchemy import (
     text,
 )
 
-from energycomm.eis import domain, triggers
+from energycomm.eis import changelog, domain, triggers
 from energycomm.kernel.declaration import Kept
 from energycomm.kernel.family import KINDS
 
@@ -407,6 +407,42 @@ purge = Table(
     comment="What retention removed, never removed itself.",
 )
 
+# --- what changed, for those who follow -------------------------------------------------------------------------------
+
+change_head = Table(
+    "change_head",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row."),
+    Column("store", String(16), nullable=False, comment="Whose cursors these are; made by chance."),
+    Column("number", BigInteger, nullable=False, comment="The last batch that was numbered."),
+    Column("mark", BigInteger, nullable=False, comment="Its mark."),
+    Column("floor", BigInteger, nullable=False, comment="What changed up to this batch is no longer known."),
+    Column("floor_mark", BigInteger, nullable=False),
+    comment="Counts the batches; locked by whoever commits one.",
+)
+
+change_batch = Table(
+    "change_batch",
+    metadata,
+    _id(),
+    Column("number", BigInteger, comment="1, 2, 3, ... in the order of commits; given at the commit."),
+    Column("mark", BigInteger, nullable=False, comment="By chance: another history has another one."),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "number", unique=True),
+    comment="The changes of one transaction (SQLite: one change). Kept by triggers.",
+)
+
+change_log = Table(
+    "change_log",
+    metadata,
+    Column("batch", BigInteger, primary_key=True, autoincrement=False, comment="change_batch"),
+    Column("table_name", String(40), primary_key=True),
+    Column("row_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("op", String(6), primary_key=True, comment="insert, update, delete"),
+    Column("message_id", BigInteger, nullable=False, comment="The cause of the row (kernel_message)."),
+    comment="Which rows of what is exported were made, changed or taken back. Kept by triggers.",
+)
+
 # --- what we ask of the market -----------------------------------------------------------------------------------
 
 outgoing = Table(
@@ -766,4 +802,5 @@ SEQUENCES: tuple[Sequence, ...] = tuple(
 def _install(_metadata: MetaData, connection: Connection, **_: Any) -> None:
     triggers.install(connection)
     triggers.seal_audit(connection)
+    changelog.install(connection)
     connection.exec_driver_sql("INSERT INTO at_rest (what) VALUES ('store') ON CONFLICT DO NOTHING")

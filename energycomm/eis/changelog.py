@@ -1,0 +1,181 @@
+"""The log of changes, and cursors: places in it from which somebody outside follows the store.
+
+Triggers log each row of the exported tables that is made, changed or taken back, whoever does it, in the same
+transaction. The changes of a transaction are a *batch*, and batches are numbered without gaps **in the order of their
+commits**: the number is given by a deferred trigger, under the lock of the one row of `change_head`, which is held until
+the commit is visible. So what a reader sees is always all batches up to some number: none is committed later with a
+lower one. (Ids of rows come from sequences and say nothing of commits.) On SQLite, which has one writer at a time, each
+change is a batch of its own, numbered at once.
+
+A cursor is the number of a batch with the name of the store and the batch's mark, a number drawn by chance. A copy of a
+store, or one that was restored from a backup and went on, has other marks: it refuses the cursor instead of leaving out
+what happened in between.
+"""
+
+# ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import NamedTuple
+
+from sqlalchemy import Connection, text
+
+from energycomm.errors import UserError
+
+LOGGED = ("reading", "volume", "series", "grid_charge", "supply_period", "contract", "finding")
+"""The tables whose changes are logged."""
+
+_CURSOR = re.compile(r"ec1-([0-9a-f]{16})-([0-9]{1,18})-([0-9]{1,10})")
+
+_MARKS = 1 << 31
+
+_POSTGRES = (
+    f"""CREATE OR REPLACE FUNCTION log_changes() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE mine bigint := nullif(current_setting('energycomm.batch', true), '')::bigint;
+    BEGIN
+      IF NOT EXISTS (SELECT 1 FROM changed) THEN RETURN NULL; END IF;
+      IF mine IS NULL THEN
+        mine := nextval('change_batch_ids');
+        INSERT INTO change_batch (id, mark, at) VALUES (
+          mine, floor(random() * {_MARKS})::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+        PERFORM set_config('energycomm.batch', mine::text, true);
+      END IF;
+      INSERT INTO change_log (batch, table_name, row_id, op, message_id)
+      SELECT mine, TG_TABLE_NAME, id, TG_ARGV[0], message_id FROM changed ON CONFLICT DO NOTHING;
+      RETURN NULL;
+    END $body$""",
+    """CREATE OR REPLACE FUNCTION number_batch() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE next bigint;
+    BEGIN
+      UPDATE change_head SET number = number + 1, mark = NEW.mark RETURNING number INTO next;
+      UPDATE change_batch SET number = next WHERE id = NEW.id;
+      RETURN NULL;
+    END $body$""",
+    "DROP TRIGGER IF EXISTS change_batch_numbered ON change_batch",
+    "CREATE CONSTRAINT TRIGGER change_batch_numbered AFTER INSERT ON change_batch "
+    "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION number_batch()",
+)
+
+
+def _postgres_triggers(table: str) -> list[str]:
+    statements = []
+    for op, rows in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
+        name = f"log_{table}_{op}"
+        statements.append(f"DROP TRIGGER IF EXISTS {name} ON {table}")
+        statements.append(
+            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} REFERENCING {rows} TABLE AS changed "
+            f"FOR EACH STATEMENT EXECUTE FUNCTION log_changes('{op}')"
+        )
+    return statements
+
+
+def _sqlite_triggers(table: str) -> list[str]:
+    statements = []
+    for op, row in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
+        name = f"log_{table}_{op}"
+        statements.append(f"DROP TRIGGER IF EXISTS {name}")
+        statements.append(
+            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} BEGIN "
+            f"UPDATE change_head SET number = number + 1, mark = abs(random() % {_MARKS}); "
+            "INSERT INTO change_batch (id, number, mark, at) SELECT number, number, mark, "
+            "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) FROM change_head; "
+            "INSERT INTO change_log (batch, table_name, row_id, op, message_id) "
+            f"SELECT number, '{table}', {row}.id, '{op}', {row}.message_id FROM change_head; END"
+        )
+    return statements
+
+
+def install(connection: Connection) -> None:
+    """Make the head of the log and the triggers that write it.
+
+    Args:
+      connection: in a transaction; the tables are there.
+    """
+    sqlite = connection.dialect.name == "sqlite"
+    statements = [] if sqlite else list(_POSTGRES)
+    for table in LOGGED:
+        statements += _sqlite_triggers(table) if sqlite else _postgres_triggers(table)
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+    head = (
+        "INSERT INTO change_head (one, store, number, mark, floor, floor_mark) VALUES (1, :store, 0, 0, 0, 0) "
+        "ON CONFLICT DO NOTHING"
+    )
+    connection.execute(text(head), {"store": secrets.token_hex(8)})
+
+
+class Place(NamedTuple):
+    """A place in the log: the batch up to which somebody knows the store, and its mark."""
+
+    store: str
+    number: int
+    mark: int
+
+    def __str__(self) -> str:
+        """The cursor."""
+        return f"ec1-{self.store}-{self.number}-{self.mark}"
+
+
+def present(connection: Connection) -> Place:
+    """The place up to which a transaction sees the store."""
+    row = connection.execute(text("SELECT store, number, mark FROM change_head")).one()
+    return Place(row[0], row[1], row[2])
+
+
+ANEW = "Export anew without --since, and follow from the cursor that it gives."
+
+
+def place_of(connection: Connection, cursor: str) -> Place:
+    """The place that a cursor names.
+
+    Args:
+      connection: the transaction in which the log is read.
+      cursor: as an earlier export gave it.
+
+    Raises:
+      UserError: it is no cursor, is of another store or of another history of this one, or what changed since then is
+        no longer known.
+    """
+    found = _CURSOR.fullmatch(cursor.strip())
+    if found is None:
+        raise UserError(
+            f"{cursor[:80]!r} is no cursor.", "A cursor is what an export told at its end: ec1-STORE-NUMBER-MARK."
+        )
+    place = Place(found[1], int(found[2]), int(found[3]))
+    head = connection.execute(text("SELECT store, number, floor, floor_mark FROM change_head")).one()
+    if place.store != head.store:
+        raise UserError(f"The cursor is of another store: {place.store}; this one is {head.store}.", ANEW)
+    if place.number > head.number:
+        words = f"The cursor {place.number} is ahead of the store, which is at {head.number}: it was restored."
+        raise UserError(words, ANEW)
+    if place.number < head.floor:
+        words = f"What changed after the cursor {place.number} is no longer known; the log begins at {head.floor}."
+        raise UserError(words, ANEW)
+    mark = head.floor_mark
+    if place.number > head.floor:
+        sql = text("SELECT mark FROM change_batch WHERE number = :number")
+        mark = connection.execute(sql, {"number": place.number}).scalar()
+    if mark != place.mark:
+        raise UserError("The cursor is of another history of this store: it was restored or copied since.", ANEW)
+    return place
+
+
+def forget(connection: Connection, before: int) -> int:
+    """Remove what changed before an instant, so that older cursors are refused; how many batches.
+
+    Args:
+      connection: a writing transaction.
+      before: microseconds since the epoch.
+    """
+    sql = "SELECT number, mark FROM change_batch WHERE number = (SELECT max(number) FROM change_batch WHERE at < :before)"
+    last = connection.execute(text(sql), {"before": before}).one_or_none()
+    if last is None:
+        return 0
+    values = {"number": last.number, "mark": last.mark}
+    sql = "DELETE FROM change_log WHERE batch IN (SELECT id FROM change_batch WHERE number <= :number)"
+    connection.execute(text(sql), values)
+    removed = connection.execute(text("DELETE FROM change_batch WHERE number <= :number"), values).rowcount
+    connection.execute(text("UPDATE change_head SET floor = :number, floor_mark = :mark"), values)
+    return int(removed)

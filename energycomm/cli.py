@@ -45,6 +45,9 @@ COMMANDS: dict[str, Place] = {
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
+    "export": Place(
+        "export", "export", "Readings, curves, charges and more as files: all, or what changed since."
+    ),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
         "simulate",

@@ -146,6 +146,11 @@ class RetentionSettings(Settings):
     notification_days: int | None = Field(
         default=None, ge=1, description="Days after which notifications that were sent are removed."
     )
+    change_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which the log of changes is removed; cursors of exports that are older are refused.",
+    )
 
 
 class CorrectionSettings(Settings):

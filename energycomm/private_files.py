@@ -11,8 +11,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
 
@@ -81,6 +83,31 @@ def private_folder(folder: Path, *, ours: bool = False) -> Path:
     if ours:
         _narrow(folder)
     return folder
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A block that writes a file, which takes its place when all of it is on the disk; else nothing changes.
+
+    Args:
+      path: the file, readable by its owner only; its folder exists.
+
+    Raises:
+      PermissionError: it is a link that another user made.
+      OSError: it cannot be written.
+    """
+    _refuse_foreign_link(path)
+    place, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+    hidden = Path(name)
+    try:
+        with os.fdopen(place, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        hidden.replace(path)
+    except BaseException:
+        hidden.unlink(missing_ok=True)
+        raise
 
 
 def _refuse_foreign_link(path: Path) -> None:

@@ -46,6 +46,7 @@ RECORDED: dict[str, str] = {
     "envelope put-aside": "1",
     "envelope retry": "1",
     "envelope show": "1",
+    "export": "readings --to readings.csv",
     "inject": "messages.json",
     "message explain": "1",
     "message list": "",

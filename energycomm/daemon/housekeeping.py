@@ -100,7 +100,8 @@ class Housekeeping(Duty):
 
     def _retention(self) -> None:
         policy = self.desk.config.retention
-        for what, days in (("raw", policy.raw_days), ("notifications", policy.notification_days)):
+        policies = {"raw": policy.raw_days, "notifications": policy.notification_days, "changes": policy.change_days}
+        for what, days in policies.items():
             if days is None or not self.going():
                 continue
             rows, size = purge(self.desk.store, what, days, now_micros(), "retention policy")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from energycomm.cli import app
 from energycomm.config import Config
-from energycomm.documentation import codes, commands, fields, licences, routes, settings
+from energycomm.documentation import codes, commands, exports, fields, licences, routes, settings
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue
 
@@ -26,6 +26,7 @@ def generated(folder: Path, catalogue: Catalogue) -> dict[str, str]:
     return {
         "codes.md": codes.page(catalogue),
         "fields.md": fields.page(),
+        "export.md": with_block((folder / "export.md").read_text("utf-8"), "columns", exports.reference()),
         "cli.md": with_block((folder / "cli.md").read_text("utf-8"), "commands", commands.reference(app)),
         "api.md": with_block((folder / "api.md").read_text("utf-8"), "routes", routes.reference()),
         "configuration.md": with_block(

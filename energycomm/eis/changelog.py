@@ -2,10 +2,10 @@
 
 Triggers log each row of the exported tables that is made, changed or taken back, whoever does it, in the same
 transaction. The changes of a transaction are a *batch*, and batches are numbered without gaps **in the order of their
-commits**: the number is given by a deferred trigger, under the lock of the one row of `change_head`, which is held until
-the commit is visible. So what a reader sees is always all batches up to some number: none is committed later with a
-lower one. (Ids of rows come from sequences and say nothing of commits.) On SQLite, which has one writer at a time, each
-change is a batch of its own, numbered at once.
+commits**: the number is given by a deferred trigger, under the lock of the one row of `change_head`, which is held
+until the commit is visible. So what a reader sees is always all batches up to some number: none is committed later with
+a lower one. (Ids of rows come from sequences and say nothing of commits.) On SQLite, which has one writer at a time,
+each change is a batch of its own, numbered at once.
 
 A cursor is the number of a batch with the name of the store and the batch's mark, a number drawn by chance. A copy of a
 store, or one that was restored from a backup and went on, has other marks: it refuses the cursor instead of leaving out
@@ -162,20 +162,27 @@ def place_of(connection: Connection, cursor: str) -> Place:
     return place
 
 
-def forget(connection: Connection, before: int) -> int:
-    """Remove what changed before an instant, so that older cursors are refused; how many batches.
+def forget(connection: Connection, before: int, limit: int) -> list[int]:
+    """Remove the oldest batches that were made before an instant, so that cursors of before are refused.
 
     Args:
       connection: a writing transaction.
       before: microseconds since the epoch.
+      limit: how many batches at most.
+
+    Returns:
+      Their numbers.
     """
-    sql = "SELECT number, mark FROM change_batch WHERE number = (SELECT max(number) FROM change_batch WHERE at < :before)"
-    last = connection.execute(text(sql), {"before": before}).one_or_none()
-    if last is None:
-        return 0
-    values = {"number": last.number, "mark": last.mark}
-    sql = "DELETE FROM change_log WHERE batch IN (SELECT id FROM change_batch WHERE number <= :number)"
-    connection.execute(text(sql), values)
-    removed = connection.execute(text("DELETE FROM change_batch WHERE number <= :number"), values).rowcount
-    connection.execute(text("UPDATE change_head SET floor = :number, floor_mark = :mark"), values)
-    return int(removed)
+    sql = text("SELECT id, number, mark, at FROM change_batch WHERE number IS NOT NULL ORDER BY number LIMIT :limit")
+    gone = []
+    for row in connection.execute(sql, {"limit": limit}):
+        if row.at >= before:
+            break
+        gone.append(row)
+    if gone:
+        ids = [{"id": row.id} for row in gone]
+        connection.execute(text("DELETE FROM change_log WHERE batch = :id"), ids)
+        connection.execute(text("DELETE FROM change_batch WHERE id = :id"), ids)
+        head = text("UPDATE change_head SET floor = :number, floor_mark = :mark")
+        connection.execute(head, {"number": gone[-1].number, "mark": gone[-1].mark})
+    return [row.number for row in gone]

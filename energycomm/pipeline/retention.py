@@ -6,7 +6,7 @@ somebody may want to look at it.
 
 from __future__ import annotations
 
-from energycomm.eis import tables
+from energycomm.eis import changelog, tables
 from energycomm.eis.store import Store, StoreTransaction
 
 DAY = 86_400_000_000
@@ -28,7 +28,7 @@ def purge(store: Store, what: str, days: int, now: int, by: str) -> tuple[int, i
 
     Args:
       store: the EIS.
-      what: raw or notifications.
+      what: raw, notifications or changes.
       days: the policy.
       now: the present, microseconds since the epoch.
       by: who removes it, for the audit.
@@ -40,7 +40,7 @@ def purge(store: Store, what: str, days: int, now: int, by: str) -> tuple[int, i
     rows = size = 0
     while True:
         with store.transaction() as tx:
-            ids, removed = (_raw if what == "raw" else _notifications)(tx, before)
+            ids, removed = _KINDS[what](tx, before)
             if ids:
                 policy = {"at": now, "what": what, "before": before, "days": days, "by": by}
                 removal = {"rows": len(ids), "bytes": removed, "first_id": ids[0], "last_id": ids[-1]}
@@ -60,3 +60,10 @@ def _notifications(tx: StoreTransaction, before: int) -> tuple[list[int], int]:
     ids = [row[0] for row in tx.driver.rows(_TOLD, (before, PIECE))]
     tx.driver.delete(tables.outbox, ids)
     return ids, 0
+
+
+def _changes(tx: StoreTransaction, before: int) -> tuple[list[int], int]:
+    return changelog.forget(tx.connection, before, PIECE), 0
+
+
+_KINDS = {"raw": _raw, "notifications": _notifications, "changes": _changes}

@@ -16,7 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
-from energycomm.eis import migrations, tables, tallies
+from energycomm.eis import changelog, migrations, tables, tallies
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.datakeys import unlock
@@ -395,3 +395,29 @@ def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(
     assert [vault.text("kernel_message", *row) for row in rows] == [f"<m n='{n}'/>" for n in range(1, 6)]
     assert all(row.xml.startswith("ec:1:1:") for row in rows)
     assert open_raw(empty, sha256).read() == b"plain raw"
+
+
+def test_a_filled_store_is_followed_from_its_first_export_on(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was stored before the log of changes is in no batch; what comes, or goes, after it is."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0019")
+        migrations.upgrade(empty)
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = (
+        f"INSERT INTO kernel_message ({columns}) VALUES ({{}}, 1, 'FR', 'C15', 'MeterData', 0, 'accepted', 7, 'x', 1)"
+    )
+    period = 'INSERT INTO supply_period (id, "at", message_id) VALUES ({0}, 0, {0})'
+    with writing(empty) as connection:
+        for statement in (message.format(1), message.format(2), period.format(1)):
+            connection.execute(text(statement))
+    migrations.upgrade(empty)
+    with empty.connect() as connection:
+        begun = changelog.present(connection)
+    with writing(empty) as connection:
+        connection.execute(text(period.format(2)))
+        connection.execute(text("DELETE FROM supply_period WHERE id = 1"))
+    with empty.connect() as connection:
+        logged = connection.execute(text("SELECT row_id, op FROM change_log ORDER BY row_id")).all()
+        assert changelog.place_of(connection, str(begun)) == begun
+        assert (begun.number, changelog.present(connection).number > 0) == (0, True)
+    assert logged == [(1, "delete"), (2, "insert")]

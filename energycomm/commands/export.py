@@ -1,0 +1,101 @@
+"""`energycomm export`: readings, curves, charges and more as files, whole or what changed since a cursor."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_json
+from energycomm.commands.recording import recorded
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.gateway import open_store
+
+_ENDINGS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+@recorded("export")
+def export(
+    subject: Annotated[
+        str,
+        typer.Argument(help="readings, volumes, curves, charges, supply, contracts, findings.", show_default=False),
+    ],
+    to: Annotated[Path, typer.Option("--to", help="The file; replaced when it is whole.", show_default=False)],
+    form: Annotated[
+        str | None, typer.Option("--format", help="parquet, csv or jsonl; by the ending of the file by default.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Cursor of an earlier export: only what changed since.")
+    ] = None,
+    market: Annotated[list[str] | None, typer.Option("--market", help="Only of this market; several times.")] = None,
+    access_point: Annotated[
+        list[str] | None, typer.Option("--access-point", help="Only of this access point; several times.")
+    ] = None,
+    segment: Annotated[
+        list[str] | None, typer.Option("--segment", help="Only of points in this segment now; several times.")
+    ] = None,
+    first: Annotated[str | None, typer.Option("--from", help="First day, YYYY-MM-DD, in legal time.")] = None,
+    last: Annotated[str | None, typer.Option("--until", help="Last day, YYYY-MM-DD, included.")] = None,
+    json: Json = False,
+) -> None:
+    """Export a subject to Parquet, CSV or JSON lines, and tell the cursor to go on from.
+
+    Example: energycomm export readings --to readings.parquet --since ec1-5f0c6b7a9d3e1f20-1042-77120933
+    """
+    # Arrow takes a moment to load: no other command waits for it.
+    from energycomm.export.formats import pieces
+    from energycomm.export.rows import Selection, opened_export, subject_of
+    from energycomm.private_files import written_whole
+
+    subject_of(subject)
+    chosen = _format(form, to)
+    selection = Selection(
+        markets=tuple(name.upper() for name in market or ()),
+        access_points=tuple(access_point or ()),
+        segments=tuple(segment or ()),
+        first=_day("--from", first),
+        last=_day("--until", last),
+    )
+    config = load()
+    if not to.absolute().parent.is_dir():
+        raise UserError(f"The folder {to.absolute().parent} does not exist.", "Create it, or name another file.")
+    zones = installed_adapters(config.mapping_files).zones
+    with open_store(config) as store, opened_export(store.engine, subject, selection, zones, since) as found:
+        try:
+            with written_whole(to) as file:
+                for piece in pieces(chosen, found):
+                    file.write(piece)
+        except OSError as error:
+            raise UserError(f"{to} cannot be written: {error.strerror}.", "Name another file.") from None
+    told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
+    if json:
+        print_json(told)
+        return
+    print_facts(told.items())
+
+
+def _format(form: str | None, to: Path) -> str:
+    known = sorted(set(_ENDINGS.values()))
+    if form is None:
+        form = _ENDINGS.get(to.suffix.lower(), "")
+        if not form:
+            raise UserError(f"The ending of {to.name} names no format.", f"Add --format: {', '.join(known)}.")
+    if form not in known:
+        raise UserError(f"There is no format {form[:40]}.", f"There are: {', '.join(known)}.")
+    return form
+
+
+def _day(option: str, written: str | None) -> date | None:
+    if written is None:
+        return None
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
+            return date.fromisoformat(written)
+    except ValueError:
+        pass
+    raise UserError(f"{option}: {written[:40]} is no day.", "Write it YYYY-MM-DD.")

@@ -396,7 +396,7 @@ purge = Table(
     metadata,
     _id(),
     Column("at", BigInteger, nullable=False),
-    Column("what", String(40), nullable=False, comment="raw, notifications, changes"),
+    Column("what", String(40), nullable=False, comment="raw, notifications"),
     Column("before", BigInteger, nullable=False, comment="What is older was removed."),
     Column("days", Integer, nullable=False, comment="The policy."),
     Column("rows", BigInteger, nullable=False),

@@ -123,7 +123,8 @@ class Export:
     def _conditions(self) -> tuple[str, dict[str, Any]]:
         """What rows must meet in order to be wanted, but for what only this module checks."""
         chosen, subject = self.selection, self.subject
-        parts, values = ["true"], {}
+        parts: list[str] = ["true"]
+        values: dict[str, Any] = {}
         for name, column, wanted in (
             ("m", "k.market", chosen.markets),
             ("p", "a.identifier", chosen.access_points),

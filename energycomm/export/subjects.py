@@ -68,8 +68,8 @@ HEAD = (
     Column("op", "text", True, "`insert`, `correct` or `withdraw`: what to do with the rows of the message."),
     Column("message", "integer", True, "The key: number of the Kernel message that the row comes from."),
     Column("item", "integer", True, "Number of the row among those of its message, from 1."),
-    Column("market", "text", True, "Market: FR, NL, BE."),
-    Column("access_point", "text", False, "Access point: PRM, EAN-GSRN, ...; empty where none is concerned."),
+    Column("market", "text", True, "Market, by its code."),
+    Column("access_point", "text", False, "Identifier of the access point; empty where none is concerned."),
     Column("at", "instant", True, "Business time: the instant from which the content holds."),
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
+from energycomm.eis import tables
 from energycomm.eis.domain import kept_fields
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.shape import Scalar, shape_of
@@ -98,7 +99,8 @@ def _of_kind(kind: str, parts: str) -> tuple[Column, ...]:
         else:
             columns.append(_scalar(one.column, one.scalar, one.required, about, unit, "row", one.column))
     assert cls.kept is not None
-    if cls.kept.table in ("reading", "volume"):
+    # Computed where it stands beside the declared columns; the status of a contract is the market's own.
+    if "status" in tables.DOMAIN[cls.kept.table].columns and all(column.name != "status" for column in columns):
         about = "`current`, `replaced`, `cancelled`, or `cancels`: only what is current holds."
         columns.append(Column("status", "text", True, about, source="row", key="status"))
     if not parts:

@@ -107,8 +107,9 @@ class _Writer:
         wrong = [*(one.code for one in found.schema_errors), *(one.error_code for one in found.verdict)]
         listed = ", ".join(dict.fromkeys(wrong))
         waits_for = None if found.waiting is None else found.waiting.what
+        day = f"{found.effective:%Y-%m-%d}" if found.effective else self.words["no time"]
         return self.words["summary"].format(
-            id=found.message_id, kind=found.kind, type=found.type, day=f"{found.effective:%Y-%m-%d}",
+            id=found.message_id, kind=found.kind, type=found.type, day=day,
             state=self.words.get(found.state, found.state), codes=listed or waits_for or self.words["nothing"],
         )  # fmt: skip
 

@@ -6,6 +6,7 @@ WORDS: dict[str, dict[str, str]] = {
     "en": {
         "summary": "Message {id} ({kind}, {type}, effective {day}) is {state}: {codes}.",
         "nothing": "no error",
+        "no time": "no time of its own",
         "verdict": "What was found",
         "not_now": "with today's rules and history it would not be found any more",
         "waiting": "What it waits for",
@@ -37,6 +38,7 @@ WORDS: dict[str, dict[str, str]] = {
     "fr": {
         "summary": "Le message {id} ({kind}, {type}, effet le {day}) est {state} : {codes}.",
         "nothing": "aucune erreur",
+        "no time": "sans date propre",
         "verdict": "Ce qui a été trouvé",
         "not_now": "avec les règles et l'historique d'aujourd'hui, l'erreur ne serait plus trouvée",
         "waiting": "Ce qu'il attend",

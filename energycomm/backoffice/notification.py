@@ -176,7 +176,7 @@ def _notification(row: Row) -> Notification:
             "type": market_type,
             "kind": kind,
             "access_point": point,
-            "effective": _instant(effective),
+            "effective": _instant(effective) if effective else None,
             "envelope": envelope,
             "kernel": xml,
         },

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_json, print_rows
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
+from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Access points and their histories.")
@@ -39,23 +40,32 @@ def show(
     if json:
         print_json(found)
         return
+    times = legal_time()
     for timeline in found:
         print_facts([("access point", timeline.identifier), ("market", timeline.market)])
         print_rows(
             ("when", "what", "message", "details"),
-            [(entry.at, entry.what.replace("_", " "), entry.message_id, _details(entry)) for entry in timeline.entries],
+            [
+                (
+                    times.when(entry.at, timeline.market) or NO_TIME,
+                    entry.what.replace("_", " "),
+                    entry.message_id,
+                    _details(entry, times, timeline.market),
+                )
+                for entry in timeline.entries
+            ],
         )
         if not timeline.complete:
             typer.echo(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
 
 
-def _details(entry: Entry) -> str:
+def _details(entry: Entry, times: LegalTime, market: str) -> str:
     parts = []
     for name, value in entry.content.items():
         if value in (None, "", (), []) or name in _DULL:
             continue
         if isinstance(value, datetime):
-            value = f"{value:%Y-%m-%d %H:%M}Z"
+            value = times.when(value, market)
         elif isinstance(value, tuple | list):
             value = " ".join(str(item) for item in value)
         parts.append(f"{name.replace('_', ' ')} {value}")

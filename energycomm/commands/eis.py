@@ -12,7 +12,7 @@ import typer
 from sqlalchemy import Engine
 
 from energycomm.commands.encryption import decrypt, encrypt, verify_
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Json, legal_time, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis import migrations
@@ -135,8 +135,9 @@ def _ready(url: str | None = None) -> Iterator[Engine]:
 def _print_statistics(counted: Statistics) -> None:
     messages = [(row.market, row.type, row.state, str(row.messages)) for row in counted.messages]
     _print_part("Kernel messages", ("market", "type", "state", "messages"), messages)
-    codes = [(row.code, str(row.messages), row.comment) for row in counted.codes]
-    _print_part("most frequent error codes", ("error code", "messages", "for example"), codes)
+    for what, codes in (("error code", counted.codes), ("warning", counted.warnings)):
+        shown = [(row.code, str(row.messages), row.comment) for row in codes]
+        _print_part(f"most frequent {what}s", (what, "messages", "for example"), shown)
     for title, found in (
         ("envelopes", counted.envelopes),
         ("incidents and notes", counted.incidents),
@@ -146,7 +147,7 @@ def _print_statistics(counted: Statistics) -> None:
     oldest = counted.oldest_waiting
     if oldest is not None:
         reason = f", for {oldest.waits_for}" if oldest.waits_for else ""
-        since = oldest.received_at.isoformat(timespec="seconds")
+        since = legal_time().to_the_minute(oldest.received_at)
         typer.echo(f"longest in quarantine: message {oldest.message_id}, since {since}{reason}")
     sizes = [
         (row.table, str(row.rows), "" if row.bytes is None else _size(row.bytes)) for row in counted.tables if row.rows

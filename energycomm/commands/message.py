@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import options_of
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
 from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
@@ -46,10 +46,19 @@ def list_(
     if json:
         print_json(page)
         return
+    times = legal_time()
     print_rows(
         ("id", "type", "kind", "access point", "effective", "state", "codes / waits for"),
         [
-            (m.id, m.type, m.kind, m.access_point, m.effective, m.state, m.codes or m.waits_for or "")
+            (
+                m.id,
+                m.type,
+                m.kind,
+                m.access_point,
+                times.when(m.effective, m.market) or NO_TIME,
+                m.state,
+                m.codes or m.waits_for or "",
+            )
             for m in page.messages
         ],
     )
@@ -131,7 +140,18 @@ def _print_explanation(found: Explanation) -> None:
         print_rows(("class", "found", "message"), [(e.error_class, e.words, e.message_id) for e in found.evidence])
     if found.around:
         print_heading("Around it, in business time")
-        rows = [(f"{one.offset:+d}", one.id, one.kind, one.effective, one.state, one.reference) for one in found.around]
+        times = legal_time()
+        rows = [
+            (
+                f"{one.offset:+d}",
+                one.id,
+                one.kind,
+                times.when(one.effective, found.market) or NO_TIME,
+                one.state,
+                one.reference,
+            )
+            for one in found.around
+        ]
         print_rows(("", "id", "kind", "effective", "state", "reference"), rows)
 
 
@@ -168,7 +188,7 @@ def _print_detail(found: MessageDetail) -> None:
             ("state", summary.state),
             ("waits for", summary.waits_for),
             ("access point", summary.access_point),
-            ("effective", summary.effective),
+            ("effective", legal_time().when(summary.effective, summary.market) or NO_TIME),
             ("market type", f"{summary.market} {summary.type}"),
             ("received", summary.received_at),
             ("corrects", found.corrects),

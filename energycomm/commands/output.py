@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
@@ -14,9 +15,22 @@ from rich.table import Table
 from rich.text import Text
 
 from energycomm.cells import plain_cell
+from energycomm.config import load
+from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import LegalTime
 from energycomm.masking import mask
 
+NO_TIME = "no time of its own"
+"""How tables show the instant of a message that bears none, an answer without a header."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def legal_time() -> LegalTime:
+    """How commands show instants: in the legal time of their market, or of this house (`[web] zone`)."""
+    config = load()
+    return LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
+
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -97,7 +111,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}Z"
+        return legal_time().when(value)
     if isinstance(value, tuple | list):
         return " ".join(str(item) for item in value)
     return str(value)

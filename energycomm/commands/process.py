@@ -126,6 +126,7 @@ def summarise(done: Progress, gateway: Gateway) -> dict[str, Any]:
             for (market, kind), values in sorted(rows.items())
         ],
         "error_codes": {code: number for code, number in tally.codes.most_common() if number},
+        "warnings": dict(tally.warnings.most_common()),
         "incidents": dict(sorted(tally.incidents.items())),
         "refusals": [{"file": place, **to_builtins(refusal)} for place, refusal in tally.told],
         "gaps": [str(gap) for gap in gaps],
@@ -149,7 +150,7 @@ def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
     messages = summary["kernel_messages"]
     if summary["given_up"] or any(number for label, number in messages.items() if label != "accepted"):
         return ExitCode.REJECTED
-    if strict and (summary["incidents"] or summary["gaps"] or summary["error_codes"]):
+    if strict and (summary["incidents"] or summary["gaps"] or summary["error_codes"] or summary["warnings"]):
         return ExitCode.REJECTED
     return ExitCode.OK
 
@@ -175,7 +176,8 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
             total = sum(number for name, number in row.items() if name.startswith("ch_"))
             rows.append((row["market"], row["type"], total, *(row.get(name, 0) for name in shown)))
         print_rows(head, rows, aligned=True)
-    for title, counts in (("error code", summary["error_codes"]), ("incident or note", summary["incidents"])):
+    for title, name in (("error code", "error_codes"), ("warning", "warnings"), ("incident or note", "incidents")):
+        counts = summary[name]
         if counts:
             print_rows((title, "times"), list(counts.items())[:TOP_CODES], aligned=True)
     for told in summary["refusals"][:TOP_REFUSALS]:

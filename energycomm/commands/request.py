@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
 from energycomm.eis.received_requests import list_owed
@@ -150,9 +150,15 @@ def owed(
     Example: energycomm request owed --late
     """
     config = load()
-    zones = installed_adapters(config.mapping_files).zones
+    times = legal_time()
     with open_store(config) as store:
-        found = list_owed(store.engine, zones, market=market.upper() if market else None, late=late, limit=limit)
+        found = list_owed(
+            store.engine,
+            installed_adapters(config.mapping_files).zones,
+            market=market.upper() if market else None,
+            late=late,
+            limit=limit,
+        )
     if json:
         print_json(found)
         return
@@ -166,7 +172,7 @@ def owed(
                 one.reference,
                 one.requester,
                 one.object_code,
-                one.answer_by and one.answer_by.isoformat(" ", "minutes"),
+                times.when(one.answer_by, one.market),
                 "late" if one.late else "",
             )
             for one in found
@@ -216,7 +222,7 @@ def show(
     print_heading("Steps")
     print_rows(
         ("when", "state", "code", "text", "message"),
-        [(step.at, step.state, step.code, step.text, step.message_id) for step in found.steps],
+        [(step.at or NO_TIME, step.state, step.code, step.text, step.message_id) for step in found.steps],
     )
 
 

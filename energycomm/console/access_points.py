@@ -14,7 +14,7 @@ from energycomm.console.view import Reader, Shared, Words, address, page, words_
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.domain import declarations
-from energycomm.eis.timeline import Entry, timelines
+from energycomm.eis.timeline import Entry, Timeline, timelines
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 
@@ -59,16 +59,16 @@ def show(request: Request, market: str, identifier: str, person: Reader, shared:
         request,
         "access-point.html",
         timeline=timeline,
-        drawing=draw(marks, labels, name, words.taste.zone, now),
+        drawing=draw(marks, labels, name, words.taste.times.zone(timeline.market), now),
         gaps=[mark for mark in marks if mark.style == "gap"],
-        facts=_facts(timeline.entries, words),
-        entries=[(entry, told(entry, words)) for entry in latest[:LISTED]],
+        facts=_facts(timeline, words),
+        entries=[(entry, told(entry, words, timeline.market)) for entry in latest[:LISTED]],
         cut=len(latest) > LISTED or not timeline.complete,
         browse=address("/messages", access_point=identifier),
     )
 
 
-def told(entry: Entry, words: Words) -> str:
+def told(entry: Entry, words: Words, market: str) -> str:
     """An entry as one line, in the visitor's language."""
     content = entry.content
     if entry.what == "message":
@@ -80,7 +80,9 @@ def told(entry: Entry, words: Words) -> str:
         return " ".join(str(part) for part in parts if part)
     hidden = ("content", "registers", "volumes", "positions", "lines", "end_message_id")
     shown = {name: value for name, value in content.items() if name not in hidden}
-    return ", ".join(f"{_label(entry.what, name, words)}: {_short(value)}" for name, value in shown.items())
+    return ", ".join(
+        f"{_label(entry.what, name, words)}: {_short(value, words, market)}" for name, value in shown.items()
+    )
 
 
 def _label(table: str, column: str, words: Words) -> str:
@@ -92,28 +94,31 @@ def _label(table: str, column: str, words: Words) -> str:
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
-def _short(value: Any) -> str:
-    return f"{value:%Y-%m-%d}" if isinstance(value, datetime) else str(value)
+def _short(value: Any, words: Words, market: str) -> str:
+    return words.day(value, market) if isinstance(value, datetime) else str(value)
 
 
-def _facts(entries: tuple[Entry, ...], words: Words) -> list[tuple[str, str]]:
+def _facts(timeline: Timeline, words: Words) -> list[tuple[str, str]]:
     """What holds now, each with its label: what rules see as stated last, of the latest message that stated it."""
     last: dict[str, Entry] = {}
-    for entry in entries:
+    market = timeline.market
+    for entry in timeline.entries:
         last[entry.what] = entry
     found: list[tuple[str, str]] = []
     period = last.get("supply_period")
     if period is not None:
         ended = period.content.get("ended_at")
-        found.append((words.t("supply since"), _short(period.at)))
+        found.append((words.t("supply since"), _short(period.at, words, market)))
         if ended is not None:
-            found.append((words.t("ended"), _short(ended)))
+            found.append((words.t("ended"), _short(ended, words, market)))
     for what, entry in last.items():
         for name, declared in declarations(what).items():
             value = entry.content.get(name)
             if declared.known_as is not None and value is not None:
                 unit = entry.content.get(declared.unit or "", "")
-                found.append((_label(what, name, words), f"{_short(value)} {unit}".strip()))
+                found.append((_label(what, name, words), f"{_short(value, words, market)} {unit}".strip()))
     if "reading" in last:
-        found.append((words.t("last reading"), f"{_short(last['reading'].at)} {indexes(last['reading'].content)}"))
+        found.append(
+            (words.t("last reading"), f"{_short(last['reading'].at, words, market)} {indexes(last['reading'].content)}")
+        )
     return found

@@ -10,11 +10,10 @@ lanes   supply      ▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬      period
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from html import escape
 from itertools import pairwise
 from statistics import median
-from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 from msgspec import Struct
@@ -74,30 +73,32 @@ def marks_of(timeline: Timeline, now: datetime) -> list[Mark]:
     """What is drawn of a timeline."""
     marks: list[Mark] = []
     for entry in timeline.entries:
-        mark = _message(entry) if entry.what in ("message", "refused") else _effect(entry, now)
+        if entry.at is None:  # what bears no time has no place on the axis
+            continue
+        mark = _message(entry, entry.at) if entry.what in ("message", "refused") else _effect(entry, entry.at, now)
         if mark is not None:
             marks.append(mark)
     readings = sorted({mark.begin for mark in marks if mark.lane == "readings"})
     return [*marks, *_gaps(readings)]
 
 
-def _message(entry: Entry) -> Mark | None:
+def _message(entry: Entry, at: datetime) -> Mark | None:
     """Messages that were accepted are drawn by what they did."""
     content, link = entry.content, f"/messages/{entry.message_id}"
     codes = " ".join(content.get("codes", ()))
     if entry.what == "refused":
         link = f"/messages?envelope={content['envelope_id']}"
-        return Mark("refused", entry.at, None, f"{content['type']} {codes}", "bad", link)
+        return Mark("refused", at, None, f"{content['type']} {codes}", "bad", link)
     state = content["state"]
     if state == "quarantined":
         words = f"{content['kind']} {content.get('waits_for', '')}"
-        return Mark("waiting", entry.at, None, words, "wait", link)
+        return Mark("waiting", at, None, words, "wait", link)
     if state in ("rejected", "engine_error", "delegated", "ticketed", "to_replay"):
-        return Mark("refused", entry.at, None, f"{content['kind']} {codes}", "bad", link)
+        return Mark("refused", at, None, f"{content['kind']} {codes}", "bad", link)
     return None
 
 
-def _effect(entry: Entry, now: datetime) -> Mark | None:
+def _effect(entry: Entry, at: datetime, now: datetime) -> Mark | None:
     lane = _LANE_OF.get(entry.what)
     if lane is None:
         return None
@@ -105,19 +106,17 @@ def _effect(entry: Entry, now: datetime) -> Mark | None:
     link = f"/messages/{entry.message_id}"
     if entry.what == "supply_period":
         words = " ".join(str(content[name]) for name in ("reference", "supplier", "reason") if content.get(name))
-        return Mark(lane, entry.at, content.get("ended_at") or now, words, "span", link)
+        return Mark(lane, at, content.get("ended_at") or now, words, "span", link)
     if entry.what == "series":
-        return Mark(
-            lane, entry.at, content.get("end_at"), f"{content.get('source')} {content.get('unit')}", "span", link
-        )
+        return Mark(lane, at, content.get("end_at"), f"{content.get('source')} {content.get('unit')}", "span", link)
     if entry.what == "volume" and content.get("start_at"):
-        return Mark(lane, content["start_at"], entry.at, str(content.get("source")), "span", link)
+        return Mark(lane, content["start_at"], at, str(content.get("source")), "span", link)
     if entry.what == "reading":
         words = f"{content.get('qualification')} {content.get('nature')} {content.get('status')} {indexes(content)}"
-        return Mark(lane, entry.at, None, words, "dot" if content.get("status") == "current" else "old", link)
+        return Mark(lane, at, None, words, "dot" if content.get("status") == "current" else "old", link)
     shown = ("action", "serial", "tariff", "status", "segment", "category", "total", "currency", "invoice", "state")
     words = " ".join(str(content[name]) for name in shown if content.get(name) not in (None, ""))
-    return Mark(lane, entry.at, None, f"{entry.what.replace('_', ' ')} {words}".strip(), "tick", link)
+    return Mark(lane, at, None, f"{entry.what.replace('_', ' ')} {words}".strip(), "tick", link)
 
 
 def indexes(content: dict[str, object]) -> str:
@@ -144,7 +143,7 @@ def _gaps(readings: Sequence[datetime]) -> list[Mark]:
     ]
 
 
-def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: ZoneInfo, now: datetime) -> Markup:
+def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: tzinfo, now: datetime) -> Markup:
     """The drawing.
 
     Args:
@@ -194,7 +193,7 @@ def _extent(marks: Sequence[Mark]) -> tuple[datetime, datetime]:
     return begin - margin, end + margin
 
 
-def _mark(mark: Mark, left: float, right: float, y: float, zone: ZoneInfo) -> str:
+def _mark(mark: Mark, left: float, right: float, y: float, zone: tzinfo) -> str:
     when = f"{mark.begin.astimezone(zone):%Y-%m-%d}"
     if mark.end is not None:
         when += f" – {mark.end.astimezone(zone):%Y-%m-%d}"

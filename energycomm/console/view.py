@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from energycomm.console.words import LANGUAGES, translate
 from energycomm.links import is_link
+from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import LegalTime
 from energycomm.templates import templates
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
@@ -39,12 +41,17 @@ class Taste(Struct, frozen=True):
     Attributes:
       language: en or fr.
       theme: auto, light or dark.
-      zone: in which instants are shown.
+      times: instants as they are shown: in the legal time of their market, or of this house.
     """
 
     language: str
     theme: str
-    zone: ZoneInfo
+    times: LegalTime
+
+    @property
+    def zone(self) -> tzinfo:
+        """The legal time of this house."""
+        return self.times.own
 
 
 def taste_of(request: Request) -> Taste:
@@ -55,7 +62,8 @@ def taste_of(request: Request) -> Taste:
         asked = request.headers.get("accept-language", "")[:2].lower()
         language = asked if asked in LANGUAGES else config.language
     theme = request.cookies.get(COOKIE_THEME, "")
-    return Taste(language, theme if theme in THEMES else "auto", ZoneInfo(config.web.zone))
+    times = LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
+    return Taste(language, theme if theme in THEMES else "auto", times)
 
 
 class Words:
@@ -69,19 +77,17 @@ class Words:
         found = translate(text, self.taste.language)
         return found.format(**values) if values else found
 
-    def when(self, at: datetime | None) -> str:
-        """An instant to the minute, in local time."""
-        return "" if at is None else f"{at.astimezone(self.taste.zone):%Y-%m-%d %H:%M}"
+    def when(self, at: datetime | None, market: str | None = None) -> str:
+        """An instant to the minute, in the legal time of its market, or of this house."""
+        return self.taste.times.to_the_minute(at, market)
 
-    def exactly(self, at: datetime | None) -> str:
+    def exactly(self, at: datetime | None, market: str | None = None) -> str:
         """An instant to the second, with its offset, for the title of a short one."""
-        return "" if at is None else f"{at.astimezone(self.taste.zone):%Y-%m-%d %H:%M:%S %z}"
+        return "" if at is None else f"{at.astimezone(self.taste.times.zone(market)):%Y-%m-%d %H:%M:%S %z}"
 
-    def day(self, at: datetime | date | None) -> str:
-        """The civil day of an instant."""
-        if isinstance(at, datetime):
-            at = at.astimezone(self.taste.zone).date()
-        return "" if at is None else at.isoformat()
+    def day(self, at: datetime | date | None, market: str | None = None) -> str:
+        """The civil day of an instant, in the legal time of its market, or of this house."""
+        return self.taste.times.day(at, market)
 
     def many(self, number: float | None) -> str:
         """A number with spaces between thousands."""

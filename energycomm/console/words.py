@@ -155,6 +155,7 @@ FRENCH: dict[str, str] = {
         "Aucun script n'en libère : une personne doit regarder, ici ou au marché."
     ),
     "No ticket matches.": "Aucun ticket ne correspond.",
+    "no time of its own": "sans date propre",
     "No.": "N°",
     "Sign-in is not possible: neither an identity provider nor tokens are set up.": (
         "Connexion impossible : ni fournisseur d'identité ni jetons ne sont configurés."

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from energycomm.correction.cases import APPLIED, Case, Found, Neighbour
 from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
-from energycomm.kernel.instants import instant
+from energycomm.kernel.instants import local_day
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.verdicts import ErrorClass
 
@@ -137,7 +137,7 @@ def _out_of_order(case: Case) -> list[Evidence]:
     mine = _order(case.message, case.at)
     for one in case.around:
         if one.received_at > case.received_at and one.at <= case.at and _order(one.message, one.at) < mine:
-            day = instant(one.at).date()
+            day = local_day(case.zone, one.at)
             return [Evidence("ordering", f"it came before the {one.kind} of {day} that precedes it", one.id)]
     return []
 

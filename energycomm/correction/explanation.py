@@ -24,7 +24,7 @@ from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.check import explain as schema_errors_of
 from energycomm.kernel.family import KINDS, is_incoming
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import micros, moment
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import Markets
 from energycomm.pipeline.history import Known, history_before
@@ -107,7 +107,7 @@ class Nearby(Struct, frozen=True, kw_only=True):
     offset: int
     id: int
     kind: str
-    effective: datetime
+    effective: datetime | None
     state: str
     reference: str
 
@@ -323,7 +323,7 @@ def _around(case: Case) -> tuple[Nearby, ...]:
             offset=offset,
             id=one.id,
             kind=one.kind,
-            effective=instant(one.at),
+            effective=moment(one.at),
             state=one.state,
             reference=one.message.reference,
         )

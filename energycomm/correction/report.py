@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from energycomm.correction.analysis import Change, Dimension, Group, Judged, compare, groups
 from energycomm.correction.proposals import Proposal
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import instant, legal, micros
 
 MOST_MESSAGES = 10_000
 """Messages that a report lists one by one; it says how many it leaves out."""
@@ -139,8 +139,8 @@ def message_sheet(cases: Sequence[Judged], most: int = MOST_MESSAGES) -> Sheet:
             one.error_class,
             one.evidence[0].words if one.evidence else "",
             one.case.grid_operator or "",
-            instant(one.case.at).isoformat(),
-            instant(one.case.received_at).isoformat(timespec="seconds"),
+            legal(instant(one.case.at), one.case.zone) if one.case.at else "",
+            legal(instant(one.case.received_at).replace(microsecond=0), one.case.zone),
             one.case.message.reference,
         )
         for one in ordered[:most]

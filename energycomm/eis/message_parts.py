@@ -71,11 +71,14 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Effect(Struct, frozen=True, kw_only=True):
-    """A row of a domain table that a message caused: the table's name, the row's id, its columns by name."""
+    """A row of a domain table that a message caused: the table's name, the row's id, its columns by name.
+
+    `at` is None where the message bears no time.
+    """
 
     table: str
     id: int
-    at: datetime
+    at: datetime | None
     content: dict[str, Any]
 
 

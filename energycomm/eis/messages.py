@@ -28,7 +28,7 @@ from energycomm.eis.particulars import particulars_of
 from energycomm.eis.predictions import PredictionRecord, predictions_of
 from energycomm.eis.structures import filled
 from energycomm.kernel.family import KINDS
-from energycomm.kernel.instants import instant
+from energycomm.kernel.instants import instant, moment
 
 JSON_COLUMNS = frozenset(
     ("content", *(one.column for kind in KINDS.values() for one in kept_fields(kind) if one.scalar is None))
@@ -40,14 +40,19 @@ COUNTED = frozenset(("positions", "prices"))
 
 
 class MessageSummary(Struct, frozen=True, kw_only=True):
-    """One line of a list of Kernel messages; `codes` are the error codes that hold now."""
+    """One line of a list of Kernel messages.
+
+    Attributes:
+      effective: when it takes effect; None for one that bears no time, an answer without a header.
+      codes: the error codes that hold now.
+    """
 
     id: int
     market: str
     type: str
     kind: str
     access_point: str | None
-    effective: datetime
+    effective: datetime | None
     state: str
     waits_for: str | None
     received_at: datetime
@@ -177,8 +182,8 @@ def effect_of(table: Table, row: RowMapping) -> Effect:
         elif name in JSON_COLUMNS:
             content[name] = msgspec.json.decode(value)
         else:
-            content[name] = instant(value) if name.endswith("_at") else value
-    return Effect(table=str(table.name), id=row["id"], at=instant(row["at"]), content=content)
+            content[name] = moment(value) if name.endswith("_at") else value
+    return Effect(table=str(table.name), id=row["id"], at=moment(row["at"]), content=content)
 
 
 def _summaries() -> Select[Any]:

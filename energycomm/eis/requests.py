@@ -12,7 +12,7 @@ from sqlalchemy import Engine, RowMapping, Select, select
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.kernel.instants import instant
+from energycomm.kernel.instants import instant, moment
 
 WAITING = frozenset(("sent", "acknowledged", "in-course"))
 """States in which an answer is awaited."""
@@ -35,9 +35,9 @@ class RequestSummary(Struct, frozen=True, kw_only=True):
 
 
 class RequestStep(Struct, frozen=True, kw_only=True):
-    """One step of a request's life."""
+    """One step of a request's life; `at` is None for an answer that bears no time."""
 
-    at: datetime
+    at: datetime | None
     state: str
     code: str | None
     text: str | None
@@ -117,7 +117,7 @@ def show_request(engine: Engine, request_id: int) -> RequestDetail | None:
         last_error=row["last_error"],
         steps=tuple(
             RequestStep(
-                at=instant(step["at"]),
+                at=moment(step["at"]),
                 state=step["state"],
                 code=step["code"],
                 text=step["text"],

@@ -10,6 +10,7 @@ from sqlalchemy import Column, Connection, Engine, func, select, text
 from energycomm.eis import tables
 from energycomm.eis.database import is_sqlite, reading
 from energycomm.kernel.instants import instant
+from energycomm.kernel.verdicts import Severity
 
 
 class MessageCount(Struct, frozen=True, kw_only=True):
@@ -22,9 +23,13 @@ class MessageCount(Struct, frozen=True, kw_only=True):
 
 
 class CodeCount(Struct, frozen=True, kw_only=True):
-    """Number of Kernel messages that an error code holds for now; `comment` is one of the findings' as an example."""
+    """Number of Kernel messages that an error code holds for now; `comment` is one of the findings' as an example.
+
+    A warning rejects nothing: it is counted apart from errors.
+    """
 
     code: str
+    severity: Severity
     messages: int
     comment: str
 
@@ -51,7 +56,8 @@ class Statistics(Struct, frozen=True, kw_only=True):
 
     Attributes:
       messages: by market, type and state.
-      codes: the most frequent error codes that hold now, the most frequent first.
+      codes: the error codes that hold now, the most frequent first.
+      warnings: the same of warnings.
       envelopes: by state.
       incidents: by code.
       notifications: by state.
@@ -62,6 +68,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
 
     messages: tuple[MessageCount, ...]
     codes: tuple[CodeCount, ...]
+    warnings: tuple[CodeCount, ...]
     envelopes: dict[str, int]
     incidents: dict[str, int]
     notifications: dict[str, int]
@@ -76,7 +83,8 @@ def statistics(engine: Engine, *, top: int = 10) -> Statistics:
     with reading(engine) as connection:
         return Statistics(
             messages=message_counts(connection),
-            codes=code_counts(connection, top),
+            codes=code_counts(connection, top, "error"),
+            warnings=code_counts(connection, top, "warning"),
             envelopes=_counts(connection, e.state),
             incidents=_counts(connection, i.code),
             notifications=_counts(connection, o.state),
@@ -94,15 +102,15 @@ def message_counts(connection: Connection) -> tuple[MessageCount, ...]:
     return tuple(MessageCount(market=row[0], type=row[1], state=row[2], messages=row[3]) for row in rows)
 
 
-def code_counts(connection: Connection, top: int) -> tuple[CodeCount, ...]:
-    """The most frequent error codes that hold now, with the number of messages each holds for."""
+def code_counts(connection: Connection, top: int, severity: Severity) -> tuple[CodeCount, ...]:
+    """The most frequent codes that hold now as errors, or as warnings, with the number of messages of each."""
     f = tables.finding.c
     number = func.count(f.message_id.distinct())
-    query = select(f.error_code, number, func.min(f.id)).where(f.current).group_by(f.error_code)
-    rows = connection.execute(query.order_by(number.desc(), f.error_code).limit(top)).all()
+    query = select(f.error_code, number, func.min(f.id)).where(f.current, f.severity == severity)
+    rows = connection.execute(query.group_by(f.error_code).order_by(number.desc(), f.error_code).limit(top)).all()
     comments = select(f.id, f.comment).where(f.id.in_([row[2] for row in rows]))
     words = {row[0]: row[1] for row in connection.execute(comments)}
-    return tuple(CodeCount(code=row[0], messages=row[1], comment=words[row[2]]) for row in rows)
+    return tuple(CodeCount(code=row[0], severity=severity, messages=row[1], comment=words[row[2]]) for row in rows)
 
 
 def _counts(connection: Connection, column: Column[str]) -> dict[str, int]:

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from energycomm.kernel.instants import instant
+from energycomm.kernel.instants import moment
 
 T = TypeVar("T", bound=Struct)
 
 
 def filled(type_: type[T], row: Mapping[Any, Any], **known: Any) -> T:
-    """A structure filled from a row. Instants are made of microseconds, texts of bytes in hexadecimal.
+    """A structure filled from a row. Instants are made of microseconds (see `moment`), texts of bytes in hexadecimal.
 
     Args:
       type_: the structure.
@@ -27,7 +27,7 @@ def filled(type_: type[T], row: Mapping[Any, Any], **known: Any) -> T:
         if name not in known and name in row:
             value = row[name]
             if is_instant and value is not None:
-                value = instant(value)
+                value = moment(value)
             known[name] = value.hex() if isinstance(value, bytes) else value
     return type_(**known)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Select, Table, select
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import current_codes, effect_of
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import EPOCH, instant, micros, moment
 
 NO_LATER = (1 << 62) - 1
 
@@ -21,13 +21,14 @@ class Entry(Struct, frozen=True, kw_only=True):
     """One thing that happened at an access point.
 
     Attributes:
-      at: when it took effect; for a CH message that could not be read, when it arrived.
+      at: when it took effect, None where the message bears no time; for a CH message that could not be read, when it
+        arrived.
       what: `message`, `refused` (a CH message that could not be read), or a domain table: `supply_period`, ...
       message_id: the Kernel message that caused it; the message itself.
       content: its columns by name; of a message its kind, type, state, codes and what it waits for.
     """
 
-    at: datetime
+    at: datetime | None
     what: str
     message_id: int | None
     content: dict[str, Any]
@@ -88,7 +89,7 @@ def timelines(
             id=points.get(name),
             market=name,
             identifier=identifier,
-            entries=tuple(sorted(found, key=lambda entry: entry.at)),
+            entries=tuple(sorted(found, key=lambda entry: entry.at or EPOCH)),
             complete=all(number < limit for number in Counter(entry.what for entry in found).values()),
         )
         for name, found in sorted(entries.items())
@@ -142,7 +143,7 @@ def _messages(connection: Connection, point_id: int, span: Span) -> list[Entry]:
             "version": row["version"],
         }
         plain = {name: value for name, value in content.items() if value not in (None, [])}
-        entries.append(Entry(at=instant(row["effective"]), what="message", message_id=row["id"], content=plain))
+        entries.append(Entry(at=moment(row["effective"]), what="message", message_id=row["id"], content=plain))
     return entries
 
 

@@ -12,14 +12,14 @@ from energycomm.engine.emission import Emitter
 from energycomm.engine.rule import Language, Rule
 from energycomm.engine.terms import Value
 from energycomm.kernel.history import History, RegisterFacts
-from energycomm.kernel.instants import legal
+from energycomm.kernel.instants import EPOCH, legal
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding
 from energycomm.kernel.vocabulary import FRENCH
 
 _WORDS: dict[Language, dict[Any, str]] = {
-    "en": {None: "(absent)", True: "yes", False: "no"},
-    "fr": {None: "(absent)", True: "oui", False: "non"},
+    "en": {None: "(absent)", True: "yes", False: "no", EPOCH: "(no time)"},
+    "fr": {None: "(absent)", True: "oui", False: "non", EPOCH: "(sans date)"},
 }
 
 Reading = Callable[[KernelMessage, History, Any, RegisterFacts], tuple[Any, ...]]
@@ -122,7 +122,7 @@ def show(value: Any, language: Language = "en", zone: tzinfo = UTC) -> str:
             text = format(round(value, 3), "g")
         return text.replace(".", ",") if language == "fr" else text
     if isinstance(value, datetime):
-        return legal(value, zone)
+        return _WORDS[language][EPOCH] if value == EPOCH else legal(value, zone)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, tuple):

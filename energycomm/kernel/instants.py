@@ -21,6 +21,15 @@ def instant(value: int) -> datetime:
     return EPOCH + timedelta(microseconds=value)
 
 
+def moment(value: int) -> datetime | None:
+    """The datetime of microseconds since the epoch; None for the epoch itself.
+
+    A message that bears no time (an answer without a header, a fault) is kept at the epoch, so that its place in the
+    business order depends on its content alone. What people and programs are shown says that it has no time.
+    """
+    return None if value == 0 else instant(value)
+
+
 def local_day(zone: ZoneInfo, value: int) -> date:
     """The civil day of an instant (microseconds since the epoch) in a zone."""
     return instant(value).astimezone(zone).date()

@@ -106,7 +106,8 @@ class Tally(Struct):
 
     Attributes:
       messages: Kernel messages by (market, market type, label).
-      codes: findings by error code.
+      codes: errors that were found, by error code.
+      warnings: the same of warnings.
       transactions: CH messages by (market, market type, digested | refused | duplicate).
       reassessed: earlier messages whose verdict changed because a late one came.
       ids: of one batch only: the first and the last Kernel message.
@@ -116,6 +117,7 @@ class Tally(Struct):
 
     messages: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
     transactions: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     incidents: Counter[str] = field(default_factory=Counter)
     reassessed: int = 0
@@ -155,6 +157,7 @@ class Tally(Struct):
         """Take over the counts of another tally."""
         self.messages.update(other.messages)
         self.codes.update(other.codes)
+        self.warnings.update(other.warnings)
         self.transactions.update(other.transactions)
         self.incidents.update(other.incidents)
         self.told.extend(other.told[: TOLD - len(self.told)])
@@ -570,7 +573,8 @@ class _Work:
         self.changes.append(change)
         if verdict.findings:
             for found in verdict.findings:
-                tally.codes[found.error_code] += 1
+                counted = tally.codes if found.severity == "error" else tally.warnings
+                counted[found.error_code] += 1
                 self.findings.append(finding_row(found, entry.message_id, change_id))
         self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
 

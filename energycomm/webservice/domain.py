@@ -15,7 +15,7 @@ from energycomm.eis.messages import effect_of
 from energycomm.eis.store import NEVER, Store
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import with_stated
-from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.instants import EPOCH, instant, micros, moment
 from energycomm.pipeline.state import AccessPointState, Period, load_state
 from energycomm.webservice.pages import Page, page_of
 
@@ -120,7 +120,7 @@ def _view(number: int, market: str, identifier: str, state: AccessPointState, la
         id=number,
         market=market,
         identifier=identifier,
-        at=None if last_at == NEVER else instant(last_at),
+        at=None if last_at == NEVER else moment(last_at),
         known=state.known,
         supplied=any(period.end is None for period in state.periods),
         periods=tuple(_period(period) for period in state.periods),
@@ -224,4 +224,4 @@ def _rows(
         query = query.where(tuple_(at, number) < tuple_(literal(int(last_at), BigInteger), literal(int(last))))
     with reading(store.engine) as connection:
         rows = connection.execute(query).mappings().all()
-    return page_of([effect_of(table, row) for row in rows], limit, lambda one: f"{micros(one.at)}_{one.id}")
+    return page_of([effect_of(table, row) for row in rows], limit, lambda one: f"{micros(one.at or EPOCH)}_{one.id}")

@@ -60,7 +60,7 @@ def state_of(site: Site, prm: str) -> str:
     (first,) = [
         one
         for one in list_messages(site.store.engine, MessageFilter(access_point=prm, kind="MeterReading")).messages
-        if one.version == 1 and one.effective.month == 3
+        if one.version == 1 and one.effective is not None and one.effective.month == 3
     ]
     return first.state
 

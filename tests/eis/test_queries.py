@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from sqlalchemy import Engine
 
@@ -164,7 +165,7 @@ def test_a_message_without_ch_message_is_shown_too(engine: Engine, filled: dict[
 
 def test_a_timeline_tells_what_happened_in_order(engine: Engine, filled: dict[str, int]) -> None:
     (line,) = timelines(engine, PRM)
-    assert [(micros(entry.at), entry.what) for entry in line.entries] == [
+    assert [(entry.at and micros(entry.at), entry.what) for entry in line.entries] == [
         (10 * DAY, "message"),
         (10 * DAY, "message"),
         (10 * DAY, "supply_period"),
@@ -230,3 +231,28 @@ def test_statistics_count_everything(engine: Engine, filled: dict[str, int]) -> 
 def test_statistics_of_an_empty_store_are_empty(engine: Engine) -> None:
     counted = statistics(engine)
     assert (counted.messages, counted.codes, counted.oldest_waiting) == ((), (), None)
+
+
+def test_what_bears_no_time_has_none_for_people_and_programs(store: Store) -> None:
+    """An answer without a header is kept at the beginning of 1970, which is shown to nobody."""
+    with store.transaction() as tx:
+        point = tx.access_points("FR", ["8"])["8"].id
+        number = put_kernel_message(tx, point, 0, kind="RequestAnswer")
+    shown = show_message(store.engine, number)
+    assert shown is not None
+    assert shown.summary.effective is None
+    (line,) = timelines(store.engine, "8")
+    assert [entry.at for entry in line.entries] == [None]
+    assert b"1970" not in msgspec.json.encode((shown, line))
+
+
+def test_warnings_are_counted_apart_from_errors(store: Store) -> None:
+    with store.transaction() as tx:
+        point = tx.access_points("FR", ["8"])["8"].id
+        refused, accepted = (put_kernel_message(tx, point, at * DAY) for at in (1, 2))
+        reject(tx, refused, "FR-R03")
+        found = {"message_id": accepted, "error_code": "FR-R14", "severity": "warning", "current": True}
+        put(tx, tables.finding, found | {"change_id": 1, "comment": "doubtful"})
+    counted = statistics(store.engine)
+    assert [(one.code, one.severity, one.messages) for one in counted.codes] == [("FR-R03", "error", 1)]
+    assert [(one.code, one.severity, one.messages) for one in counted.warnings] == [("FR-R14", "warning", 1)]

@@ -256,8 +256,8 @@ def test_what_we_owe_an_answer_to_is_listed_by_page_for_programs_and_people(lite
     found = Client("http://gateway.test", token, http=lite_site.caller()).owed(late=True)
     assert [one.reference for one in found] == [one["reference"] for one in late]
     shown = Visitor(lite_site, Role.CONSULTANT).get("/requests?state=to+answer").text
-    assert '<span class="alarm">2026-02-03 11:00 CET</span>' in shown
-    assert "<span>2099-07-03 12:00 CEST</span>" in shown
+    assert '<span class="alarm">2026-02-03 11:00</span>' in shown
+    assert "<span>2099-07-03 12:00</span>" in shown
 
 
 @pytest.mark.parametrize(

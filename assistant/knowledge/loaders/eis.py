@@ -70,9 +70,8 @@ def case_document(detail: MessageDetail, source: str) -> Document:
     writer = Writer()
     codes = tuple(dict.fromkeys(finding.error_code for finding in detail.findings))
     writer.heading(1, f"Case {summary.id}: {summary.kind} ({summary.type}) with {', '.join(codes)}")
-    writer.paragraph(
-        f"A {summary.kind} of the flow {summary.type}, effective {summary.effective:%Y-%m-%d}, is {summary.state}."
-    )
+    day = f"effective {summary.effective:%Y-%m-%d}" if summary.effective else "which bears no time"
+    writer.paragraph(f"A {summary.kind} of the flow {summary.type}, {day}, is {summary.state}.")
     for finding in detail.findings:
         writer.paragraph(f"{finding.error_code} ({finding.rule}): {finding.comment}")
     if detail.changes:

@@ -29,7 +29,7 @@ def correct(case: Case, parameters: Mapping[str, str]) -> SetAside | None:
             return None
         if message.supplier not in (None, running.supplier):
             return None
-        return SetAside(f"the supply runs since {running.effective:%Y-%m-%d}")
+        return SetAside(f"the supply has run since {running.effective.astimezone(case.zone):%Y-%m-%d}")
     ends = [
         one
         for one in case.around
@@ -40,4 +40,4 @@ def correct(case: Case, parameters: Mapping[str, str]) -> SetAside | None:
     ]
     if not ends or (running is not None and running.contract_reference == message.contract_reference):
         return None
-    return SetAside(f"the supply ended on {ends[-1].message.effective:%Y-%m-%d}")
+    return SetAside(f"the supply ended on {ends[-1].message.effective.astimezone(case.zone):%Y-%m-%d}")

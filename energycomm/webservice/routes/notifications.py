@@ -30,7 +30,7 @@ class NotifiedMessage(Struct, frozen=True, kw_only=True):
     type: str
     kind: str
     access_point: str | None
-    effective: datetime
+    effective: datetime | None
     envelope: int | None
     kernel: str
 

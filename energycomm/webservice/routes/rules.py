@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
+from msgspec import structs
 
 from energycomm.eis.database import reading
 from energycomm.eis.statistics import CodeCount, code_counts
@@ -44,11 +45,11 @@ def firing(
     _: Anyone,
     top: Annotated[int, Query(ge=1, le=1000, description="How many codes, the most frequent first.")] = 50,
 ) -> Response:
-    """Error codes that hold now, with the number of messages."""
+    """Error codes that hold now, with the number of messages; then, apart from them, those of warnings."""
     with reading(shared.store.engine) as connection:
-        found = code_counts(connection, top)
+        found = code_counts(connection, top, "error") + code_counts(connection, top, "warning")
     # The example that comes with a count quotes a message.
-    plain = [CodeCount(code=one.code, messages=one.messages, comment="") for one in found]
+    plain = [structs.replace(one, comment="") for one in found]
     return tagged(request, plain)
 
 

@@ -1,0 +1,40 @@
+"""Instants as people read them, in the legal time of their market."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
+
+from energycomm.kernel.instants import legal
+
+
+@dataclass(frozen=True)
+class LegalTime:
+    """Instants in the legal time of their market, or in ours where they belong to none.
+
+    Attributes:
+      zones: the legal time of each market.
+      own: ours, for arrivals, tickets and other instants of this house.
+    """
+
+    zones: Mapping[str, tzinfo]
+    own: tzinfo
+
+    def zone(self, market: str | None = None) -> tzinfo:
+        """The zone of a market; ours where none is named, or one that is not installed."""
+        return self.zones.get(market or "", self.own)
+
+    def when(self, at: datetime | None, market: str | None = None) -> str:
+        """An instant; empty where there is none. See `legal`."""
+        return "" if at is None else legal(at, self.zone(market))
+
+    def to_the_minute(self, at: datetime | None, market: str | None = None) -> str:
+        """An instant without its seconds, for lists."""
+        return "" if at is None else legal(at.replace(second=0, microsecond=0), self.zone(market))
+
+    def day(self, at: datetime | date | None, market: str | None = None) -> str:
+        """The civil day of an instant; empty where there is none."""
+        if isinstance(at, datetime):
+            at = at.astimezone(self.zone(market)).date()
+        return "" if at is None else at.isoformat()

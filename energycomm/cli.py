@@ -34,6 +34,7 @@ COMMANDS: dict[str, Place] = {
         "Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.",
     ),
     "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
+    "portfolio": Place("portfolio", "app", "A supplier's points: taken over on the first day, compared at any time."),
     "inject": Place("inject", "inject", "Inject Kernel messages, such as those received by e-mail or from the TSO."),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),

@@ -38,7 +38,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
-    "energycomm.pipeline": LOWER | {"energycomm.config"},
+    "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
+    "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},
 }
 """Part -> the parts that it may import besides itself."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -15,12 +16,17 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load as load_config
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import Gateway, open_store
-from energycomm.pipeline.portfolio import Loaded, load_portfolio, wrong_header
+from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
 from energycomm.portfolio.columns import fixed_columns
+from energycomm.portfolio.comparison import Line
 from energycomm.portfolio.files import write_table
 
 app = typer.Typer(no_args_is_help=True, help="A supplier's points: taken over on the first day, compared at any time.")
+
+MOST = 1_000_000
+"""Differences that are kept one by one."""
 
 SHOWN = 10_000
 """Mistakes that are told one by one; the others are counted."""
@@ -77,6 +83,81 @@ def load(
     else:
         print_loaded(done, dry_run=dry_run)
     raise typer.Exit(exit_code(done))
+
+
+@app.command()
+@recorded("portfolio compare")
+def compare(
+    file: File,
+    on: Annotated[
+        str | None, typer.Option("--on", help="Day whose supplies are compared, YYYY-MM-DD; now by default.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="Write the differences to this file, .xlsx or .csv.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare a portfolio, or a list of points that a market sent, with the points that we supply.
+
+    It tells the points of one side alone, and the terms that differ: field, value there, value here. Terms that the
+    file does not have are not compared. Nothing is stored. Exit code 0: no difference; 1: some; 2: the file, or a row
+    of it, cannot be read.
+
+    Example: energycomm portfolio compare portfolio.csv --output differences.xlsx
+    """
+    if output is not None and output.suffix.lower() not in (".xlsx", ".csv"):
+        raise UserError(f"Differences are not written as {output.name}.", "Name the file .xlsx or .csv.")
+    config = load_config()
+    logs.configure(config.log_format, config.log_level)
+    at = datetime.now(UTC) if on is None else _noon(on)
+    with _opened(file) as source, open_store(config) as store:
+        found = compare_portfolio(store, Gateway(config, store).inbound, source, file.name, at, MOST)
+    if isinstance(found, Refusal):
+        raise UserError(f"{file}: {found}", "See docs/portfolio.md.", ExitCode.UNREADABLE)
+    if output is not None:
+        try:
+            write_table(output, LINES, [lines_of(line) for line in found.lines])
+        except OSError as error:
+            raise UserError(f"{output} cannot be written: {error.strerror}.", "Check the path.") from None
+    if json:
+        print_json(found)
+    else:
+        if output is None:
+            print_rows(LINES, [lines_of(line) for line in found.lines[:SHOWN]])
+        more = found.left_out + (max(0, len(found.lines) - SHOWN) if output is None else 0)
+        if more:
+            typer.echo(f"{more} more differences are not shown")
+        print_facts(
+            [
+                ("points there", found.there),
+                ("points here", found.here),
+                ("equal", found.equal),
+                ("only there", found.only_there),
+                ("only here", found.only_here),
+                ("terms differ", found.differing),
+                ("unreadable rows", found.unreadable),
+            ]
+        )
+    if found.unreadable:
+        raise typer.Exit(ExitCode.UNREADABLE)
+    raise typer.Exit(ExitCode.REJECTED if found.lines else ExitCode.OK)
+
+
+LINES = ("access point", "difference", "column", "there", "here")
+"""Head of the table of differences."""
+
+
+def lines_of(line: Line) -> tuple[str | None, ...]:
+    """A difference as the cells of a table."""
+    return (line.access_point, line.what, line.column, line.there, line.here)
+
+
+def _noon(day: str) -> datetime:
+    """An instant of a day, in every market."""
+    try:
+        return datetime.combine(date.fromisoformat(day), time(12), UTC)
+    except ValueError:
+        raise UserError(f"{day} is no day.", "Write it YYYY-MM-DD.") from None
 
 
 @contextmanager

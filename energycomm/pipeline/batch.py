@@ -462,8 +462,8 @@ class _Work:
         self.points = self.tx.access_points(market, identifiers) if identifiers else {}
         since = self._moved(repeats.replace(), tally)
         opening = [entry for entries in self.by_point.values() for entry in entries if is_opening(entry.message)]
-        for point, at in withdraw_replaced(self.tx, opening, self.points, self.now).items():
-            since[point] = min(at, since.get(point, at))
+        for replaced, at in withdraw_replaced(self.tx, opening, self.points, self.now).items():
+            since[replaced] = min(at, since.get(replaced, at))
         for entry in self.by_point.pop(None, ()):
             judge_alone(engine, entry, self.rows)
         for point in dict.fromkeys((*self.by_point, *since)):

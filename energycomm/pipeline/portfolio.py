@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Iterator
+from datetime import datetime
 from typing import IO
 
 from msgspec import Struct, structs
 
-from energycomm.eis.bulk import driver_of
+from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Transaction
 from energycomm.pipeline.inbound import Inbound
-from energycomm.pipeline.records import to_process
+from energycomm.pipeline.records import look, to_process
+from energycomm.portfolio.columns import refuse
+from energycomm.portfolio.comparison import Comparison, compare_points
 from energycomm.portfolio.files import Unreadable, rows_of, table_form
 from energycomm.portfolio.opening import CHANNEL, header_of
+from energycomm.portfolio.reading import Digesting, portfolio_reader
+from energycomm.transport.envelopes import Envelope, Whole, open_envelope
+from energycomm.transport.members import Member
 
 
 class BadRow(Struct, frozen=True, kw_only=True):
@@ -61,7 +68,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     new: int = 0
     unchanged: int = 0
     refused: int = 0
-    messages: dict[str, int] = {}  # noqa: RUF012 - msgspec copies it
+    messages: dict[str, int] = {}
     bad: tuple[BadRow, ...] = ()
     left_out: int = 0
 
@@ -86,14 +93,7 @@ def wrong_header(source: IO[bytes], name: str) -> list[Refusal]:
     return wrong
 
 
-def load_portfolio(
-    store: Store,
-    inbound: Inbound,
-    source: IO[bytes],
-    name: str,
-    most: int,
-    told: Callable[[int], None] = lambda _: None,
-) -> Loaded:
+def load_portfolio(store: Store, inbound: Inbound, source: IO[bytes], name: str, most: int) -> Loaded:
     """Take over a portfolio file: a table, or a list of points that a market sent.
 
     Args:
@@ -102,17 +102,100 @@ def load_portfolio(
       source: the bytes, seekable.
       name: file name.
       most: how many mistakes are told one by one.
-      told: is called with the number of Kernel messages so far.
     """
     source.seek(0)
     (archived,) = inbound.archive([(source, name)], CHANNEL)
     if archived.duplicate_of is not None:
         return structs.replace(loaded(store, archived.duplicate_of, most), repeated=True)
-    done = 0
-    for step in inbound.process(to_process(archived, name, CHANNEL)):
-        done += sum(step.tally.messages.values())
-        told(done)
+    for _ in inbound.process(to_process(archived, name, CHANNEL)):
+        pass
     return loaded(store, archived.envelope_id, most)
+
+
+def compare_portfolio(
+    store: Store, inbound: Inbound, source: IO[bytes], name: str, on: datetime, most: int
+) -> Comparison | Refusal:
+    """Compare a portfolio file, or a list that a market sent, with the store; nothing is stored.
+
+    Args:
+      store: the EIS.
+      inbound: the path of envelopes: its keys, limits and markets.
+      source: the bytes, seekable.
+      name: file name.
+      on: instant at which a supply must run to be ours.
+      most: how many differences are told one by one.
+
+    Returns:
+      What differs; or why the file is neither a table nor a list of points.
+    """
+    source.seek(0)
+    markets = inbound.adapters
+    opened: Envelope | Whole
+    if table_form(source.read(1 << 16), name) is not None:
+        size = source.seek(0, io.SEEK_END)
+        opened = Whole(name, size, inbound.limits, lambda: _anew(source))
+    else:
+        source.seek(0)
+        opened = open_envelope(source, name, inbound.keys, inbound.limits)
+    with opened:
+        members: list[tuple[Digesting, str, Member]] = []
+        for member in opened:
+            seen = member if isinstance(member, Refusal) else look(member)
+            if isinstance(member, Refusal) or isinstance(seen, Refusal):
+                return seen if isinstance(seen, Refusal) else refuse("PORTFOLIO_FILE", name)
+            route = portfolio_reader(markets, member.open, seen[0])
+            if isinstance(route, Refusal):
+                return route
+            members.append((*route, member))
+        found = {reader.market for reader, *_ in members}
+        if len(found) != 1:
+            expected = "the points of one market"
+            return refuse("PORTFOLIO_FILE", name, ", ".join(sorted(found)), expected, "compare each market apart")
+        (market,) = found
+        try:
+            return compare_points(store, market, markets.zone(market), _listed(members), on, most)
+        except Unreadable as unreadable:
+            return unreadable.refusal
+
+
+def _listed(members: list[tuple[Digesting, str, Member]]) -> Iterator[Transaction]:
+    """The points of all members.
+
+    Raises:
+      Unreadable: one of them cannot be read.
+    """
+    for reader, label, member in members:
+        with member.open() as content:
+            for item in reader.digest(label, content, member.name):
+                if isinstance(item, Refusal):
+                    raise Unreadable(item)
+                if isinstance(item, Transaction):
+                    yield item
+
+
+def _anew(source: IO[bytes]) -> IO[bytes]:
+    """The bytes of a source from its beginning, as a stream of its own that may be closed."""
+    source.seek(0)
+    return io.BufferedReader(_Lent(source))
+
+
+class _Lent(io.RawIOBase):
+    """A stream that leaves the one below open."""
+
+    def __init__(self, below: IO[bytes]) -> None:
+        super().__init__()
+        self._below = below
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Fill a buffer; the number of bytes put there."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        data = self._below.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
 
 def loaded(store: Store, envelope: int, most: int) -> Loaded:
@@ -125,9 +208,8 @@ def loaded(store: Store, envelope: int, most: int) -> Loaded:
     """
     with reading(store.engine) as connection:
         driver = driver_of(connection)
-        outcomes = dict(
-            driver.rows("SELECT outcome, count(*) FROM ch_message WHERE envelope_id = ? GROUP BY outcome", (envelope,))
-        )
+        sql = "SELECT outcome, count(*) FROM ch_message WHERE envelope_id = ? GROUP BY outcome"
+        outcomes: dict[str, int] = {outcome: number for outcome, number in driver.rows(sql, (envelope,))}
         ((again,),) = driver.rows("SELECT count(*) FROM ch_duplicate WHERE envelope_id = ?", (envelope,))
         states = driver.rows(
             "SELECT k.state, count(*) FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
@@ -136,12 +218,12 @@ def loaded(store: Store, envelope: int, most: int) -> Loaded:
         )
         ((refusals,),) = driver.rows(_NUMBER_OF_REFUSALS, (envelope,))
         ((findings,),) = driver.rows(_NUMBER_OF_FINDINGS, (envelope,))
-        rows = [BadRow(**_bad(row)) for row in driver.rows(_REFUSALS, (envelope, most))]
-        rows += [BadRow(**_bad(row)) for row in driver.rows(_FINDINGS, (envelope, most))]
+        rows = [_bad(row) for row in driver.rows(_REFUSALS, (envelope, most))]
+        rows += [_bad(row) for row in driver.rows(_FINDINGS, (envelope, most))]
     rows.sort(key=lambda one: (one.row or 0, one.column, one.code))
     counted = {state: int(number) for state, number in states}
-    refused = sum(int(number) for outcome, number in outcomes.items() if outcome != "digested")
-    new = int(outcomes.get("digested", 0))
+    refused = sum(number for outcome, number in outcomes.items() if outcome != "digested")
+    new = outcomes.get("digested", 0)
     return Loaded(
         envelope=envelope,
         rows=new + refused + int(again),
@@ -154,18 +236,17 @@ def loaded(store: Store, envelope: int, most: int) -> Loaded:
     )
 
 
-def _bad(row: tuple[object, ...]) -> dict[str, object]:
+def _bad(row: Row) -> BadRow:
     position, point, code, column, value, expected, advice = row
-    number = None if position is None else int(str(position)) + 1
-    return {
-        "row": number,
-        "access_point": point,
-        "code": code,
-        "column": column or "",
-        "value": value,
-        "expected": expected or "",
-        "advice": advice or "",
-    }
+    return BadRow(
+        row=None if position is None else position + 1,
+        access_point=point,
+        code=code,
+        column=column or "",
+        value=value,
+        expected=expected or "",
+        advice=advice or "",
+    )
 
 
 _OF_REFUSALS = (
@@ -175,18 +256,13 @@ _OF_FINDINGS = (
     "FROM finding f JOIN kernel_message k ON k.id = f.message_id JOIN ch_message c ON c.id = k.ch_message_id "
     "WHERE c.envelope_id = ? AND f.\"current\" AND f.severity = 'error'"
 )
-_NUMBER_OF_REFUSALS = f"SELECT count(*) {_OF_REFUSALS}"  # noqa: S608 - our own words
-_NUMBER_OF_FINDINGS = f"SELECT count(*) {_OF_FINDINGS}"  # noqa: S608 - our own words
+_NUMBER_OF_REFUSALS = f"SELECT count(*) {_OF_REFUSALS}"
+_NUMBER_OF_FINDINGS = f"SELECT count(*) {_OF_FINDINGS}"
 _REFUSALS = (
-    f"SELECT c.position, c.access_point, i.code, i.path, i.value, i.expected, i.advice {_OF_REFUSALS} "  # noqa: S608
+    f"SELECT c.position, c.access_point, i.code, i.path, i.value, i.expected, i.advice {_OF_REFUSALS} "
     "ORDER BY c.position, i.id LIMIT ?"
 )
 _FINDINGS = (
-    "SELECT c.position, c.access_point, f.error_code, f.field, f.value, f.comment, "  # noqa: S608 - our own words
+    "SELECT c.position, c.access_point, f.error_code, f.field, f.value, f.comment, "
     f"'energycomm rules show ' || f.error_code {_OF_FINDINGS} ORDER BY c.position, f.id LIMIT ?"
 )
-
-
-def as_source(content: bytes) -> IO[bytes]:
-    """Bytes as a source."""
-    return io.BytesIO(content)

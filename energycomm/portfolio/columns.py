@@ -294,9 +294,9 @@ def _value(scalar: Scalar, cell: Any, text: str) -> Any:
     if scalar.name in ("text", "word"):
         return text
     if scalar.name == "integer":
-        return (
-            int(Decimal(_number(text)).to_integral_exact()) if re.fullmatch(r"-?\d{1,18}([.,]0+)?", text) else int("")
-        )
+        if not re.fullmatch(r"-?\d{1,18}([.,]0+)?", text):
+            raise ValueError
+        return int(Decimal(_number(text)))
     if scalar.name == "decimal":
         return _plain(Decimal(_number(text)))
     if scalar.name == "truth":

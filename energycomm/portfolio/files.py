@@ -101,7 +101,7 @@ def _decoded(line: bytes) -> str:
 
 
 def _lines(content: IO[bytes]) -> Iterator[str]:
-    buffered: Any = content if hasattr(content, "peek") else io.BufferedReader(content)  # type: ignore[type-var]
+    buffered: Any = content if hasattr(content, "peek") else io.BufferedReader(content)
     head = buffered.peek(4)[:4]
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         reader = codecs.getreader("utf-16")(buffered, "replace")

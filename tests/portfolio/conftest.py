@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -20,7 +21,8 @@ def make_gateway(url: str, project_root: Path) -> Iterator[Gateway]:
     engine = connect(url)
     migrations.upgrade(engine)
     engine.dispose()
-    config = Config(**{"database": SecretStr(url), "rules": project_root / "rules"})
+    settings: dict[str, Any] = {"database": SecretStr(url), "rules": project_root / "rules"}
+    config = Config(**settings)
     with open_store(config) as store:
         yield Gateway(config, store)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.comparison import compare
 from energycomm.eis.database import reading, rehearsal
 from energycomm.pipeline.gateway import Gateway
-from energycomm.pipeline.portfolio import Loaded, load_portfolio
+from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio
+from energycomm.portfolio.comparison import Comparison
 from tests.portfolio.conftest import make_gateway
 from tests.portfolio.tables import HEAD, csv_of, french
 
@@ -126,7 +128,7 @@ def test_a_dry_run_names_every_bad_row_and_writes_nothing(gateway: Gateway, writ
         assert all(one.expected and one.advice for one in done.bad)
         assert (done.rows, done.new, done.refused) == (9, 3, 6)
     for table in ("envelope", "ch_message", "kernel_message", "access_point", "incident"):
-        assert rows_of(gateway, f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608
+        assert rows_of(gateway, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 def test_what_is_right_in_the_published_samples_is_accepted(gateway: Gateway, shared: Path, write: Write) -> None:
@@ -152,7 +154,7 @@ def market_state(gateway: Gateway, point: str) -> list[tuple[object, ...]]:
     """State and codes of the market's messages of a point, opening balances apart."""
     return rows_of(
         gateway,
-        "SELECT k.kind, k.state, f.error_code FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "  # noqa: S608
+        "SELECT k.kind, k.state, f.error_code FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
         f"LEFT JOIN finding f ON f.message_id = k.id AND f.\"current\" WHERE p.identifier = '{point}' "
         "AND k.market_type <> 'OpeningBalance' AND (k.state <> 'accepted' OR f.error_code IS NOT NULL) ORDER BY k.id",
     )
@@ -211,7 +213,7 @@ def test_market_and_opening_contradict_each_other(
     process(small, project_root / "fixtures" / "fr" / "c15_entries.xml")
     found = rows_of(
         small,
-        "SELECT f.comment, f.comment_fr FROM finding f JOIN kernel_message k ON k.id = f.message_id "  # noqa: S608
+        "SELECT f.comment, f.comment_fr FROM finding f JOIN kernel_message k ON k.id = f.message_id "
         f"WHERE f.\"current\" AND f.error_code = '{code}'",
     )
     assert len(found) == 1
@@ -250,3 +252,41 @@ def test_the_store_of_the_same_rows_is_the_same(tmp_path: Path, project_root: Pa
         engines.append(gateway.store.engine)
     assert list(compare(engines[0], engines[1])) == []
     assert list(compare(engines[0], engines[2])) != []
+
+
+def compared(gateway: Gateway, path: Path) -> Comparison:
+    with path.open("rb") as source:
+        at = datetime(2026, 6, 1, tzinfo=UTC)
+        found = compare_portfolio(gateway.store, gateway.inbound, source, path.name, at, 100)
+    assert isinstance(found, Comparison)
+    return found
+
+
+def test_a_portfolio_is_compared_with_the_store(gateway: Gateway, write: Write) -> None:
+    """Points of one side alone, terms that differ with both values; what the file does not say is not compared."""
+    rows = [french(f"990000000003{number:02}") for number in range(5)]
+    file = write(*rows)
+    load(gateway, file)
+    found = compared(gateway, file)
+    assert (found.there, found.here, found.equal, found.lines) == (5, 5, 5, ())
+    others = [*rows[:3], {**rows[3], "contract.tariff": "BTINFMU4", "customer.surname": ""}, french("99000000000399")]
+    found = compared(gateway, write(*others, name="others.csv"))
+    assert (found.there, found.here, found.equal) == (5, 5, 3)
+    assert [(one.access_point, one.what, one.column, one.there, one.here) for one in found.lines] == [
+        ("99000000000303", "differs", "contract.tariff", "BTINFMU4", "BTINFCUST"),
+        ("99000000000304", "only-here", "", None, None),
+        ("99000000000399", "only-there", "", None, None),
+    ]
+
+
+def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_root: Path) -> None:
+    """The gains of a Dutch supplier: loaded, they are its points; no difference remains."""
+    file = project_root / "fixtures" / "nl" / "gains.xml"
+    before = compared(gateway, file)
+    assert (before.there, before.here, before.only_there) == (2, 0, 2)
+    assert load(gateway, file).messages == {"accepted": 4}
+    after = compared(gateway, file)
+    assert (after.there, after.here, after.equal, after.lines) == (2, 2, 2, ())
+    process(gateway, file)
+    assert set(states(gateway)) == {"accepted"}
+    assert rows_of(gateway, "SELECT count(*) FROM supply_period") == [(2,)]

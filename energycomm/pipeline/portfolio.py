@@ -209,7 +209,7 @@ def loaded(store: Store, envelope: int, most: int) -> Loaded:
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         sql = "SELECT outcome, count(*) FROM ch_message WHERE envelope_id = ? GROUP BY outcome"
-        outcomes: dict[str, int] = {outcome: number for outcome, number in driver.rows(sql, (envelope,))}
+        outcomes: dict[str, int] = {row[0]: row[1] for row in driver.rows(sql, (envelope,))}
         ((again,),) = driver.rows("SELECT count(*) FROM ch_duplicate WHERE envelope_id = ?", (envelope,))
         states = driver.rows(
             "SELECT k.state, count(*) FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "

@@ -34,6 +34,7 @@ COMMANDS: dict[str, Place] = {
         "Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.",
     ),
     "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
+    "portfolio": Place("portfolio", "app", "A supplier's points: taken over on the first day, compared at any time."),
     "inject": Place("inject", "inject", "Inject Kernel messages, such as those received by e-mail or from the TSO."),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),
@@ -45,9 +46,7 @@ COMMANDS: dict[str, Place] = {
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
-    "export": Place(
-        "export", "export", "Readings, curves, charges and more as files: all, or what changed since."
-    ),
+    "export": Place("export", "export", "Readings, curves, charges and more as files: all, or what changed since."),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
         "simulate",

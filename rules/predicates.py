@@ -36,6 +36,16 @@ def digits(text: str, count: int) -> bool:
 
 
 @predicate
+def told_by_opening(facts: str | None, name: str) -> bool:
+    """Whether the last value of a fact is that of the opening balance, by `history.opening_facts`.
+
+    >>> told_by_opening("subscribed_power tariff", "tariff"), told_by_opening(None, "tariff")
+    (True, False)
+    """
+    return facts is not None and name in facts.split()
+
+
+@predicate
 def digits_between(text: str, least: int, most: int) -> bool:
     """Whether a text is made of digits only, at least `least` and at most `most` of them.
 
@@ -198,6 +208,17 @@ def days_between(first: Day, last: Day) -> int:
     2
     """
     return (_civil(last) - _civil(first)).days
+
+
+@predicate
+def same_civil_day(one: datetime, other: datetime) -> bool:
+    """Whether an instant falls on the civil day of the first, by the offset that the first is written with.
+
+    >>> paris, utc = datetime.fromisoformat("2026-01-05T00:01:00+01:00"), datetime.fromisoformat("2026-01-04T23:00:00Z")
+    >>> same_civil_day(paris, utc), same_civil_day(paris, utc - timedelta(hours=1))
+    (True, False)
+    """
+    return one.date() == other.astimezone(one.tzinfo).date()
 
 
 @predicate

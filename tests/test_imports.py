@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis"},
-    "energycomm.pipeline": LOWER | {"energycomm.config"},
+    "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
+    "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},
 }
 """Part -> the parts that it may import besides itself."""
 

@@ -52,6 +52,8 @@ RECORDED: dict[str, str] = {
     "message list": "",
     "message show": "1",
     "outbox list": "",
+    "portfolio compare": "portfolio.csv",
+    "portfolio load": "portfolio.csv",
     "outbox retry": "--all",
     "request list": "",
     "request owed": "",
@@ -96,7 +98,7 @@ NOTHING_PERSONAL = {
     "adapter new", "adapter check", "adapter coverage",
     # Rules, calorific values, invented people.
     "rules list", "rules show", "rules comments", "rules check", "rules document", "rules diff", "gas values",
-    "gas convert", "simulate",
+    "gas convert", "simulate", "portfolio template",
     # Models, on data sets that a recorded command built, and on public ones.
     "assistant train", "assistant evaluate retrieval", "assistant evaluate answers", "assistant evaluate judges",
     "assistant evaluate abstention", "assistant evaluate generate", "assistant evaluate review",
@@ -122,6 +124,7 @@ def engine(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("ENERGYCOMM_DATABASE", database_url)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "messages.json").write_text("[]")
+    (tmp_path / "portfolio.csv").write_text("market;access_point;as_of;supply.start;supply.supplier\n")
     (tmp_path / "energycomm.toml").write_text(
         '[[trackers]]\nname = "hook"\nkind = "webhook"\nurl = "http://127.0.0.1:9/"\ntoken_env = "HOOK"\n'
     )

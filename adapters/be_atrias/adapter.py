@@ -46,6 +46,8 @@ class BeAtrias(TableAdapter):
     """
 
     simulator: str | None = "adapters.be_atrias.simulator:simulator"
+    lists = frozenset(("StartOfAccess", "MasterData"))
+    """The accesses that began, and the data of points; both come for many points in one document."""
 
     def __init__(self, mapping: Table | None = None) -> None:
         """Args:

@@ -59,6 +59,8 @@ class FrEnedis(MarketAdapter):
     exit = Announcement(market_type="C15", event="RES")
     scripts: Path | None = Path(__file__).parent / "scripts"
     simulator: str | None = "adapters.fr_enedis.simulator:simulator"
+    lists = frozenset(("C12",))
+    """The situation of each point of a supplier, which may be sent as a whole (Mode_Generation COMPLET)."""
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace; the name only tells what is ours but not

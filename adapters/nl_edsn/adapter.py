@@ -76,6 +76,8 @@ class NlEdsn(MarketAdapter):
     entry = _announced("GainResultResponse", "MOVEIN")
     exit = _announced("LossResultResponse", "EOSUPPLY")
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
+    lists = frozenset(("GainResultResponse", "MasterDataResponse"))
+    """The points that came to a supplier, and the master data of those that it asked for."""
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace.

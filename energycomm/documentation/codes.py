@@ -92,6 +92,23 @@ GATEWAY: tuple[Code, ...] = (
     Code("OUT_KIND", "Only the market sends messages of this kind.", "Inject it, or send another kind."),
     Code("OUT_MARKET", "No adapter of the message's market is installed.", "Install it, or correct the market."),
     Code("OUT_NOT_BUILT", "The market has no form for messages of this kind.", "Make the request in another way."),
+    Code(
+        "PORTFOLIO_FILE",
+        "A portfolio file is damaged, too large, or no table.",
+        "Save it again as CSV, XLSX or Parquet; `energycomm portfolio template` writes an empty one.",
+    ),
+    Code(
+        "PORTFOLIO_COLUMN",
+        "A column of a portfolio file is unknown, stands there twice, or a needed one is missing.",
+        "docs/portfolio.md lists the columns.",
+    ),
+    Code("PORTFOLIO_VALUE", "A cell of a portfolio file holds what its column does not.", "Correct the cell."),
+    Code("PORTFOLIO_POINT", "An access point has several rows in one portfolio file.", "Leave one of them."),
+    Code(
+        "PORTFOLIO_LIST",
+        "The file is no list of points of a market, or an entry of it is no point that we supply.",
+        "`energycomm process` takes the other documents of a market.",
+    ),
     Code("INJECT_KIND", "Only suppliers send messages of this kind, not the market.", "Submit it as a request."),
     Code("INJECT_MARKET", "Its market is not installed, or is not that of the first message.", "Inject it apart."),
     Code(

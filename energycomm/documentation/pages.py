@@ -11,7 +11,7 @@ from pathlib import Path
 
 from energycomm.cli import app
 from energycomm.config import Config
-from energycomm.documentation import codes, commands, exports, fields, licences, routes, settings
+from energycomm.documentation import codes, commands, exports, fields, licences, portfolio, routes, settings
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue
 
@@ -32,6 +32,7 @@ def generated(folder: Path, catalogue: Catalogue) -> dict[str, str]:
         "configuration.md": with_block(
             (folder / "configuration.md").read_text("utf-8"), "settings", settings.reference()
         ),
+        "portfolio.md": with_block((folder / "portfolio.md").read_text("utf-8"), "columns", portfolio.reference()),
         "licences.md": licences.page(folder.parent),
     }
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from typing import Any
 
+from energycomm.engine import terms
 from energycomm.engine.codes import CodeLists
 from energycomm.engine.emission import Emitter
 from energycomm.engine.rule import Language, Rule
@@ -14,6 +15,7 @@ from energycomm.engine.terms import Value
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.instants import EPOCH, legal
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Finding
 from energycomm.kernel.vocabulary import FRENCH
 
@@ -21,6 +23,15 @@ _WORDS: dict[Language, dict[Any, str]] = {
     "en": {None: "(absent)", True: "yes", False: "no", EPOCH: "(no time)"},
     "fr": {None: "(absent)", True: "oui", False: "non", EPOCH: "(sans date)"},
 }
+
+OPENING_WORDS: dict[Language, str] = {
+    "en": " What was known of it comes from the opening balance, which it contradicts.",
+    "fr": " Ce qui en était connu vient de l'état d'ouverture, qu'il contredit.",
+}
+"""What a comment adds where the message contradicts the opening balance and its rule is of every source."""
+
+_SUPPLY = frozenset(("supply_start", "supply_reference", "supplier"))
+_OPENING_FACTS = frozenset(("history.opening_at", "history.opening_facts", "history.supply_from_opening"))
 
 Reading = Callable[[KernelMessage, History, Any, RegisterFacts], tuple[Any, ...]]
 
@@ -41,6 +52,7 @@ class Reporter:
         self.zone = zone
         self._context = (kind, market, codes)
         self._read: dict[str, Reading] = {}
+        self._names: frozenset[str] | None = None
 
     def __call__(self, message: KernelMessage, history: History, index: int | None) -> Finding:
         """The finding of a message, or of one item of it."""
@@ -56,6 +68,7 @@ class Reporter:
                 where = f"{rule.each}[{index + 1}].{where.partition('.')[2]}"
         kind = self._context[0]
         read = self._reading("field", (rule.pointed[kind],))(message, history, item, previous)[0]
+        told = OPENING_WORDS if self._against_opening(message, history, previous) else {}
         comments = {}
         for language, template in rule.comment.items():
             terms = template.values[kind]
@@ -68,7 +81,7 @@ class Reporter:
                 if words is not None:
                     shown.append(" " + words[_several(value, language)])
                 shown.append(piece)
-            comments[language] = "".join(shown)
+            comments[language] = "".join(shown) + told.get(language, "")
         return Finding(
             error_code=rule.error_code,
             rule=rule.code,
@@ -78,6 +91,26 @@ class Reporter:
             comment_fr=comments["fr"],
             severity=rule.severity,
             error_class=rule.error_class,
+        )
+
+    def _against_opening(self, message: KernelMessage, history: History, previous: RegisterFacts) -> bool:
+        """Whether what the rule compares the message with was told by the opening balance. Rules that are about the
+        opening balance say so by themselves."""
+        if history.opening_at is None or is_opening(message):
+            return False
+        names = self._names
+        if names is None:
+            kind = self._context[0]
+            scope, violation = self.rule.conditions[kind]
+            names = frozenset(terms.reads(violation))
+            if _OPENING_FACTS & names.union(terms.reads(scope)):
+                names = frozenset()
+            self._names = names
+        if previous.from_opening and any(name.startswith("previous.") for name in names):
+            return True
+        facts = {name.removeprefix("history.") for name in names if name.startswith("history.")}
+        return bool(facts.intersection((history.opening_facts or "").split())) or (
+            history.supply_from_opening and bool(facts & _SUPPLY)
         )
 
     def _reading(self, name: str, values: tuple[Value, ...]) -> Reading:

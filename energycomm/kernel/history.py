@@ -40,6 +40,7 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
             "same energy and period, if that is another value; in the unit of this one."
         ),
     ] = None
+    from_opening: Annotated[bool, Meta(description="That index is one of the opening balance.")] = False
 
 
 class StatedFact(NamedTuple):
@@ -123,6 +124,13 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = False
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
+    ] = None
+    supply_from_opening: Annotated[
+        bool, Meta(description="The latest supply period is known by the opening balance, not yet by the market.")
+    ] = False
+    opening_at: Annotated[datetime | None, Meta(description="Instant whose state the opening balance told.")] = None
+    opening_facts: Annotated[
+        str | None, Meta(description="Names of the stated facts whose last value the opening balance gave.")
     ] = None
     last_reading_at: Annotated[datetime | None, Meta(description="Instant of the latest accepted reading.")] = None
     event_repeated: Annotated[

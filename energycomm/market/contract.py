@@ -214,6 +214,14 @@ class Acknowledging(Protocol):
 
 
 @runtime_checkable
+class Listing(Protocol):
+    """An adapter of a market that can send a list of the points that we supply (optional)."""
+
+    lists: frozenset[str]
+    """Labels of the document types that are such lists, or tell the points of one after the other."""
+
+
+@runtime_checkable
 class Mappable(Protocol):
     """An adapter with a table of names and codes that a licensee may replace (optional)."""
 

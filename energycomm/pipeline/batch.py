@@ -27,6 +27,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DIGEST_FAILED
 from energycomm.market.contract import Transaction as ChMessage
@@ -44,6 +45,7 @@ from energycomm.pipeline.fold import (
     fault_words,
     judge_alone,
 )
+from energycomm.pipeline.openings import withdraw_replaced
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
@@ -462,6 +464,9 @@ class _Work:
         identifiers = repeats.points().union(point for point in self.by_point if point is not None)
         self.points = self.tx.access_points(market, identifiers) if identifiers else {}
         since = self._moved(repeats.replace(), tally)
+        opening = [entry for entries in self.by_point.values() for entry in entries if is_opening(entry.message)]
+        for replaced, at in withdraw_replaced(self.tx, opening, self.points, self.now).items():
+            since[replaced] = min(at, since.get(replaced, at))
         for entry in self.by_point.pop(None, ()):
             judge_alone(engine, entry, self.rows)
         for point in dict.fromkeys((*self.by_point, *since)):

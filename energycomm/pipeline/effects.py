@@ -20,9 +20,11 @@ from energycomm.eis.bulk import Row
 from energycomm.eis.domain import parts_text, row_of
 from energycomm.eis.fitting import ordered
 from energycomm.kernel.history import stated_by
+from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
+from energycomm.kernel.opening import is_opening
 from energycomm.kernel.parts import Part, Position, Register, Volume
-from energycomm.pipeline.facts import event_key, find_original, generation_for
+from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
     WH_PER_UNIT,
     curve_key,
@@ -81,10 +83,15 @@ class Step(Struct):
     def remember(self) -> None:
         """Keep the values that the message states in the state, as declared."""
         kind: type[KernelMessage] = type(self.message)
+        stated = []
         for name, fact in stated_by(kind):
             value = getattr(self.message, name)
             if value is not None:
                 setattr(self.state.stated, fact, value)
+                stated.append(fact)
+        if self.state.opening_at is not None:
+            others = set(self.state.opening_facts).difference(stated)
+            self.state.opening_facts = sorted(others.union(stated) if is_opening(self.message) else others)
 
 
 def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
@@ -93,10 +100,23 @@ def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
 
 
 def open_supply(step: Step) -> None:
-    """A supply period begins; its contract terms are those that come with it, not those of the span before."""
+    """A supply period begins; its contract terms are those that come with it, not those of the span before.
+
+    The opening balance and the market may both tell the same start: whichever comes second adds what it knows of the
+    contract's reference, and no second period begins.
+    """
     m, state = step.message, step.state
+    opening = is_opening(m)
+    if opening:
+        state.opening_at = micros(m.created)
+    last = state.periods[-1] if state.periods else None
+    if last is not None and last.end is None and (opening or last.opening):
+        last.adopted = m.contract_reference or last.adopted
+        last.opening = last.opening and opening
+        return
     for _, fact in stated_by(ContractTerms):
         setattr(state.stated, fact, None)
+        state.opening_facts = [name for name in state.opening_facts if name != fact]
     state.periods.append(
         Period(
             start=step.at,
@@ -104,6 +124,7 @@ def open_supply(step: Step) -> None:
             reference=m.contract_reference,
             supplier=m.supplier,
             reason=m.market_reason or m.reason,
+            opening=opening,
         )
     )
 
@@ -117,11 +138,13 @@ def close_supply(step: Step) -> None:
     taken_back = m.function == "cancel" and isinstance(m, EndOfSupply)
     for period in reversed(step.state.periods):
         if taken_back:
-            if period.end == step.at and m.contract_reference in (None, period.reference):
+            if period.end == step.at and m.contract_reference in (None, period.known_reference):
                 period.end = period.end_reason = period.end_message = None
                 return
             continue
-        if period.end is None and (m.contract_reference is None or period.reference in (None, m.contract_reference)):
+        if period.end is None and (
+            m.contract_reference is None or period.known_reference in (None, m.contract_reference)
+        ):
             period.end = step.at
             period.end_reason = m.market_reason or m.reason
             period.end_message = step.message_id
@@ -174,7 +197,14 @@ def store_reading(step: Step) -> None:
     for register in m.registers:
         unit = WH_PER_UNIT.get(register.unit, 1)
         registers[register_key(register)] = RegisterState(
-            register.value * unit, unit, step.at, register.digits, estimated, register.meter or m.meter, generation
+            register.value * unit,
+            unit,
+            step.at,
+            register.digits,
+            estimated,
+            register.meter or m.meter,
+            generation,
+            is_opening(m),
         )
     state.readings.append(
         ReadingState(
@@ -303,6 +333,10 @@ VERB_FUNCTIONS: dict[str, Callable[[Step], None]] = {
 
 
 def accept(step: Step) -> None:
-    """Record that a message was accepted."""
+    """Record that a message was accepted; the first contract reference that the market names is that of a supply of
+    which the opening balance named none."""
+    reference, periods = step.message.contract_reference, step.state.periods
+    if reference is not None and periods and nameless(periods[-1]):
+        periods[-1].adopted = reference
     step.state.known = True
     step.state.events.append(event_key(step.message))

@@ -106,6 +106,9 @@ def history_of(
         value = getattr(stated, name)
         if value is not None:
             facts[name] = value
+    if state.opening_at is not None:
+        facts["opening_at"] = instant(state.opening_at)
+        facts["opening_facts"] = " ".join(state.opening_facts) or None
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:
@@ -145,7 +148,8 @@ def _supply_facts(
 ) -> None:
     last = periods[-1]
     facts["supply_start"] = instant(last.start)
-    facts["supply_reference"] = last.reference
+    facts["supply_reference"] = last.known_reference
+    facts["supply_from_opening"] = last.opening
     facts["supplier"] = last.supplier
     if last.end is None:
         facts["supplied"] = facts["supplied_until"] = True
@@ -158,10 +162,16 @@ def _supply_facts(
     reference = message.contract_reference
     if reference is not None:
         for period in periods:
-            if period.reference == reference:
+            if period.known_reference == reference or nameless(period):
                 facts["reference_known"] = True
                 if period.end is not None and period.end < at:
                     facts["reference_ended"] = True
+
+
+def nameless(period: Period) -> bool:
+    """Whether a period is one of an opening balance that did not name the contract: the first reference that the
+    market names is its own."""
+    return period.opening and period.known_reference is None
 
 
 def generation_for(state: AccessPointState, reading: MeterReading | MeterReadingSubmission, at: int) -> int:
@@ -196,6 +206,7 @@ def _register_facts(
                     estimated=previous.estimated,
                     meter=previous.meter,
                     meter_changed=previous.generation != generation,
+                    from_opening=previous.opening,
                 )
             )
     return tuple(facts)

@@ -24,7 +24,7 @@ from energycomm.eis.fitting import expected, fits, storable
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Adapter, MemberHead, Transaction
+from energycomm.market.contract import MemberHead, Sniff, Transaction
 from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter
@@ -32,8 +32,11 @@ from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.pipeline.writer import Ended, Item, Noticed, Part, PutAside, Refused, Repeated, Settle, Writer, is_fault
+from energycomm.portfolio.files import table_form
+from energycomm.portfolio.opening import CHANNEL as PORTFOLIO
+from energycomm.portfolio.reading import Digesting, portfolio_reader
 from energycomm.transport.codes import refuse
-from energycomm.transport.envelopes import open_envelope
+from energycomm.transport.envelopes import Envelope, Whole, open_envelope
 from energycomm.transport.keys import KeyRing
 from energycomm.transport.limits import Limits
 from energycomm.transport.members import BrokenMember, Member
@@ -222,8 +225,8 @@ class Inbound:
           envelope: the envelope.
           kept: its bytes, where they are still in memory.
         """
-        if not envelope.fresh:
-            yield Settle()  # something of it may wait
+        if not envelope.fresh or envelope.channel == PORTFOLIO:
+            yield Settle()  # something of it may wait; a portfolio takes the place of what an earlier one told
         told: set[tuple[str, str]] = set()
         for item in self._opened(envelope, kept):
             if isinstance(item, Noticed):
@@ -239,7 +242,7 @@ class Inbound:
         markets: set[str] = set()
         with (
             kept or archive.open_raw(self.store.engine, envelope.sha256) as raw,
-            open_envelope(raw, envelope.name, self.keys, self.limits) as opened,
+            self._contents(envelope, raw) as opened,
         ):
             for member in opened:
                 if isinstance(member, Refusal):
@@ -250,6 +253,9 @@ class Inbound:
                 else:
                     errors += 1
             key_label = opened.key_label
+        if envelope.channel == PORTFOLIO:
+            yield Ended(envelope, readable, errors, key_label, None)
+            return
         named = series_of(self.adapters, envelope.name, self.channels.get(envelope.channel))
         if isinstance(named, tuple):
             series = named[1].key if named[1].number is not None else None
@@ -260,6 +266,24 @@ class Inbound:
         if named and all(market in named for market in asked):
             yield Noticed(envelope, named[next(iter(markets or named))], "note")
         yield Ended(envelope, readable, errors, key_label, None)
+
+    def _contents(self, envelope: OpenEnvelope, raw: IO[bytes]) -> Envelope | Whole:
+        """What gives the members of an envelope. A table of a portfolio is one member, also where it is a zip."""
+        if envelope.channel == PORTFOLIO:
+            head = raw.read(1 << 16)
+            size = raw.seek(0, io.SEEK_END)
+            raw.seek(0)
+            if table_form(head, envelope.name) is not None:
+                return Whole(
+                    envelope.name, size, self.limits, lambda: archive.open_raw(self.store.engine, envelope.sha256)
+                )
+        return open_envelope(raw, envelope.name, self.keys, self.limits)
+
+    def _reader(self, envelope: OpenEnvelope, member: Member, sniff: Sniff) -> tuple[Digesting, str] | Refusal:
+        """What digests a member, and the label of its type."""
+        if envelope.channel != PORTFOLIO:
+            return dispatch(self.adapters, sniff, self.channels.get(envelope.channel))
+        return portfolio_reader(self.adapters, member.open, sniff)
 
     def _member(
         self, envelope: OpenEnvelope, member: Member, markets: set[str]
@@ -286,7 +310,7 @@ class Inbound:
             if first is not None:
                 yield Repeated(envelope, record, first)
                 return True
-        route = dispatch(self.adapters, sniff, self.channels.get(envelope.channel))
+        route = self._reader(envelope, member, sniff)
         if isinstance(route, Refusal):
             yield Refused(envelope, record, route)
             return False
@@ -371,7 +395,7 @@ class Inbound:
 
 
 def _digested(
-    envelope: OpenEnvelope, member: Member, adapter: Adapter, label: str
+    envelope: OpenEnvelope, member: Member, adapter: Digesting, label: str
 ) -> Iterator[MemberHead | Transaction | Refusal]:
     """What the adapter reads in a member; a refusal is the last of it."""
     try:

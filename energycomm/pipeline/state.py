@@ -24,7 +24,8 @@ def identifier_key(kind: str, source: str, reference: str) -> str:
 
 class Period(Struct, array_like=True):
     """One supply period of ours. Instants are microseconds since the epoch; `row`
-    is its id in the EIS, 0 before it has one; `written` is the end that stands in that row."""
+    is its id in the EIS, 0 before it has one; `written` is the end that stands in that row. `opening`: only the opening
+    balance told it so far; `adopted` is the contract reference that the other of market and opening named."""
 
     start: int
     message: int
@@ -36,6 +37,13 @@ class Period(Struct, array_like=True):
     end_message: int | None = None
     row: int = 0
     written: int | None = None
+    opening: bool = False
+    adopted: str | None = None
+
+    @property
+    def known_reference(self) -> str | None:
+        """The contract reference, whoever named it."""
+        return self.reference or self.adopted
 
 
 class RegisterState(Struct, array_like=True):
@@ -48,6 +56,7 @@ class RegisterState(Struct, array_like=True):
     estimated: bool
     meter: str | None
     generation: int
+    opening: bool = False
 
 
 class ReadingState(Struct, array_like=True):
@@ -101,6 +110,8 @@ class AccessPointState(Struct, array_like=True):
       curves: the latest days of each curve.
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
+      opening_at: instant whose state the opening balance told; None without one.
+      opening_facts: names of the stated facts whose last value the opening balance gave.
     """
 
     at: int = -1
@@ -118,6 +129,8 @@ class AccessPointState(Struct, array_like=True):
     identifiers: list[str] = field(default_factory=list)
     curves: dict[str, list[CurveDay]] = field(default_factory=dict)
     series: list[tuple[int, str]] = field(default_factory=list)
+    opening_at: int | None = None
+    opening_facts: list[str] = field(default_factory=list)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""

@@ -58,6 +58,37 @@ def open_envelope(
     return Envelope(source, name, keys or KeyRing(), limits or Limits(), day)
 
 
+class Whole:
+    """An envelope that is one member, whatever its form: it is not unpacked.
+
+    Attributes:
+      key_label: None: it is not encrypted.
+
+    Args:
+      name: its file name.
+      size: in bytes.
+      limits: what it may cost.
+      opener: gives its bytes anew.
+    """
+
+    key_label: str | None = None
+
+    def __init__(self, name: str, size: int, limits: Limits, opener: Callable[[], IO[bytes]]) -> None:
+        self._name, self._size, self._limits, self._opener = name, size, limits, opener
+
+    def __iter__(self) -> Iterator[Member | Refusal]:
+        if self._size > self._limits.envelope:
+            yield refuse("ENV_TOO_LARGE", self._name, f"{self._size} bytes", f"at most {self._limits.envelope}")
+        else:
+            yield Member(self._name, "other", self._size, self._opener)
+
+    def __enter__(self) -> Whole:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held."""
+
+
 class Envelope:
     """The iterator that `open_envelope` gives.
 

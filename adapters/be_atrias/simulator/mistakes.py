@@ -495,6 +495,10 @@ MISTAKES = by_name(TOLD_BY, HEADS, POINTS, SUPPLY, CONTRACTS, READINGS, SERIES_O
 """Each mistake with the codes that it must get."""
 
 UNREACHABLE: dict[str, str] = {
+    **dict.fromkeys(
+        ("CO-S10", "CO-S11", "CO-S12", "CO-C01", "CO-C02", "CO-C03", "CO-C11", "CO-C12", "CO-C13"),
+        "a simulated supplier has no opening balance: its history begins with the market's entries",
+    ),
     "BE-E03": "the document type comes from the mapping table",
     "BE-M01": "a meter without its number is refused before",
     "CO-A01": "the statuses of this market have no milestones",

@@ -484,6 +484,10 @@ MISTAKES = {
 """Error code -> its mistake; what an edit leaves of a message is not foretold."""
 
 UNREACHABLE: dict[str, str] = {
+    **dict.fromkeys(
+        ("CO-S10", "CO-S11", "CO-S12", "CO-C01", "CO-C02", "CO-C03", "CO-C11", "CO-C12", "CO-C13"),
+        "a simulated supplier has no opening balance: its history begins with the market's entries",
+    ),
     "CO-A04": "this market brings no requests of others to a supplier",
     "CO-D04": "a series is as long as its values",
     "CO-D07": "a digester gives a series one step",

@@ -311,6 +311,10 @@ _NO_FEE = "this market sends no grid fee to a supplier"
 _ON_THE_GRID = "the adapter makes a series of indexes that lie on the grid of intervals"
 
 UNREACHABLE: dict[str, str] = {
+    **dict.fromkeys(
+        ("CO-S10", "CO-S11", "CO-S12", "CO-C01", "CO-C02", "CO-C03", "CO-C11", "CO-C12", "CO-C13"),
+        "a simulated supplier has no opening balance: its history begins with the market's entries",
+    ),
     "CO-A04": "this market brings no requests of others to a supplier",
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated message brings sums of an area, settlement amounts or price lists",

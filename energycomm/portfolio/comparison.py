@@ -1,0 +1,272 @@
+"""A portfolio file, or a list that a market sent, against what the store holds: points of one side alone, other terms.
+
+Both sides are told by Kernel messages, so that one function reads the terms of both. Of the store those are the
+accepted messages of the supply that runs on the day, whoever sent them; what was stated last holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from energycomm.eis.store import Store, StoreReader
+from energycomm.kernel.codec import decode
+from energycomm.kernel.instants import local_day, micros
+from energycomm.kernel.messages import (
+    AccessPointData,
+    ContractTerms,
+    CustomerData,
+    KernelMessage,
+    MeterData,
+    StartOfSupply,
+)
+from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Transaction
+from energycomm.portfolio.columns import columns_of, value_of
+
+What = Literal["only-there", "only-here", "differs", "unreadable"]
+
+KINDS = (StartOfSupply, AccessPointData, ContractTerms, CustomerData, MeterData)
+"""Kinds whose fields are compared; indexes and requests go on by themselves."""
+
+_UNCOMPARED = frozenset(("contract.sequence", "contract.sequence_start", "point.connection_since"))
+"""Counts and dates of changes, which a picture of the present need not know."""
+
+TOGETHER = 500
+"""Points that are looked up at once."""
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """One difference.
+
+    Attributes:
+      access_point: the point; empty where a row has none that can be read.
+      what: only-there: the file has the point, we do not supply it; only-here: the other way round; differs: a term;
+        unreadable: the row cannot be read.
+      column: the term, by its column in a portfolio; of an unreadable row the column.
+      there, here: its value in the file and in the store.
+    """
+
+    access_point: str
+    what: What
+    column: str = ""
+    there: str | None = None
+    here: str | None = None
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """What a comparison found.
+
+    Attributes:
+      market: of the points.
+      on: the instant at which supplies were compared.
+      there, here: points of the file, and points that we supply.
+      equal: points of both without any difference.
+      only_there, only_here, differing, unreadable: points by what differs.
+      lines: the differences, by access point, the first of them.
+      left_out: how many more there are.
+    """
+
+    market: str
+    on: datetime
+    there: int
+    here: int
+    equal: int
+    only_there: int
+    only_here: int
+    differing: int
+    unreadable: int
+    lines: tuple[Line, ...]
+    left_out: int = 0
+
+
+def terms_of(messages: Iterable[KernelMessage], zone: ZoneInfo) -> dict[str, Any]:
+    """What messages say of a point, by column: what was stated last, of the supply that began last.
+
+    Args:
+      messages: in business order.
+      zone: the legal time of the market.
+    """
+    terms: dict[str, Any] = {}
+    for message in messages:
+        if not isinstance(message, KINDS) or message.function == "cancel":
+            continue
+        kind = type(message)
+        if isinstance(message, StartOfSupply):
+            terms = {name: value for name, value in terms.items() if name.startswith(("supply.", "contract_ref"))}
+            terms["supply.start"] = local_day(zone, micros(message.effective))
+        elif isinstance(message, MeterData) and message.action == "removed":
+            continue
+        if message.contract_reference is not None:
+            terms["contract_reference"] = message.contract_reference
+        if isinstance(message, CustomerData):  # another customer is another person as a whole
+            terms = {name: value for name, value in terms.items() if not name.startswith("customer.")}
+        elif isinstance(message, ContractTerms):
+            if message.powers:
+                terms = {name: value for name, value in terms.items() if not name.startswith("power.")}
+            terms |= {f"power.{one.time_class}": one.value for one in message.powers if one.nature == "subscribed"}
+        for column in columns_of(kind):
+            if column.field != "effective" and column.name not in _UNCOMPARED:
+                value = value_of(message, column.field)
+                if value is not None:
+                    terms[column.name] = value
+    return terms
+
+
+class _Ours(Struct):
+    """A point of the store: its row and the start of the supply that runs."""
+
+    id: int
+    since: int
+
+
+def compare_points(
+    store: Store,
+    market: str,
+    zone: ZoneInfo,
+    listed: Iterable[Transaction | Refusal],
+    on: datetime,
+    most: int,
+) -> Comparison:
+    """Compare.
+
+    Args:
+      store: the EIS.
+      market: of the points.
+      zone: its legal time.
+      listed: the points of the file, as opening balances; refusals end the file.
+      on: instant at which a supply must run to be ours.
+      most: how many differences are told one by one.
+    """
+    told: list[Line] = []
+    counts = {"only-there": 0, "only-here": 0, "differs": 0, "unreadable": 0}
+    there = equal = left_out = 0
+    at = micros(on)
+
+    def tell(lines: Sequence[Line]) -> None:
+        nonlocal left_out
+        counts[lines[0].what] += 1
+        room = max(0, most - len(told))
+        told.extend(lines[:room])
+        left_out += max(0, len(lines) - room)
+
+    with store.reading() as reader:
+        ours = _supplied(reader, market, at)
+        here, seen = len(ours), set[str]()
+        for batch in _batches(listed):
+            points = [ours[one.access_point] for one in batch if one.access_point in ours]
+            known = _messages(reader, [point.id for point in points], at)
+            for one in batch:
+                there += 1
+                point = one.access_point or ""
+                own = ours.get(point)
+                if own is not None:
+                    seen.add(point)
+                if one.refusals:
+                    tell([_unreadable(point, refusal) for refusal in one.refusals])
+                elif own is None:
+                    tell([Line(access_point=point, what="only-there")])
+                else:
+                    held = [message for effective, message in known.get(own.id, ()) if effective >= own.since]
+                    lines = _differences(point, terms_of(one.messages, zone), terms_of(held, zone))
+                    if lines:
+                        tell(lines)
+                    else:
+                        equal += 1
+        for point in sorted(ours.keys() - seen):
+            tell([Line(access_point=point, what="only-here")])
+    return Comparison(
+        market=market,
+        on=on,
+        there=there,
+        here=here,
+        equal=equal,
+        only_there=counts["only-there"],
+        only_here=counts["only-here"],
+        differing=counts["differs"],
+        unreadable=counts["unreadable"],
+        lines=tuple(sorted(told, key=lambda line: (line.access_point, line.what, line.column))),
+        left_out=left_out,
+    )
+
+
+def _batches(listed: Iterable[Transaction | Refusal]) -> Iterator[list[Transaction]]:
+    batch: list[Transaction] = []
+    for item in listed:
+        if isinstance(item, Refusal):
+            refused = Transaction(
+                position=0,
+                type="",
+                version=None,
+                reference="",
+                access_point=None,
+                sender=None,
+                identity=b"",
+                refusals=(item,),
+            )
+            batch.append(refused)
+        else:
+            batch.append(item)
+        if len(batch) >= TOGETHER:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _unreadable(point: str, refusal: Refusal) -> Line:
+    return Line(
+        access_point=point,
+        what="unreadable",
+        column=refusal.path,
+        there=refusal.value,
+        here=f"expected {refusal.expected}",
+    )
+
+
+def _differences(point: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> list[Line]:
+    return [
+        Line(access_point=point, what="differs", column=name, there=_shown(value), here=_shown(here.get(name)))
+        for name, value in sorted(there.items())
+        if value != here.get(name)
+    ]
+
+
+def _shown(value: Any) -> str | None:
+    return None if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _supplied(reader: StoreReader, market: str, at: int) -> dict[str, _Ours]:
+    """The points that we supply at an instant, by identifier."""
+    rows = reader.driver.rows(
+        "SELECT p.identifier, p.id, max(s.at) FROM supply_period s JOIN access_point p ON p.id = s.access_point_id "
+        "WHERE p.market = ? AND s.at <= ? AND (s.ended_at IS NULL OR s.ended_at > ?) GROUP BY p.identifier, p.id",
+        (market, at, at),
+    )
+    return {identifier: _Ours(number, since) for identifier, number, since in rows}
+
+
+def _messages(reader: StoreReader, point_ids: Sequence[int], at: int) -> dict[int, list[tuple[int, KernelMessage]]]:
+    """The accepted messages of points up to an instant, in business order, with their instants."""
+    names = ", ".join(f"'{kind.__name__}'" for kind in KINDS)
+    # Names of our own kinds, never values.
+    sql = (
+        "SELECT id, access_point_id, effective, xml FROM kernel_message "  # noqa: S608 - our own words
+        f"WHERE state IN ('accepted', 'treated') AND kind IN ({names}) AND effective <= ?"
+    )
+    rows = reader.driver.matching(sql, point_ids, "access_point_id", "", (at,))
+    gone = reader.superseded([row[0] for row in rows])
+    found: dict[int, list[tuple[tuple[int, int, int], KernelMessage]]] = {}
+    for number, point_id, effective, xml in rows:
+        if number not in gone:
+            message = decode(reader.driver.vault.text("kernel_message", number, xml))
+            if isinstance(message, KernelMessage):
+                rank = KINDS.index(type(message)) if isinstance(message, KINDS) else 0
+                key = (effective, rank, micros(message.created))
+                found.setdefault(point_id, []).append((key, message))
+    for several in found.values():
+        several.sort(key=lambda pair: pair[0])
+    return {point: [(key[0], message) for key, message in several] for point, several in found.items()}

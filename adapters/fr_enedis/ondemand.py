@@ -142,7 +142,7 @@ class Walk:
     def _rows(self, content: IO[bytes]) -> Iterator[jsonform.Part]:
         """The parts of a CSV as those of the JSON: a header of what the name tells, then the points."""
         lines = csvpieces.Lines(content)
-        readers = dict.fromkeys(self.readers.values())
+        readers = [reader for flux, reader in self.readers.items() if flux == reader.fluxes[0]]
         named = names.tokens(self.name)
         reader = self.readers.get(named.get("flux", "")) or next(
             (one for one in readers if lines.labels >= set(one.needed)), None

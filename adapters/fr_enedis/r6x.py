@@ -378,6 +378,10 @@ def peaks(measures: Peaks[DayPoint], order: Order, notes: Notes) -> list[KernelM
 
 # --- R65: energies of days ---
 
+COMPUTED: dict[str, VolumeNature] = {"diff index": "measured", "integ courbe": "measured"}
+"""modeCalcul -> nature: the difference of two indexes, the integral of a curve. Readers spell it with a point and with
+an underscore."""
+
 
 def energies(measures: Measured[DayPoint], order: Order, notes: Notes) -> list[KernelMessage]:
     """One volume for each day and direction, of all time classes together.
@@ -419,7 +423,7 @@ def energies(measures: Measured[DayPoint], order: Order, notes: Notes) -> list[K
             MeteredVolume(
                 **{**head, "effective": end},
                 start=start,
-                nature="unknown",
+                nature=COMPUTED.get(plain(measures.modeCalcul or "").replace(".", " "), "unknown"),
                 reading_reference=f"{measures.idPrm}:{sense}:{start.date()}..{end.date()}",
                 volumes=tuple(volumes),
                 particulars=particulars,
@@ -632,7 +636,7 @@ def indexes(measures: Measures[IndexSetting], order: Order, notes: Notes) -> lis
     for setting in sorted(measures.contexte, key=lambda one: _ORDER.get(one.typeReleve or "", 2)):
         own = {**head, "market_reason": setting.etapeMetier}
         told = [(name, getattr(setting, name)) for name in ("contexteReleve", "typeReleve", "motifReleve")]
-        for at, found in _readings(setting, notes).items():
+        for (at, _), found in _readings(setting, notes).items():
             particulars, left = kept([*told, *found.beside])
             notes += left
             messages.append(
@@ -653,14 +657,16 @@ def indexes(measures: Measures[IndexSetting], order: Order, notes: Notes) -> lis
     return messages
 
 
-def _readings(setting: IndexSetting, notes: Notes) -> dict[datetime, _Reading]:
-    found: dict[datetime, _Reading] = {}
+def _readings(setting: IndexSetting, notes: Notes) -> dict[tuple[datetime, bool], _Reading]:
+    """What belongs to each instant: the classes of calendars, and totals that stand in no calendar, of which no classes
+    are told."""
+    found: dict[tuple[datetime, bool], _Reading] = {}
     for one in classed(setting, "libelleGrille", notes):
         if one.quantity not in INDEXES:
             continue
         product = product_of(one.quantity)
         for at, value in _dated(one.item.valeur):
-            reading = found.setdefault(at, _Reading())
+            reading = found.setdefault((at, True), _Reading())
             reading.calendars.setdefault(one.grid, one.calendar)
             reading.registers.append(_register(one.grid, one.time_class, value, one.unit, one.sense, product))
             name = "/".join(filter(None, (one.calendar or one.grid, product, one.time_class)))
@@ -668,23 +674,23 @@ def _readings(setting: IndexSetting, notes: Notes) -> dict[datetime, _Reading]:
     for quantity in setting.grandeur:
         if quantity.grandeurPhysique not in INDEXES:
             continue
+        sense = sense_of(quantity.grandeurMetier, notes, f"{_SETTING}/grandeurMetier")
+        product = product_of(quantity.grandeurPhysique)
         for total in quantity.totals():
             for at, value in _dated(total.valeur):
-                _total(found.setdefault(at, _Reading()), quantity, total, value, notes)
+                classes = found.get((at, True))
+                beside = classes is not None and any(
+                    register.product == product and register.direction == sense for register in classes.registers
+                )
+                reading = classes if classes is not None and beside else found.setdefault((at, False), _Reading())
+                name = total.codeCadran or WHOLE
+                if beside:
+                    name = f"cadranTotalisateur/{total.codeCadran or quantity.grandeurMetier}"
+                    reading.beside.append((name, value.v))
+                else:
+                    reading.registers.append(_register("distributor", name, value, quantity.unite, sense, product))
+                reading.beside.append((f"{name}/iv", value.iv or None))
     return found
-
-
-def _total(reading: _Reading, quantity: IndexQuantity, total: Total, value: Value, notes: Notes) -> None:
-    """The register of all classes: beside the classes it says nothing new; alone it is the reading."""
-    sense = sense_of(quantity.grandeurMetier, notes, f"{_SETTING}/grandeurMetier")
-    product = product_of(quantity.grandeurPhysique)
-    if any(register.product == product and register.direction == sense for register in reading.registers):
-        name = f"cadranTotalisateur/{total.codeCadran or quantity.grandeurMetier}"
-        reading.beside += [(name, value.v), (f"{name}/iv", value.iv or None)]
-        return
-    name = total.codeCadran or WHOLE
-    reading.registers.append(_register("distributor", name, value, quantity.unite, sense, product))
-    reading.beside.append((f"{name}/iv", value.iv or None))
 
 
 def _register(

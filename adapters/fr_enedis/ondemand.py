@@ -17,7 +17,6 @@ Sources: Enedis.SGE.GUI.0503 (R6X) v1.5.2, JSON schemas 0510 to 0513, 0515, 0532
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
@@ -34,7 +33,7 @@ from adapters.common.particulars import MOST, kept
 from adapters.fr_enedis import csvpieces, names
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
-from adapters.fr_enedis.times import instant_at, moment
+from adapters.fr_enedis.times import instant_at
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DocumentType, MemberHead, Transaction

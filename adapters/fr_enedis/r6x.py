@@ -1,16 +1,16 @@
 """The measures of R63 to R67, one-off and recurrent, of all segments, in JSON and CSV (`adapters.fr_enedis.ondemand`).
 
-==========================  ================================================  ===========================================
-Flux                        Written                                           Read as
-==========================  ================================================  ===========================================
-R63, R63A, R63B             mean powers; ``d`` is the START of the step for   one series for each quantity, direction and
-                            C1 to C4 and P1 to P3, its END for C5 and P4      step; where values of a recurrent file do
-                            (nature B)                                        not follow one another, one for each run
-R64, R64A, R64B             indexes by context and calendar                   one reading for each context and instant
-R65                         energies of civil days, all classes together      one volume for each day and direction
-R66, R66B                   highest power of each day and its instant         series of daily values
-R67                         energies that were invoiced                       one volume for each cause and period
-==========================  ================================================  ===========================================
+===============  ===================================================  ================================================
+Flux             Written                                              Read as
+===============  ===================================================  ================================================
+R63, R63A, R63B  mean powers; ``d`` is the START of the step for C1   one series for each quantity, direction and step;
+                 to C4 and P1 to P3, its END for C5 and P4 (nature    where values of a recurrent file do not follow
+                 B)                                                   one another, one for each run
+R64, R64A, R64B  indexes by context and calendar                      one reading for each context and instant
+R65              energies of civil days, all classes together         one volume for each day and direction
+R66, R66B        highest power of each day and its instant            series of daily values
+R67              energies that were invoiced                          one volume for each cause and period
+===============  ===================================================  ================================================
 
 * Times are naive Paris time. In the October night an hour comes twice: of one stamp that stands twice the later one in
   the file is the second pass (of a file that runs backwards, the earlier one).
@@ -126,8 +126,8 @@ QUALITY: dict[str | None, Quality | None] = {
     "E": "estimated",
     None: None,
 }
-"""n -> how the value was obtained. B read by a Linky, R by another meter; S, T, F, G read in and around a power cut; H, P
-rebuilt at a change of the clock; D imported, C corrected, E estimated."""
+"""n -> how the value was obtained. B read by a Linky, R by another meter; S, T, F, G read in and around a power cut; H,
+P rebuilt at a change of the clock; D imported, C corrected, E estimated."""
 END_STAMPED = "B"
 """The nature of Linky curves, whose stamps are the ends of steps."""
 DOUBTFUL, SEE_STATE = 1, 2
@@ -693,9 +693,7 @@ def _readings(setting: IndexSetting, notes: Notes) -> dict[tuple[datetime, bool]
     return found
 
 
-def _register(
-    grid: Grid, time_class: str, value: Value, unit: str, sense: Direction, product: str | None
-) -> Register:
+def _register(grid: Grid, time_class: str, value: Value, unit: str, sense: Direction, product: str | None) -> Register:
     assert value.v is not None  # the others were left out
     return Register(
         grid=grid,
@@ -871,7 +869,9 @@ def invoiced(measures: Measures[AmountSetting], order: Order, notes: Notes) -> l
 def _function(status: str | None, notes: Notes) -> Function:
     found = STATUS.get(status)
     if found is None:
-        notes.append(refusal("NOTE_CODE_UNKNOWN", path=f"{_AMOUNT}/codeStatut", value=status, expected=", ".join("IRA")))
+        notes.append(
+            refusal("NOTE_CODE_UNKNOWN", path=f"{_AMOUNT}/codeStatut", value=status, expected=", ".join("IRA"))
+        )
     return found or "original"
 
 

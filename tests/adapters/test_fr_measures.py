@@ -207,7 +207,7 @@ def test_a_day_of_a_change_of_the_clock_is_a_series_of_its_own() -> None:
     found = only(transaction, MeasureSeries)
     assert [[int(one.value or 0) for one in series.positions] for series in found] == [[23, 24, 25], [26]]
     assert found[1].effective == _at("2026-10-26T00:00+01:00")
-    assert [one.at for one in found[0].positions][0] == _at("2026-10-23T12:00+02:00")
+    assert found[0].positions[0].at == _at("2026-10-23T12:00+02:00")
 
 
 # --- CSV ---

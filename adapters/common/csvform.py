@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from adapters.common.codes import Unreadable, refusal
@@ -29,20 +29,23 @@ def is_table(beginning: str, columns: Sequence[str], separator: str) -> bool:
     return set(columns) <= {name.strip() for name in names}
 
 
-def split(stream: IO[bytes], columns: Sequence[str], separator: str) -> Iterator[dict[str, str | None]]:
+def split(
+    stream: IO[bytes], columns: Sequence[str], separator: str, named: Callable[[str], str] = str.strip
+) -> Iterator[dict[str, str | None]]:
     """The rows below the names of the columns, as name -> text; empty cells are None, empty rows are left out.
 
     Args:
-      stream: the bytes, UTF-8; where they are none, Latin-1, row by row.
+      stream: the bytes, UTF-8; where they are none, those of Windows (cp1252), row by row.
       columns: the names that have to be there.
       separator: of columns.
+      named: the name by which a column is known, of what is written; the second of a name is called ``name[2]``.
 
     Raises:
       Unreadable: a row is too long or has too many cells (CSV_SYNTAX), or the names are not there (CSV_COLUMNS).
     """
     rows = csv.reader(_lines(stream), delimiter=separator, strict=True)
     try:
-        names = [name.strip() for name in next(rows, [])]
+        names = _distinct(named(name) for name in next(rows, []))
         if missing := [name for name in columns if name not in names]:
             raise Unreadable(refusal("CSV_COLUMNS", value=separator.join(names), expected=", ".join(missing)))
         for cells in rows:
@@ -56,6 +59,15 @@ def split(stream: IO[bytes], columns: Sequence[str], separator: str) -> Iterator
         raise Unreadable(refusal("CSV_SYNTAX", f"line {rows.line_num}", str(error), "a row of the table")) from None
 
 
+def _distinct(names: Iterable[str]) -> list[str]:
+    found: dict[str, int] = {}
+    told = []
+    for name in names:
+        found[name] = found.get(name, 0) + 1
+        told.append(name if found[name] == 1 else f"{name}[{found[name]}]")
+    return told
+
+
 def _lines(stream: IO[bytes]) -> Iterator[str]:
     while line := stream.readline(MAX_ROW + 1):
         if len(line) > MAX_ROW:
@@ -64,4 +76,4 @@ def _lines(stream: IO[bytes]) -> Iterator[str]:
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError:
-            yield line.decode("latin-1")
+            yield line.decode("cp1252", "replace")

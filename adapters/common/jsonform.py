@@ -35,18 +35,19 @@ _BOM = b"\xef\xbb\xbf"
 _SCALARS = frozenset(("string", "number", "boolean", "null"))
 
 
-def split(stream: IO[bytes], pieces: Collection[Path]) -> Iterator[Part]:
+def split(stream: IO[bytes], pieces: Collection[Path], most: int = MAX_PIECE) -> Iterator[Part]:
     """Every value of a document that is not an object above a piece: header fields, and pieces one by one.
 
     Args:
       stream: the bytes; read once. An array of documents is read as its documents, one after the other.
-      pieces: the keys under which a CH message, or an array of them, stands.
+      pieces: the keys under which a CH message, or an array of them, stands; the empty path: each document is one.
+      most: bytes that may be read for one value.
 
     Raises:
       Unreadable: the document is no JSON (JSON_SYNTAX), is cut (JSON_TRUNCATED), or one value is too large or nested
         too deeply (JSON_LIMIT).
     """
-    source = _Source(stream)
+    source = _Source(stream, most)
     above = {path[:length] for path in pieces for length in range(len(path))}
     try:
         yield from _Walk(source, above, frozenset(pieces)).parts()
@@ -79,6 +80,9 @@ class _Walk:
         if event != "start_map":
             self._value(event, value)
             raise Unreadable(refusal("JSON_SYNTAX", value=event.removeprefix("start_"), expected="an object"))
+        if () in self._pieces:
+            yield (), self._value(event, value)
+            return
         yield from self._object(())
 
     def _object(self, path: Path) -> Iterator[Part]:
@@ -107,7 +111,7 @@ class _Walk:
 
     def _value(self, event: str, value: Any) -> Any:
         """The value that an event begins, read to its end."""
-        self._source.left = MAX_PIECE
+        self._source.left = self._source.most
         if event in _SCALARS:
             return value
         stack: list[Any] = [{} if event == "start_map" else []]
@@ -141,15 +145,16 @@ class _Source:
     """The bytes as the reader wants them: no byte order mark, no half characters, and not too many for one value.
 
     Attributes:
+      most: bytes that may be read for one value.
       left: bytes that may still be read for the present value.
       ended: the end was reached.
     """
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
         self._tail = b""
         self._begun = False
-        self.left = MAX_PIECE
+        self.most = self.left = most
         self.ended = False
 
     def read(self, size: int = -1) -> bytes:
@@ -161,7 +166,7 @@ class _Source:
             data = self._stream.read(_CHUNK)
             self.left -= len(data)
             if self.left < 0:
-                raise Unreadable(refusal("JSON_LIMIT", value=f"more than {MAX_PIECE} bytes", expected="smaller values"))
+                raise Unreadable(refusal("JSON_LIMIT", value=f"more than {self.most} bytes", expected="smaller values"))
             blocks = range(0, len(data) - LONGEST_NUMBER + 1, LONGEST_NUMBER)
             if any(data[at : at + LONGEST_NUMBER].isdigit() for at in blocks):
                 raise Unreadable(refusal("JSON_LIMIT", value="a number without end", expected="shorter numbers"))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -66,6 +66,11 @@ class LegalTime:
         offset = there.utcoffset()
         assert offset is not None  # a named zone always has one
         return there.replace(tzinfo=timezone(offset))
+
+    def again(self, at: datetime) -> datetime:
+        """The second instant of the same local time, in the night in which it comes twice; else the same instant."""
+        there = at.astimezone(self._info).replace(fold=1)
+        return self.here(there.astimezone(UTC))
 
     def minutes_of_day(self, civil: date) -> int:
         """Minutes of a civil day: 1440; 1380 and 1500 where the clock changes."""

@@ -15,15 +15,16 @@ from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
 from adapters.common.reading import Fields, read
-from adapters.fr_enedis import names, ondemand
+from adapters.fr_enedis import csvpieces, names, ondemand
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
 from adapters.fr_enedis.outcome import PARTICULARS
+from adapters.fr_enedis.r6x import FAMILY, READERS
 from adapters.fr_enedis.sge import answers, building
 from adapters.fr_enedis.sge.services import KINDS
 from adapters.fr_enedis.sge.writing import SOAP
 from adapters.fr_enedis.times import ZONE
-from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, READERS, TYPES, UNREAD_ROOTS, Flux
+from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD_ROOTS, Flux
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -49,7 +50,7 @@ class FrEnedis(MarketAdapter):
     zone: str = ZONE
     types: Mapping[str, DocumentType] = {
         **TYPES,
-        **ondemand.types(tuple(READERS.values())),
+        **ondemand.types(FAMILY),
         **answers.TYPES,
     }
 
@@ -86,6 +87,8 @@ class FrEnedis(MarketAdapter):
             keys = {key.strip() for key in (sniff.root or "").split(",")}
             if keys >= JSON_KEYS:
                 return ondemand.LABEL
+        if sniff.form == "other" and sniff.root and _is_table(sniff.root):
+            return ondemand.TABLE
         if names.is_ours(sniff.name):
             return refusal("TYPE_UNKNOWN", path=sniff.name, value=sniff.root, expected=expected)
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=expected)
@@ -101,8 +104,8 @@ class FrEnedis(MarketAdapter):
 
     def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """The head and the transactions. See `adapters.common.adapter.MarketAdapter.parts`."""
-        if label == ondemand.LABEL:
-            return ondemand.Walk(READERS, name).parts(content)
+        if label in (ondemand.LABEL, ondemand.TABLE):
+            return ondemand.Walk(READERS, name, table=label == ondemand.TABLE).parts(content)
         if label == answers.LABEL:
             return answers.digest(content, name)
         return _Member(BY_LABEL[label]).parts(content)
@@ -250,6 +253,12 @@ class _Member:
             return last
         note = refusal("NOTE_COUNT", path=self.row.counter or "", value=announced, expected=str(self.found))
         return structs.replace(last, notes=(*last.notes, note))
+
+
+def _is_table(beginning: str) -> bool:
+    """Whether a text begins with the labels of a CSV of measures; the end of a long first line is not seen."""
+    labels = csvpieces.names(beginning)
+    return any(set(reader.needed[:2]) <= labels for reader in FAMILY)
 
 
 def _depth(element: etree._Element) -> int:

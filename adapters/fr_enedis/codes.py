@@ -14,7 +14,7 @@ _TABLE = CodeTable(
     AdapterCode(
         "TYPE_UNKNOWN",
         "member",
-        "The member is an Enedis flux that no digester reads (R63, R65, R66, C68, ...).",
+        "The member is an Enedis flux that no digester reads.",
         "Nothing is lost: the bytes are kept. Ask for a digester if the flux matters.",
     ),
     AdapterCode(
@@ -36,6 +36,12 @@ _TABLE = CodeTable(
         "member",
         "An answer of the SGE is larger than any should be.",
         "Ask for a shorter period.",
+    ),
+    AdapterCode(
+        "CSV_DAMAGED",
+        "message",
+        "A spreadsheet has rounded the identifier of a point (9.9E+13); its last digits are lost.",
+        "Send the file as Enedis delivered it; do not open and save it with a spreadsheet before.",
     ),
     AdapterCode(
         "NAME_UNKNOWN",
@@ -84,6 +90,18 @@ _TABLE = CodeTable(
         "note",
         "The grid operator doubts a value of a curve (IV is not 0); the value was carried.",
         "Look at the curve before it is invoiced.",
+    ),
+    AdapterCode(
+        "NOTE_VALUE_MISSING",
+        "note",
+        "A file names a day without a value; nothing is put in its place.",
+        "Nothing; ask Enedis for the day if it is needed.",
+    ),
+    AdapterCode(
+        "NOTE_VALUE_TWICE",
+        "note",
+        "A file gives two values of one interval, day or instant; the later one of the file was carried.",
+        "Look at the value; the next publication tells it again.",
     ),
     AdapterCode(
         "NOTE_COUNT",

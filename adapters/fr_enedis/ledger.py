@@ -13,10 +13,11 @@ from adapters.common.coverage import LeafPath, Ledger, LedgerDocument, opened, w
 from adapters.common.schemaleaves import SchemaElement, documents_of, leaves_of
 from adapters.fr_enedis import ondemand
 from adapters.fr_enedis.c15 import CATEGORY, CONNECTION_STATUS, CONTRACT_STATUS, PHASES, QUALIFICATION
+from adapters.fr_enedis.r6x import READERS
 from adapters.fr_enedis.registers import NATURE
 from adapters.fr_enedis.sge import answers
 from adapters.fr_enedis.sge.writing import SOAP
-from adapters.fr_enedis.types import FLUXES, READERS, Flux
+from adapters.fr_enedis.types import FLUXES, Flux
 
 REASONS = Path(__file__).parent / "left_out.csv"
 ANSWERS = Path(__file__).parent / "sge" / "answers.csv"
@@ -47,19 +48,16 @@ BESIDE: dict[str, dict[str, str]] = {
         "Client_Contractant": "Code_EIC Raison_Sociale",
     },
     "F12-detail": {"Rappel_En_Tete": "Agence_ERDF", "Sous_Total_Fichier": "Rang_Fichier Nb_Fichier Sous_Total_HT"},
-    "R64": {"calendrier": "libelleCalendrier", "classeTemporelle": "libelleClasseTemporelle"},
-    "R67": {
-        "contexte": "libelleMotifReleve",
-        "calendrier": "libelleCalendrier",
-        "classeTemporelle": "libelleClasseTemporelle",
-    },
 }
 """Label -> element -> leaves that our schema does not declare, as Enedis' own schemas have them."""
 
 HEADER = """
-siDemandeur typeDestinataire idDestinataire codeFlux idDemande modePublication idCanalContact format publicationCrp
+siDemandeur typeDestinataire idDestinataire codeFlux idDemande modePublication idCanalContact idPublication format
+publicationCrp
 """
-"""Leaves of the header of fluxes on demand."""
+"""Leaves of the header of measures in JSON, one-off and recurrent."""
+DUE = "type horodateDebutPublication frequence"
+"""Leaves of what the header of recurrent measures tells of their dates."""
 
 VALUES: dict[str, Sequence[str]] = {
     "Etat_Alimentation": [code for code in CONNECTION_STATUS if code],
@@ -83,7 +81,15 @@ VALUES: dict[str, Sequence[str]] = {
     "Granularite": ("10", "30"),
     "statut/@code": ("TERMN", "COURS", "ANNUL"),
     "Devise": ("EUR", "XAF"),
-    "grandeur/grandeurPhysique": ("EA",),
+    "modePublication": ("P", "Q"),
+    "points/d": ("2026-03-01 00:30:00", "2026-03-02 00:30:00"),
+    "points/p": ("PT30M", "PT10M"),
+    "points/n": ("R", "B"),
+    "points/iv": ("2", "1"),
+    "points/ec": ("6", "1"),
+    "points/v": ("12", "13"),
+    "calendrier/idCalendrier": ("DI000001", "DI000002"),
+    "cadranTotalisateur/valeur/v": ("812", "813"),
     "grandeur/grandeurMetier": ("CONS", "PROD"),
     "libelleGrille": ("Distributeur", "Fournisseur"),
     "codeGrille": ("D", "F"),
@@ -110,8 +116,23 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
     ),
     "C12": ({}, {"Nature_Evenement": "RES"}, {"Tension_De_Livraison": "", "Adresse_Postale/Commune": ""}),
     "F12-detail": ({}, {"Element_Valorise/*/Date_Debut": ""}),
-    "R64": ({}, {"codeGrille": ""}),
-    "R67": ({}, {"codeGrille": ""}, {"codeNature": "", "codeStatut": ""}),
+    **dict.fromkeys(("R63", "R63A", "R63B"), ({"grandeurPhysique": "PA"},)),
+    **dict.fromkeys(
+        ("R64", "R64A", "R64B"),
+        (
+            {"grandeurPhysique": "EA"},
+            {"grandeurPhysique": "EA", "codeGrille": ""},
+            {"grandeurPhysique": "EA", "idClasseTemporelle": "", "calendrier/classeTemporelle/codeCadran": ""},
+        ),
+    ),
+    "R65": ({"grandeurPhysique": "EA", "points/d": "2026-03-01"},),
+    **dict.fromkeys(("R66", "R66B"), ({"grandeurPhysique": "PMA"},)),
+    "R67": (
+        {"grandeurPhysique": "EA"},
+        {"grandeurPhysique": "EA", "codeGrille": ""},
+        {"grandeurPhysique": "EA", "codeNature": "", "codeStatut": ""},
+        {"grandeurPhysique": "EA", "idMotifReleve": "", "idClasseTemporelle": ""},
+    ),
     "SGE-Fault": ({}, {"erreur/resultat": ""}, {"erreur/resultat": "", "erreur/resultat/@code": ""}),
     "SGE-rechercherPointResponse": ({}, {"numeroSerie": ""}),
     "X12-X13": ({}, {"jalon/affaireEtat/@code": "CPRE"}, {"donneesPoint/id": "", "donneesGenerales/segment": ""}),
@@ -120,7 +141,7 @@ SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
 
 def ledger() -> Ledger:
     """The documents of `adapters.fr_enedis.types`, those on demand, and the file of the reasons."""
-    fluxes = [*map(_document, FLUXES), *map(_on_demand, READERS.values())]
+    fluxes = [*map(_document, FLUXES), *map(_on_demand, READERS)]
     with ANSWERS.open(newline="", encoding="utf-8") as rows:
         answered = groupby(csv.DictReader(rows), lambda row: row["element"])
         said = [_answer(element, [row["leaf"] for row in leaves]) for element, leaves in answered]
@@ -164,17 +185,19 @@ def _write_answer(document: LedgerDocument, values: Mapping[LeafPath, str]) -> b
     return etree.tostring(root)
 
 
-def _on_demand(reader: ondemand.Reader) -> LedgerDocument:
-    measures = leaves_of("mesures", reader.shape)
+def _on_demand(flux: str) -> LedgerDocument:
+    measures = leaves_of("mesures", READERS[flux].shape)
     measures.many = True
-    root = SchemaElement("", children=[SchemaElement("header", children=_leaves(HEADER.split())), measures])
+    head = [SchemaElement("header", children=_leaves(HEADER.split()))]
+    if flux[-1] in "AB":
+        head.append(SchemaElement("echeances", children=_leaves(DUE.split())))
     return LedgerDocument(
-        label=reader.flux,
+        label=flux,
         type=ondemand.LABEL,
-        root=_with_unread(root, reader.flux),
-        values={"codeFlux": (reader.flux,), **VALUES},
-        settings=SETTINGS[reader.flux],
-        name=f"{reader.flux.lower()}.json",
+        root=SchemaElement("", children=[*head, measures]),
+        values={"codeFlux": (flux,), **VALUES},
+        settings=SETTINGS[flux],
+        name=f"{flux.lower()}.json",
         write=write_json,
     )
 

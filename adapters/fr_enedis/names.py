@@ -2,15 +2,19 @@
 
 A zip is named ``<emitter>_<flux>_<...>_<number>_<...>_<time stamp>``, number five digits, stamp YYYYMMDDHHMMSS.
 Numbers run on without a hole within one series; a restart at 00001 is legal. Which parts of the name tell the series
-is the table below. On-demand fluxes (R63 to R67, C68) are always number 00001, so their numbers say nothing.
+is the table below. Files that answer an order (R63 to R67, C68) are numbered from 00001 within the order, which their
+name tells too; recurrent ones (R63A, R64B, ...) within the publication; those of a company's account bear no number.
+Case is not compared: zips are called ENEDIS_, members Enedis_.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import NamedTuple
 
 from adapters.fr_enedis.codes import refusal
+from adapters.fr_enedis.times import moment
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Series
 
@@ -30,9 +34,13 @@ class NamePattern(NamedTuple):
 
 
 def _pattern(about: str, text: str) -> NamePattern:
-    return NamePattern(about, re.compile(text))
+    return NamePattern(about, re.compile(text, re.IGNORECASE))
 
 
+_MEASURES = (
+    r"[^_]+_(?P<flux>R6[3-7][ABX]?|C68|CR[.-]M023|NASS)_(?P<key_mode>[PQHM])_(?P<key_data>[^_]+)_(?P<key_order>[^_]+)"
+    r"(?:_(?P<key_contract>(?![0-9]{5}_)[^_]+))?(?:_(?P<number>[0-9]{5}))?_(?P<stamp>[0-9]{14})"
+)
 PATTERNS: tuple[NamePattern, ...] = (
     _pattern(
         "C15, R15: emitter_flux_receiver_contract_direction_number_stamp",
@@ -60,9 +68,10 @@ PATTERNS: tuple[NamePattern, ...] = (
         "X12 to X15: emitter_flux_receiver_number_stamp",
         r"[^_]+_(?P<flux>X1[2-5])_(?P<key_receiver>[^_]+)_(?P<number>[0-9]{5})_(?P<stamp>[0-9]+)",
     ),
+    _pattern("R63 to R67, C68: emitter_flux_mode_data_order[_contract][_number]_stamp", _MEASURES),
     _pattern(
-        "R63 to R67, C68, on demand: never numbered",
-        r"[^_]+_(?P<flux>R6[3-7]|C68)(?:_[^_]+)*?(?:_(?P<stamp>[0-9]{14}))?",
+        "R63 to R67, C68 under another name: not numbered",
+        r"[^_]+_(?P<flux>R6[3-7][ABX]?|C68|CR[.-]M023|NASS)(?:_[^_]+)*?(?:_(?P<stamp>[0-9]{14}))?",
     ),
 )
 """Every known pattern, tried in this order."""
@@ -92,8 +101,11 @@ def series(name: str) -> Series | Refusal | None:
         if match is None:
             continue
         parts = match.groupdict()
-        key = "/".join([parts["flux"], *(value for group, value in parts.items() if group.startswith("key_"))])
+        held = [value for group, value in parts.items() if group.startswith("key_") and value is not None]
         number = parts.get("number")
+        key = "/".join([parts["flux"].upper(), *held])
+        if "key_order" in parts:
+            key = key.upper() if number is not None else parts["flux"].upper()
         return Series(key, None if number is None else int(number), parts.get("stamp"))
     return refusal("NAME_UNKNOWN", path=base, expected="one of: " + "; ".join(row.about for row in PATTERNS))
 
@@ -109,9 +121,39 @@ def part_of(name: str) -> tuple[int, int] | None:
     return None if match is None else (int(match["part"]), int(match["parts"]))
 
 
-_OURS = re.compile(r"[^_]+_(?:C1[25]|C68|R1[57]|R151|R171|R4[QHM]|R50|R6[3-7]|F1[25]|X1[2-5]|S518)_.+")
+_OURS = re.compile(
+    r"[^_]+_(?:C1[25]|C68|R1[57]|R151|R171|R4[QHM]|R50|R6[3-7][ABX]?|F1[25]|X1[2-5]|S518|CR[.-]M023|NASS)_.+",
+    re.IGNORECASE,
+)
 
 
 def is_ours(name: str) -> bool:
     """Whether a file's name looks like one of Enedis' fluxes, read or not."""
     return _OURS.fullmatch(re.split(r"[/\\]", name)[-1]) is not None
+
+
+_TOKENS = re.compile(_MEASURES, re.IGNORECASE)
+_STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
+
+
+def tokens(name: str) -> dict[str, str]:
+    """What the name of a file of measures says: ``flux`` in upper case, ``mode``, ``order``, ``contract``, ``number``;
+    empty where it has another form.
+
+    Args:
+      name: file name of an envelope or member.
+    """
+    match = _TOKENS.fullmatch(_MEMBER.sub("", _ARCHIVE.sub("", re.split(r"[/\\]", name)[-1])))
+    if match is None:
+        return {}
+    found = {group.removeprefix("key_"): text for group, text in match.groupdict().items() if text is not None}
+    return {**found, "flux": found["flux"].upper(), "mode": found["mode"].upper()}
+
+
+def written(name: str) -> datetime | None:
+    """When a file was written, by the time stamp that ends its name; None where there is none."""
+    stamp = _STAMP.search(name)
+    try:
+        return moment(datetime.strptime(stamp[1], "%Y%m%d%H%M%S").isoformat()).at if stamp else None
+    except ValueError:
+        return None

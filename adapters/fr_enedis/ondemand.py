@@ -1,137 +1,100 @@
-"""On-demand fluxes in JSON (R64, R67): the walk through a member, which is the same for both.
+"""Measures that Enedis sends in JSON and CSV (the R6X family): the walk through a member, which is the same for all.
 
-One element of ``mesures`` (one point) is one CH message. The header is short: it names the flux and the request, but
-neither a sender, nor a version, nor the time at which it was written.
+One element of ``mesures`` (one point) is one CH message; of a CSV, all lines of a point. The header is short: it names
+the flux and the order, but neither a sender, nor a version, nor the time at which it was written. A CSV has none: its
+name tells the same.
 
 * The sender is written ENEDIS.
-* The time of writing is that of the file's name where it ends in a time stamp, else the end of the period asked for.
-* The addressee is the contract (GRD-F...), not an EIC.
+* The time of writing is that of the file's name where it ends in a time stamp, else the end of the period told.
+* The addressee is the contract (GRD-F...) or the company's number, not an EIC.
 * idDemande is carried as the request's reference, so that a publication is found with the order that caused it; it
-  enters identities. Windows of two orders may overlap: the same reading then comes in two CH messages.
-* Only active energy (EA) is read; another quantity is left out and noted.
+  enters identities. Windows of two orders may overlap: the same measure then comes in two CH messages.
+* A file of mode P answers one order, ``periode`` is what was asked for. One of mode Q, H or M is a recurrent
+  publication: its ``periode`` is when the values reached Enedis, and says nothing of what is missing.
+
+Sources: Enedis.SGE.GUI.0503 (R6X) v1.5.2, JSON schemas 0510 to 0513, 0515, 0532 to 0534.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
-from typing import IO, Annotated, Any, Generic, NamedTuple, TypeVar
+from itertools import chain
+from typing import IO, Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from adapters.common import jsonform
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, Notes
+from adapters.common.particulars import MOST, kept
+from adapters.fr_enedis import csvpieces, names
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.curves import direction
 from adapters.fr_enedis.header import MARKET
-from adapters.fr_enedis.times import instant_at, moment
+from adapters.fr_enedis.times import instant_at
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.kernel.vocabulary import Direction, Grid
 from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
 SENDER = "ENEDIS"
-LABEL = "R64-R67"
+LABEL, TABLE = "R6X", "R6X-CSV"
 _MEASURES = ("mesures",)
 VERSION = "1"
 """The header declares none: the only one known."""
-_STAMP = re.compile(r"_([0-9]{14})(?:\.[A-Za-z]+)*$")
+MAX_PIECE = 48 << 20
+"""Bytes that may be read for one point: two years in steps of five minutes, in both directions."""
 _HALF = "\ufffe"
 """What half a character (\\ud800 alone) is read as: JSON can say it, and no encoding can write it."""
+ONE_OFF = "P"
+"""modePublication of a file that answers an order; Q, H and M are recurrent."""
 Content = TypeVar("Content", bound=Struct)
-Inner = TypeVar("Inner", bound=Struct)
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
 Words = Annotated[str, Meta(max_length=400)]
 Point = Annotated[str, Meta(min_length=1, max_length=40)]
-GRID: dict[str | None, Grid] = {
-    "Distributeur": "distributor",
-    "Fournisseur": "supplier",
-    "D": "distributor",
-    "F": "supplier",
-}
-"""libelleGrille or codeGrille -> whose time classes they are."""
-GRID_OF_CALENDAR: dict[str, Grid] = {"DI": "distributor", "FC": "supplier"}
-"""First letters of a calendar's identifier -> the same."""
-ACTIVE = "EA"
-_QUANTITY = "mesures/contexte/grandeur"
-
-
-class Period(Struct, frozen=True):
-    """The period that was asked for."""
-
-    dateDebut: Word  # noqa: N815
-    dateFin: Word  # noqa: N815
-
-
-class Calendar(Struct, Generic[Inner], frozen=True, kw_only=True):
-    """One calendar of time classes; each flux names its ``identifier`` otherwise."""
-
-    libelleGrille: Word | None = None  # noqa: N815
-    codeGrille: Word | None = None  # noqa: N815
-    classeTemporelle: tuple[Inner, ...] = ()  # noqa: N815
-
-
-class Quantity(Struct, Generic[Inner], frozen=True):
-    """One quantity by the calendars of a flux."""
-
-    grandeurPhysique: Word  # noqa: N815
-    unite: Word
-    grandeurMetier: Word | None = None  # noqa: N815
-    calendrier: tuple[Inner, ...] = ()
-
-
-class Measures(Struct, Generic[Inner], frozen=True):
-    """The schema of one piece: all that was measured of one point."""
-
-    idPrm: Point  # noqa: N815
-    periode: Period
-    contexte: tuple[Inner, ...]
-
-
-class ActiveEnergy(NamedTuple):
-    """One time class of active energy: its content, its grid and calendar, its direction and unit."""
-
-    item: Any
-    grid: Grid
-    calendar: str | None
-    sense: Direction
-    unit: str
 
 
 class Order(NamedTuple):
-    """What the header says of a publication.
+    """What the header, or the name, says of a publication.
 
     Attributes:
-      flux: R64, R67.
+      flux: R63, R64A, ...
       head: keyword arguments that every Kernel message starts with, without created.
       written: time stamp of the file's name.
+      recurrent: it is a publication that comes again and again, not the answer to an order.
+      publication: identifier of the recurrent publication.
     """
 
     flux: str
     head: dict[str, Any]
     written: datetime | None
+    recurrent: bool = False
+    publication: str | None = None
 
     def created(self, until: str) -> datetime:
-        """When the file was written: as its name says, else the end of the period asked for."""
+        """When the file was written: as its name says, else the end of the period told."""
         return self.written or instant(until, "periode/dateFin")
 
 
 class Reader(NamedTuple):
-    """What reads the pieces of one flux.
+    """What reads the pieces of one family of fluxes.
 
     Attributes:
-      flux: its code.
-      shape: the type of a piece, `Measures` of something: its schema.
+      fluxes: their codes; the first is that of a CSV whose name tells none.
+      shape: the type of a piece: its schema.
       digest: Kernel messages of a piece; the order's head then bears its reference and point.
+      columns: of its CSV: plain label -> path of the JSON leaf.
+      needed: labels that tell the family, and without which it cannot be read.
+      about: in words.
     """
 
-    flux: str
+    fluxes: tuple[str, ...]
     shape: Any
     digest: Callable[[Any, Order, Notes], list[KernelMessage]]
+    columns: Mapping[str, str]
+    needed: tuple[str, ...]
+    about: str
 
 
 def instant(written: str, path: str) -> datetime:
@@ -143,50 +106,24 @@ def instant(written: str, path: str) -> datetime:
     return instant_at(written, path, or_day=True).at
 
 
-def active(setting: Any, identifier: str, notes: Notes) -> Iterator[ActiveEnergy]:
-    """The time classes of active energy, with what stands above them; another quantity is noted.
-
-    Args:
-      setting: of a piece.
-      identifier: the field of a calendar that a refusal points at.
-      notes: what was noticed.
-
-    Raises:
-      Unreadable: neither the name of a calendar nor the first letters of its identifier tell whose it is (SYN_CODE).
-    """
-    for quantity in setting.grandeur:
-        if quantity.grandeurPhysique != ACTIVE:
-            code = quantity.grandeurPhysique
-            notes.append(refusal("NOTE_CODE_UNKNOWN", f"{_QUANTITY}/grandeurPhysique", code, ACTIVE))
-            continue
-        sense = direction(quantity.grandeurMetier, f"{_QUANTITY}/grandeurMetier", notes)
-        for calendar in quantity.calendrier:
-            name = calendar.codeGrille or calendar.libelleGrille
-            grid = GRID.get(name) or GRID_OF_CALENDAR.get((calendar.identifier or "")[:2])
-            if grid is None:
-                path, value = f"{_QUANTITY}/calendrier/{identifier}", name or calendar.identifier
-                raise Unreadable(refusal("SYN_CODE", path, value, "one of D, F"))
-            for item in calendar.classeTemporelle:
-                yield ActiveEnergy(item, grid, calendar.identifier, sense, quantity.unite)
-
-
 class Walk:
     """The walk through one member.
 
     Args:
       readers: by flux.
       name: file name of the member.
+      table: it is a CSV.
     """
 
-    def __init__(self, readers: dict[str, Reader], name: str) -> None:
-        self.readers, self.name = readers, name
+    def __init__(self, readers: Mapping[str, Reader], name: str, *, table: bool = False) -> None:
+        self.readers, self.name, self.table = readers, name, table
         self.position = 0
         self.order: Order | None = None
 
     def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
         """The head and the transactions; raises `Unreadable` where the member ends badly."""
         told = False
-        for path, found in jsonform.split(content, [_MEASURES]):
+        for path, found in self._rows(content) if self.table else jsonform.split(content, [_MEASURES], MAX_PIECE):
             if path == ("header",):
                 self.order = self._order(found)
                 if not told:
@@ -201,27 +138,46 @@ class Walk:
         if self.order is None:
             raise Unreadable(refusal("HEADER_MISSING", path="header", expected="header"))
 
+    def _rows(self, content: IO[bytes]) -> Iterator[jsonform.Part]:
+        """The parts of a CSV as those of the JSON: a header of what the name tells, then the points."""
+        lines = csvpieces.Lines(content)
+        readers = [reader for flux, reader in self.readers.items() if flux == reader.fluxes[0]]
+        named = names.tokens(self.name)
+        reader = self.readers.get(named.get("flux", "")) or next(
+            (one for one in readers if lines.labels >= set(one.needed)), None
+        )
+        if reader is None:
+            wanted = "; or ".join(", ".join(one.needed) for one in readers)
+            raise Unreadable(refusal("CSV_COLUMNS", value=", ".join(sorted(lines.labels))[:200], expected=wanted))
+        yield (
+            ("header",),
+            {
+                "codeFlux": named.get("flux", reader.fluxes[0]),
+                "idDemande": named.get("order"),
+                "idDestinataire": named.get("contract"),
+                "modePublication": named.get("mode", ONE_OFF),
+            },
+        )
+        for piece in csvpieces.pieces(lines, reader.columns, reader.needed):
+            yield _MEASURES, piece
+
     def _order(self, header: Any) -> Order:
         fields = header if isinstance(header, dict) else {}
         flux = fields.get("codeFlux")
-        if not isinstance(flux, str) or flux not in self.readers:
+        if not isinstance(flux, str) or flux.upper() not in self.readers:
             known = ", ".join(sorted(self.readers))
             code = "TYPE_UNKNOWN" if isinstance(flux, str) else "HEADER_INVALID"
             raise Unreadable(
                 refusal(code, path="header/codeFlux", value=None if flux is None else str(flux), expected=known)
             )
+        flux = flux.upper()
         texts: dict[str, str | None] = {}
-        for name in ("idDemande", "idDestinataire"):
+        for name in ("idDemande", "idDestinataire", "idPublication"):
             value = fields.get(name)
             if value is not None and (type(value) is not str or not 0 < len(value) <= 40 or _HALF in value):
                 path = f"header/{name}"
                 raise Unreadable(refusal("HEADER_INVALID", path=path, value=str(value), expected="1 to 40 characters"))
             texts[name] = value
-        stamp = _STAMP.search(self.name)
-        try:
-            written = moment(datetime.strptime(stamp[1], "%Y%m%d%H%M%S").isoformat()).at if stamp else None
-        except ValueError:
-            written = None
         head = {
             "market": MARKET,
             "market_type": flux,
@@ -231,7 +187,8 @@ class Walk:
             "receiver_role": "supplier",
             "request_reference": texts["idDemande"],
         }
-        return Order(flux, head, written)
+        recurrent = flux[-1] in "ABX" or str(fields.get("modePublication") or ONE_OFF).upper() != ONE_OFF
+        return Order(flux, head, names.written(self.name), recurrent, texts["idPublication"])
 
     def _transaction(self, piece: Any, order: Order) -> Transaction:
         reader = self.readers[order.flux]
@@ -243,9 +200,12 @@ class Walk:
         text = repr(piece)
         reference = refer(piece)
         head = {**order.head, "reference": reference, "access_point": point_of(piece)}
+        head["reason"] = "periodic" if order.recurrent else "on-demand"
         try:
             _whole(piece)
+            csvpieces.whole_point(point_of(piece), "mesures/idPrm")
             messages = reader.digest(shaped(piece, reader.shape), order._replace(head=head), notes)
+            messages = [_published(message, order) for message in messages]
         except Unreadable as unreadable:
             refusals, messages = (unreadable.refusal,), []
         except FAULTS as fault:
@@ -262,8 +222,16 @@ class Walk:
             identity=_identity(order, reference, text),
             messages=tuple(messages),
             refusals=refusals,
-            notes=tuple(notes),
+            notes=tuple(dict.fromkeys(notes)),
         )
+
+
+def _published(message: KernelMessage, order: Order) -> KernelMessage:
+    """The message with the publication it came by."""
+    if order.publication is None or len(message.particulars) >= MOST:
+        return message
+    made, _ = kept([("idPublication", order.publication)])
+    return structs.replace(message, particulars=(*message.particulars, *made))
 
 
 def _identity(order: Order, reference: str, text: str) -> bytes:
@@ -321,6 +289,10 @@ def _whole(piece: Any, path: str = "mesures") -> None:
 
 
 def types(readers: Sequence[Reader]) -> dict[str, DocumentType]:
-    """The row of the table of types."""
-    about = "indexes (R64) and energies (R67) on demand; one CH message per point"
-    return {LABEL: DocumentType(LABEL, "json", "header,mesures", (VERSION,), about)}
+    """The rows of the table of types."""
+    about = "; ".join(f"{', '.join(reader.fluxes)} {reader.about}" for reader in readers) + "; one CH message per point"
+    columns = csvpieces.SEPARATOR.join(dict.fromkeys(chain.from_iterable(reader.needed for reader in readers)))
+    return {
+        LABEL: DocumentType(LABEL, "json", "header,mesures", (VERSION,), about),
+        TABLE: DocumentType(TABLE, "other", columns, (VERSION,), about),
+    }

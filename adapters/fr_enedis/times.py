@@ -34,6 +34,10 @@ day = _PARIS.day
 """A civil day."""
 start_of_day = _PARIS.start_of_day
 """Midnight in Paris at the start of a civil day."""
+here = _PARIS.here
+"""An instant with the offset that Paris has then."""
+again = _PARIS.again
+"""The second instant of a local time that comes twice in the October night."""
 
 instant = _DATES.instant
 """The instant of a date-time field, None where it is missing."""

@@ -10,7 +10,7 @@ from lxml import etree
 
 from adapters.common.outcome import Digester, Outcome
 from adapters.common.schemas import Schema
-from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r17, r64, r67, r151, r171
+from adapters.fr_enedis import affaires, c12, c15, curves, f12, f15, r15, r17, r151, r171
 from adapters.fr_enedis.header import EN_TETE_FLUX, ENTETE, ENTETE_FLUX, ENTETE_R171, Context, HeaderNames
 from energycomm.market.contract import DocumentType
 
@@ -214,6 +214,4 @@ UNREAD_ROOTS: dict[str, str] = {
 seen in a file."""
 
 JSON_KEYS = frozenset(("header", "mesures"))
-"""First keys of the JSON of on-demand fluxes (R63 to R67, C68)."""
-READERS = {reader.flux: reader for reader in (r64.READER, r67.READER)}
-"""On-demand fluxes in JSON that are read, by code."""
+"""First keys of the JSON of measures (R63 to R67)."""

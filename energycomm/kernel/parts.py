@@ -202,6 +202,23 @@ class Position(Part, frozen=True, kw_only=True):
     quality: Annotated[
         Quality | None, field("How the value was obtained.", "Qualité de la valeur : façon dont elle a été obtenue.")
     ] = None
+    doubtful: Annotated[
+        bool | None, field("The market's own plausibility mark.", "Indice de plausibilité propre au marché.")
+    ] = None
+    mark: Annotated[
+        Code | None,
+        field(
+            "The market's own codes of the value, where they say more than its quality.",
+            "Codes propres au marché pour la valeur, s'ils disent plus que sa qualité.",
+        ),
+    ] = None
+    at: Annotated[
+        Instant | None,
+        field(
+            "Instant of the value within its interval: that of a highest power.",
+            "Instant de la valeur dans son intervalle : celui d'une puissance maximale.",
+        ),
+    ] = None
 
 
 class ChargeLine(Part, frozen=True, kw_only=True):

@@ -134,7 +134,11 @@ def test_what_a_person_knows_of_an_r64_is_what_is_measured() -> None:
     calendar = "mesures/contexte/grandeur/calendrier"
     assert found["mesures/idPrm"].fields[0].endswith(".access_point")
     assert found[f"{calendar}/classeTemporelle/valeur/v"].fields == ("MeterReading.registers.value",)
-    assert found[f"{calendar}/classeTemporelle/valeur/iv"].fields == ("MeterReading.registers.doubtful",)
+    # That it is doubted, and why.
+    assert found[f"{calendar}/classeTemporelle/valeur/iv"].fields == (
+        "MeterReading.particulars",
+        "MeterReading.registers.doubtful",
+    )
     assert found["mesures/contexte/typeReleve"].outcome == "particular"
     assert found["mesures/contexte/grandeur/cadranTotalisateur/valeur/v"].outcome == "particular"
     assert found[f"{calendar}/libelleCalendrier"].outcome == "left-out"

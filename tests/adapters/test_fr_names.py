@@ -31,11 +31,24 @@ def test_a_numbered_name_gives_its_series_and_number(name: str) -> None:
     assert adapter.series(f"in/box/{name}") == NUMBERED[name]
 
 
-@pytest.mark.parametrize("flux", ["R63", "R64", "R65", "R66", "R67", "C68"])
-def test_numbers_of_on_demand_files_say_nothing(flux: str) -> None:
-    assert adapter.series(f"ENEDIS_{flux}_P_INDEX_M0ABCDEF_00001_20260602010203.zip") == Series(
-        flux, None, "20260602010203"
-    )
+MEASURES = {
+    "ENEDIS_R63_P_CdC_M0ABCDEF_00002_20260602010203.zip": Series("R63/P/CDC/M0ABCDEF", 2, "20260602010203"),
+    "Enedis_r64_p_Index_M0ABCDEF_00001_20260602010203.ZIP": Series("R64/P/INDEX/M0ABCDEF", 1, "20260602010203"),
+    "ENEDIS_R64B_Q_INDEX_0012_GRD-F999_00321_20260602010203.zip": Series(
+        "R64B/Q/INDEX/0012/GRD-F999", 321, "20260602010203"
+    ),
+    "ENEDIS_R63A_H_CdC_0012_123456789_00004_20260602010203.zip": Series(
+        "R63A/H/CDC/0012/123456789", 4, "20260602010203"
+    ),
+    "Enedis_R65_P_Energie_M0ABCDEF_123456789_20260602010203.zip": Series("R65", None, "20260602010203"),
+    "ENEDIS_C68_P_ITC_M0ABCDEF_00001_20260602010203.zip": Series("C68/P/ITC/M0ABCDEF", 1, "20260602010203"),
+}
+"""Names of the guide: with the order's own number; recurrent, with the contract; of a company's account, unnumbered."""
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_files_of_measures_are_numbered_within_their_order_or_publication(name: str) -> None:
+    assert adapter.series(name) == MEASURES[name]
 
 
 def test_one_direction_more_is_another_series() -> None:

@@ -75,9 +75,9 @@ def test_a_reading_bears_how_it_was_taken_and_the_index_of_the_total() -> None:
 
 
 def test_an_index_of_which_no_doubt_is_told_is_read() -> None:
-    """Enedis' schema allows null."""
+    """Enedis' schema allows null, which says nothing: neither that the index is doubted nor that it is not."""
     [transaction] = digest("r64_indexes.json", ('"iv": 0', '"iv": null')).transactions
-    assert only(transaction, MeterReading)[0].registers[0].doubtful is False
+    assert [register.doubtful for register in only(transaction, MeterReading)[0].registers][:2] == [None, False]
 
 
 def test_an_energy_without_codes_is_read_by_their_words() -> None:
@@ -122,8 +122,16 @@ def test_a_corrected_energy_names_the_one_it_replaces() -> None:
 
 
 def test_an_unknown_nature_is_carried_and_noted() -> None:
-    [transaction] = digest("r67_energies.json", ('"codeNature": "R"', '"codeNature": "Z"')).transactions
+    edits = ('"codeNature": "R"', '"codeNature": "Z"'), ('"libelleNature": "Réel"', '"libelleNature": "Zélé"')
+    [transaction] = digest("r67_energies.json", *edits).transactions
     assert codes(transaction) == ["NOTE_CODE_UNKNOWN"]
+
+
+def test_a_nature_whose_letter_is_unknown_is_that_of_its_label() -> None:
+    edits = ('"codeNature": "R"', '"codeNature": "Z"'), ('"libelleNature": "Réel"', '"libelleNature": "REGULARISE"')
+    [transaction] = digest("r67_energies.json", *edits).transactions
+    assert "regularised" in {volume.nature for volume in only(transaction, MeteredVolume)}
+    assert codes(transaction) == []
 
 
 @pytest.mark.parametrize(
@@ -151,14 +159,14 @@ def test_one_bad_point_harms_no_other() -> None:
 def test_measures_before_the_header_are_refused() -> None:
     document = json.loads(content("r64_indexes.json"))
     turned = {"mesures": document["mesures"], "header": document["header"]}
-    found = read(adapter, json.dumps(turned).encode(), "r64.json", "R64-R67")
+    found = read(adapter, json.dumps(turned).encode(), "r64.json", "R6X")
     assert found.refusal is not None
     assert found.refusal.code == "HEADER_MISSING"
 
 
 @pytest.mark.parametrize("cut", [1, 40, 400, 2000, -2])
 def test_a_truncated_document_ends_in_a_refusal(cut: int) -> None:
-    found = read(adapter, content("r64_indexes.json")[:cut], "r64.json", "R64-R67")
+    found = read(adapter, content("r64_indexes.json")[:cut], "r64.json", "R6X")
     assert found.refusal is not None
     assert found.refusal.code == "JSON_TRUNCATED"
 

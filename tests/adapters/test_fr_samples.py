@@ -70,10 +70,10 @@ def test_fluxes_that_no_digester_reads_are_known(shared: Path) -> None:
     refused = adapter.dispatch(Sniff("recap.xml", "xml", "Recapitulatif"))
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.value) == ("TYPE_UNKNOWN", "F12")
-    content = (shared / "markets/fr/samples/r64.json").read_bytes().replace(b"R64", b"R65")
-    found = read(adapter, content, "r65.json")
+    content = (shared / "markets/fr/samples/r64.json").read_bytes().replace(b"R64", b"R69")
+    found = read(adapter, content, "r69.json")
     assert found.refusal is not None
-    assert (found.refusal.code, found.refusal.value) == ("TYPE_UNKNOWN", "R65")
+    assert (found.refusal.code, found.refusal.value) == ("TYPE_UNKNOWN", "R69")
 
 
 def test_the_f12_sample_is_a_charge_whose_lines_make_up_its_total(shared: Path) -> None:

@@ -504,8 +504,9 @@ UNREACHABLE: dict[str, str] = {
         "the simulated market publishes no curves (R50, R4x, R171); tests/adapters/test_fr_curves.py shows them",
     ),
     **dict.fromkeys(
-        ("FR-R19", "FR-R20", "FR-V07", "FR-V08"),
-        "the simulated market answers no orders on demand (R64, R67); tests/adapters/test_fr_on_demand.py shows them",
+        ("FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
+        "lives are written in the fluxes of invoicing; what is measured on demand answers orders, and "
+        "tests/adapters/test_fr_measures.py shows it",
     ),
     "FR-P02": "a message without Id_PRM is refused before",
     "FR-P07": "the number of phases comes from a list of two words",

@@ -289,6 +289,12 @@ class Tax(Part, frozen=True, kw_only=True):
     amount: Annotated[Amount | None, field("The tax.", "Montant de la taxe.")] = None
 
 
+class OrderedPoint(Part, frozen=True, kw_only=True):
+    """One more access point that an order is about."""
+
+    access_point: Annotated[Identifier, field("Identifier of the access point.", "Identifiant du point de livraison.")]
+
+
 class AnswerReason(Part, frozen=True, kw_only=True):
     """One reason of an answer."""
 

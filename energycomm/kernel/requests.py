@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from energycomm.kernel.declaration import field
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import Address, AnswerReason, Attachment, Register
+from energycomm.kernel.parts import Address, AnswerReason, Attachment, OrderedPoint, Part, Register
 from energycomm.kernel.vocabulary import (
     Amount,
     ChargeType,
@@ -132,8 +132,12 @@ class ContractChangeRequest(Request, frozen=True, kw_only=True, tag=True):
 
 
 class MasterDataRequest(Request, frozen=True, kw_only=True, tag=True):
-    """Ask for technical and contractual data of an access point."""
+    """Ask for technical and contractual data of an access point, or of several."""
 
+    points: Annotated[
+        tuple[OrderedPoint, ...],
+        field("Further access points of the order.", "Autres points de la commande.", item="point", longest=10_000),
+    ] = ()
     consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
 
 
@@ -175,10 +179,39 @@ class SearchRequest(Request, frozen=True, kw_only=True, tag=True):
 MeasureKind = Literal["index", "energy", "curve", "maximum-power", "invoicing"]
 
 
-class MeteredDataRequest(Request, frozen=True, kw_only=True, tag=True):
-    """Ask for measures of a period."""
+class OrderedMeasure(Part, frozen=True, kw_only=True):
+    """One more kind of measures that an order is about."""
 
+    measure: Annotated[MeasureKind, field("The measures.", "Mesures.")]
+
+
+class ConsentedRequest(Request, frozen=True, kw_only=True):
+    """A request that says whether the customer agreed, and who did."""
+
+    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
+    customer: Annotated[
+        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
+    ] = None
+    title: Annotated[Code | None, field("Form of address of that customer.", "Civilité de ce client.")] = None
+    first_name: Annotated[Name | None, field("First name of that customer.", "Prénom de ce client.")] = None
+    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
+
+
+class MeteredDataRequest(ConsentedRequest, frozen=True, kw_only=True, tag=True):
+    """Ask for measures of a period, of an access point or of several."""
+
+    points: Annotated[
+        tuple[OrderedPoint, ...],
+        field("Further access points of the order.", "Autres points de la commande.", item="point", longest=10_000),
+    ] = ()
     measure: Annotated[MeasureKind, field("What to deliver.", "Mesures à fournir.")]
+    product: Annotated[
+        Code | None,
+        field(
+            "Which curve: active, reactive-inductive, reactive-capacitive, voltage, all.",
+            "Courbe voulue : active, reactive-inductive, reactive-capacitive, voltage, all.",
+        ),
+    ] = None
     start: Annotated[CivilDay | None, field("First day.", "Premier jour.")] = None
     end: Annotated[
         CivilDay | None, field("Last day, as the market counts it.", "Dernier jour, tel que le marché le compte.")
@@ -190,16 +223,26 @@ class MeteredDataRequest(Request, frozen=True, kw_only=True, tag=True):
     corrected: Annotated[
         bool | None, field("Corrected curve instead of the raw one.", "Courbe corrigée au lieu de la courbe brute.")
     ] = None
-    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
     external_reference: Annotated[
         Text | None, field("Our own reference of the query.", "Notre référence de la requête.")
     ] = None
 
 
-class MeteringServiceOrder(Request, frozen=True, kw_only=True, tag=True):
+class MeteringServiceOrder(ConsentedRequest, frozen=True, kw_only=True, tag=True):
     """Order the collection or recurring publication of measures."""
 
     measure: Annotated[MeasureKind, field("What to collect or publish.", "Mesures à collecter ou à publier.")]
+    further: Annotated[
+        tuple[OrderedMeasure, ...],
+        field("Further measures of the order.", "Autres mesures de la commande.", item="measure_of_order", longest=10),
+    ] = ()
+    recurrent: Annotated[
+        bool | None,
+        field(
+            "Publish again and again, or collect only; by default as the rhythm says.",
+            "Publication récurrente, ou collecte seule ; par défaut selon le rythme.",
+        ),
+    ] = None
     start: Annotated[CivilDay | None, field("First day of the service.", "Premier jour du service.")] = None
     end: Annotated[CivilDay | None, field("Last day of the service.", "Dernier jour du service.")] = None
     step: Annotated[
@@ -214,11 +257,6 @@ class MeteringServiceOrder(Request, frozen=True, kw_only=True, tag=True):
     corrected: Annotated[
         bool | None, field("Corrected curve instead of the raw one.", "Courbe corrigée au lieu de la courbe brute.")
     ] = None
-    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
-    customer: Annotated[
-        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
-    ] = None
-    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
 
 
 class MeteringServiceStop(Request, frozen=True, kw_only=True, tag=True):
@@ -227,7 +265,7 @@ class MeteringServiceStop(Request, frozen=True, kw_only=True, tag=True):
     service: Annotated[Code, field("The market's reference of the service.", "Référence du service chez le marché.")]
 
 
-class DataAccessOrder(Request, frozen=True, kw_only=True, tag=True):
+class DataAccessOrder(ConsentedRequest, frozen=True, kw_only=True, tag=True):
     """Open, renew, change or end access to a customer's data, with consent."""
 
     action: Annotated[
@@ -236,6 +274,10 @@ class DataAccessOrder(Request, frozen=True, kw_only=True, tag=True):
     start: Annotated[CivilDay | None, field("First day of the access.", "Premier jour de l'accès.")] = None
     end: Annotated[CivilDay | None, field("Last day of the access.", "Dernier jour de l'accès.")] = None
     measure: Annotated[MeasureKind | None, field("What may be read.", "Mesures accessibles.")] = None
+    further: Annotated[
+        tuple[OrderedMeasure, ...],
+        field("Further measures of the order.", "Autres mesures de la commande.", item="measure_of_order", longest=10),
+    ] = ()
     service: Annotated[
         Code | None, field("The market's reference of the access.", "Référence de l'accès chez le marché.")
     ] = None
@@ -255,11 +297,6 @@ class DataAccessOrder(Request, frozen=True, kw_only=True, tag=True):
             "La modification retire la publication au lieu de l'ajouter.",
         ),
     ] = None
-    consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
-    customer: Annotated[
-        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
-    ] = None
-    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
 
 
 class MeterReadingSubmission(Request, frozen=True, kw_only=True, tag=True):

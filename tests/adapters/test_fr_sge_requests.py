@@ -20,12 +20,15 @@ from energycomm.kernel.check import explain
 from energycomm.kernel.codec import encode
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import Address
+from energycomm.kernel.parts import Address, OrderedPoint
+from energycomm.kernel.requests import OrderedMeasure
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
 REFERENCE = "0d4c2b1e-6f3a-4c5d-9e8f-7a6b5c4d3e2f"
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+
+OTHERS = (OrderedPoint(access_point="99000000000102"), OrderedPoint(access_point="99000000000103"))
 
 FULL: dict[str, dict[str, Any]] = {
     "RecherchePoint": {
@@ -41,9 +44,10 @@ FULL: dict[str, dict[str, Any]] = {
     "RechercheServicesSouscritsMesures": {},
     "RechercheServicesAccesDonnees": {},
     "ConsultationDonneesTechniquesContractuelles": {"consent": True},
-    "CommandeInformationsTechniquesEtContractuelles": {"consent": True},
+    "CommandeInformationsTechniquesEtContractuelles": {"consent": True, "points": OTHERS},
     "ConsultationMesures": {"measure": "invoicing", "consent": True},
     "CommandeHistoriqueDonneesMesuresFacturantes": {
+        "points": OTHERS,
         "measure": "invoicing",
         "start": date(2025, 1, 1),
         "end": date(2026, 1, 1),
@@ -56,6 +60,7 @@ FULL: dict[str, dict[str, Any]] = {
         "consent": True,
     },
     "CommandeHistoriqueDonneesMesuresFines": {
+        "points": OTHERS,
         "measure": "curve",
         "start": date(2025, 4, 1),
         "end": date(2025, 5, 1),
@@ -63,6 +68,9 @@ FULL: dict[str, dict[str, Any]] = {
         "direction": "production",
     },
     "CommandeTransmissionHistoriqueMesures": {
+        "customer": "DUPONT",
+        "title": "Mme",
+        "first_name": "ANNE",
         "measure": "curve",
         "start": date(2024, 4, 1),
         "end": date(2025, 5, 1),
@@ -78,7 +86,12 @@ FULL: dict[str, dict[str, Any]] = {
         "consent": True,
         "company": "FONDERIE FICTIVE",
     },
-    "CommandeTransmissionDonneesInfraJ": {"measure": "index", "consent": True, "customer": "DUPONT"},
+    "CommandeTransmissionDonneesInfraJ": {
+        "measure": "index",
+        "further": (OrderedMeasure(measure="curve"),),
+        "consent": True,
+        "customer": "DUPONT",
+    },
     "CommandeArretServiceSouscritMesures": {"service": "47761068"},
     "CommandeAccesDonneesMesures": {
         "action": "open",
@@ -96,6 +109,7 @@ FULL: dict[str, dict[str, Any]] = {
         "customer": "DUPONT",
         "rhythm": "P1D",
         "corrected": False,
+        "further": (OrderedMeasure(measure="curve"), OrderedMeasure(measure="maximum-power")),
     },
     "CommandeRenouvellementServicesAccesDonnees": {
         "action": "renew",
@@ -190,9 +204,7 @@ def test_every_request_has_the_elements_of_the_published_one(shared: Path, name:
             samples.append(sample)
     contents = (built(name).content, built(name, **_other(name)).content)
     ours = {element for content in contents for element in _elements(etree.fromstring(content))}
-    optional = {"civilite", "prenom"}
-    if name == "CommandeTransmissionHistoriqueMesures":
-        optional |= {"personnePhysique", "nom"}  # it wants the form of address with the name; neither is needed
+    optional = {"civilite", "prenom"} if "title" not in FULL[name] else set()
     assert {element for sample in samples for element in _elements(sample)} - ours <= optional
 
 
@@ -258,6 +270,67 @@ def test_what_a_service_needs_and_does_not_get_is_a_refusal_with_the_field(
 ) -> None:
     found = refused(name, **fields)
     assert (found.code, found.path) == (code, path)
+
+
+def test_an_order_of_a_file_names_every_point() -> None:
+    """Named by no service, several points are ordered as a file: it alone takes them."""
+    for name in (
+        "CommandeHistoriqueDonneesMesuresFines",
+        "CommandeHistoriqueDonneesMesuresFacturantes",
+        "CommandeInformationsTechniquesEtContractuelles",
+    ):
+        order = built(name, market_type="SGE")
+        assert order.type == name
+        named = [element.text for element in etree.fromstring(order.content).iter("pointId")]
+        assert named == ["99000000000101", "99000000000102", "99000000000103"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "path"),
+    [
+        ("ConsultationMesuresDetaillees", {"points": OTHERS}, "points"),
+        ("ConsultationMesures", {"points": OTHERS}, "points"),
+        ("CommandeCollectePublicationMesures", {"further": (OrderedMeasure(measure="index"),)}, "further"),
+        ("CommandeAccesDonneesMesures", {"further": (OrderedMeasure(measure="index"),)}, "further"),
+        ("CommandeTransmissionDonneesInfraJ", {"further": (OrderedMeasure(measure="energy"),)}, "measure"),
+        ("CommandeCollectePublicationMesures", {"recurrent": False}, "rhythm"),
+        ("ConsultationMesuresDetaillees", {"measure": "index", "product": "voltage"}, "product"),
+        ("ConsultationMesuresDetaillees", {"measure": "curve", "product": "heat"}, "product"),
+        ("CommandeTransmissionHistoriqueMesures", {"title": None}, "title"),
+        ("CommandeTransmissionHistoriqueMesures", {"title": "Dr"}, "title"),
+    ],
+)
+def test_what_a_service_does_not_take_is_refused_and_not_left_out(name: str, fields: dict[str, Any], path: str) -> None:
+    found = refused(name, **fields)
+    assert (found.code in ("BUILD_VALUE", "BUILD_MISSING"), found.path) == (True, path)
+
+
+def test_two_kinds_of_measures_go_in_one_order() -> None:
+    def texts(tag: str, **fields: Any) -> list[str | None]:
+        return [element.text for element in etree.fromstring(built(**fields).content).iter(tag)]
+
+    access = {"name": "CommandeServicesAccesDonnees", "market_type": "SGE"}
+    assert built(**access).type == "CommandeServicesAccesDonnees"
+    assert texts("typeDonnees", **access) == ["IDX", "CDC", "PMAX"]
+    within = {"name": "CommandeTransmissionDonneesInfraJ", "market_type": "SGE"}
+    assert built(**within).type == "CommandeTransmissionDonneesInfraJ"
+    assert (texts("cdc", **within), texts("idx", **within)) == (["true"], ["true"])
+
+
+@pytest.mark.parametrize(
+    ("product", "code"), [(None, "PA"), ("reactive-inductive", "PRI"), ("reactive-capacitive", "PRC"), ("all", "TOUT")]
+)
+def test_a_reactive_curve_can_be_asked_for(product: str | None, code: str, shared: Path) -> None:
+    request = built("ConsultationMesuresDetaillees", measure="curve", product=product, resolution=None)
+    check(shared, BY_NAME["ConsultationMesuresDetaillees"], request.content)
+    assert [element.text for element in etree.fromstring(request.content).iter("grandeurPhysique")] == [code]
+
+
+def test_what_is_only_collected_has_no_recurrent_transmission(shared: Path) -> None:
+    request = built("CommandeCollectePublicationMesures", recurrent=False, rhythm=None)
+    check(shared, BY_NAME["CommandeCollectePublicationMesures"], request.content)
+    [told] = etree.fromstring(request.content).iter("transmissionRecurrente")
+    assert told.text == "false"
 
 
 def test_a_kind_that_no_service_serves_is_refused() -> None:

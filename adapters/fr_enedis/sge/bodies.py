@@ -3,6 +3,7 @@
 Assumed, where no public document says more than the types:
 
 * What is asked for without a direction is asked for what is taken from the grid (soutirage).
+* A person who agreed is named with form of address and first name where these are told.
 * ``cadreAcces`` is ACCORD_CLIENT where the customer agreed, else SERVICE_ACCES: an access that was opened before.
 * objetCode is that of the published requests: AME access to measures, ASS the end of a service, HDM history.
 """
@@ -12,15 +13,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.fr_enedis.sge.writing import Leaf, Node, Tree, node, refuse
+from msgspec import structs
+
+from adapters.fr_enedis.sge.writing import Each, Leaf, Node, Tree, node, refuse
 
 DETAILED = {"curve": "COURBE", "energy": "ENERGIE", "index": "INDEX", "maximum-power": "PMAX"}
 QUANTITIES = {"curve": "PA", "energy": "EA", "index": "EA", "maximum-power": "PMA"}
 """Measure -> mesuresTypeCode and grandeurPhysique of ConsultationMesuresDetaillees."""
+PRODUCTS = {
+    "active": "PA",
+    "reactive-inductive": "PRI",
+    "reactive-capacitive": "PRC",
+    "voltage": "E",
+    "all": "TOUT",
+}
+"""Product of a curve -> its grandeurPhysique."""
+TITLES = {"M": "M", "M.": "M", "MME": "Mme", "MADAME": "Mme", "MONSIEUR": "M"}
+"""Form of address, in capitals -> civilite."""
 PUBLISHED = {"curve": "COURBES", "energy": "ENERGIE", "index": "INDEX", "maximum-power": "PMAX"}
 COLLECTED = {"curve": "CDC", "index": "IDX"}
 ACCESSED = {"curve": "CDC", "energy": "ENERGIE", "index": "IDX", "maximum-power": "PMAX"}
 CATEGORIES = {"residential": "RES", "professional": "PRO"}
+MOST_POINTS, MOST_POINTS_OF_DAYS = 1_500, 10_000
+"""Points of one order of a file: of curves and indexes, and of anything else (Enedis.SGE.GUI.0503 v1.5.2, section 1)."""
 MINUTES = {"PT5M": "5", "PT10M": "10", "PT15M": "15", "PT30M": "30", "PT1H": "60", "PT60M": "60"}
 """Step of a curve -> minutes."""
 
@@ -42,6 +57,56 @@ def _coded(tag: str, codes: Mapping[str, str]) -> Leaf:
     return Leaf(tag, "code", "measure", of=code)
 
 
+def _quantity(message: Any, reference: str) -> str:
+    if message.product is None:
+        return QUANTITIES.get(message.measure, "")
+    if message.measure != "curve" and message.product != "all":
+        raise refuse("BUILD_VALUE", "product", message.product, "none or all: only a curve is of one quantity")
+    if message.product not in PRODUCTS:
+        raise refuse("BUILD_VALUE", "product", message.product, f"one of {', '.join(PRODUCTS)}")
+    return PRODUCTS[message.product]
+
+
+def _title(message: Any, reference: str) -> str | None:
+    if message.title is not None and message.title.upper() not in TITLES:
+        raise refuse("BUILD_VALUE", "title", message.title, "M or Mme")
+    return TITLES.get((message.title or "").upper())
+
+
+def _recurrent(message: Any, reference: str) -> bool:
+    """Whether the order is of a recurrent publication.
+
+    Raises:
+      Unreadable: it is not, and has a rhythm all the same, which the market does not receive (BUILD_VALUE).
+    """
+    if message.recurrent is False and message.rhythm is not None:
+        expected = "no rhythm where recurrent is false: leave out the rhythm, or order a recurrent publication"
+        raise refuse("BUILD_VALUE", "rhythm", message.rhythm, expected)
+    return bool(message.rhythm is not None if message.recurrent is None else message.recurrent)
+
+
+def _each_point(message: Any) -> list[Any]:
+    most = MOST_POINTS if getattr(message, "measure", None) in ("curve", "index") else MOST_POINTS_OF_DAYS
+    if len(message.points) >= most:
+        raise refuse("BUILD_VALUE", "points", str(len(message.points)), f"{most} points at most: send several orders")
+    return [message, *(structs.replace(message, access_point=one.access_point) for one in message.points)]
+
+
+def _each_measure(message: Any) -> list[Any]:
+    return [message, *(structs.replace(message, measure=one.measure) for one in message.further)]
+
+
+def _alone(message: Any, reference: str) -> str | None:
+    """The point of a service that takes one alone."""
+    if getattr(message, "points", ()):
+        raise refuse("BUILD_VALUE", "points", str(len(message.points)), "no further point: this service takes one")
+    if getattr(message, "further", ()):
+        told = ", ".join(one.measure for one in message.further)
+        raise refuse("BUILD_VALUE", "further", told, "no further measures: this service takes one kind")
+    point: str | None = message.access_point
+    return point
+
+
 def _step(message: Any, reference: str) -> str | None:
     if message.resolution is not None and message.resolution not in MINUTES:
         raise refuse("BUILD_VALUE", "resolution", message.resolution, f"one of {', '.join(MINUTES)}")
@@ -60,9 +125,10 @@ def _criteria(message: Any) -> bool:
 
 def _is_collected(code: str) -> Leaf:
     def of(message: Any, reference: str) -> bool:
-        if message.measure not in COLLECTED:
-            raise refuse("BUILD_VALUE", "measure", message.measure, f"one of {', '.join(COLLECTED)}")
-        return COLLECTED[message.measure] == code
+        for one in _each_measure(message):
+            if one.measure not in COLLECTED:
+                raise refuse("BUILD_VALUE", "measure", one.measure, f"one of {', '.join(COLLECTED)}")
+        return code in [COLLECTED[one.measure] for one in _each_measure(message)]
 
     return Leaf({"CDC": "cdc", "IDX": "idx"}[code], "boolean", "measure", of=of)
 
@@ -72,10 +138,12 @@ def _is_fed(message: Any, reference: str) -> bool:
 
 
 POINT = Leaf("pointId", "point", "access_point")
+ALONE = POINT._replace(of=_alone)
 LOGIN = Leaf("initiateurLogin", "login", "requester_login")
 USER = Leaf("loginUtilisateur", "login", "requester_login")
 CONTRACT = Leaf("contratId", "contract", "contract")
-WHO = (POINT, LOGIN, CONTRACT)
+WHO = (ALONE, LOGIN, CONTRACT)
+WHO_OF_ALL = (POINT, LOGIN, CONTRACT)
 """In the order that most services have them."""
 AGREED = Leaf("autorisationClient", "boolean", "consent", optional=True)
 ACCESS = _said("objetCode", "AME")
@@ -93,9 +161,12 @@ FRAME = Leaf("cadreAcces", "code", "consent", of=lambda message, _: _FRAMES[bool
 COMPANY = node(
     "personneMorale", Leaf("denominationSociale", "text", "company"), when=lambda message: message.company is not None
 )
+TITLE = Leaf("civilite", "title", "title", optional=True, of=_title)
 NAME = Leaf("nom", "text", "customer")
-PERSON = node("personnePhysique", NAME, when=lambda message: message.company is None)
-MAYBE_PERSON = node("personnePhysique", NAME._replace(optional=True), when=lambda message: message.company is None)
+FIRST_NAME = Leaf("prenom", "text", "first_name", optional=True)
+PERSON = node("personnePhysique", TITLE, NAME, FIRST_NAME, when=lambda message: message.company is None)
+MAYBE_PERSON = PERSON._replace(when=lambda message: message.company is None and message.customer is not None)
+TITLED_PERSON = node("personnePhysique", TITLE._replace(optional=False), NAME, FIRST_NAME, when=MAYBE_PERSON.when)
 AGREEMENT = Leaf("accord", "boolean", "consent")
 CLIENT = AGREEMENT._replace(tag="accordClient")
 CONSENT = node("declarationAccordClient", AGREEMENT, COMPANY, MAYBE_PERSON)
@@ -111,7 +182,11 @@ def _ordered(service: str, *general: Tree, asked: Node) -> Node:
 def _published(request: str, *asked: Tree) -> Node:
     """The body of an order of a file (M023)."""
     general = node("donneesGenerales", LOGIN, CONTRACT, _ours("referenceDemandeur"))
-    return node(request, general, node("demande", _said("format", "JSON"), node("pointIds", POINT), *asked, FRAME))
+    return node(
+        request,
+        general,
+        node("demande", _said("format", "JSON"), node("pointIds", Each(POINT, _each_point)), *asked, FRAME),
+    )
 
 
 # --- search ---
@@ -146,7 +221,7 @@ SEARCH_ACCESSES = node("rechercherServicesAccesDonnees", node("criteres", POINT,
 
 # --- technical and contractual data ---
 
-POINT_DATA = node("consulterDonneesTechniquesContractuelles", POINT, USER, AGREED)
+POINT_DATA = node("consulterDonneesTechniquesContractuelles", ALONE, USER, AGREED)
 """ConsultationDonneesTechniquesContractuelles v1.0: at once."""
 
 PUBLISHED_POINT_DATA = _published("demandePublicationITC", _said("sens", "SOUTIRAGE"))
@@ -155,15 +230,15 @@ PUBLISHED_POINT_DATA = _published("demandePublicationITC", _said("sens", "SOUTIR
 
 # --- measures and history ---
 
-INVOICING_MEASURES = node("consulterMesures", POINT, LOGIN._replace(tag="loginDemandeur"), CONTRACT, AGREED)
+INVOICING_MEASURES = node("consulterMesures", ALONE, LOGIN._replace(tag="loginDemandeur"), CONTRACT, AGREED)
 """ConsultationMesures v1.1: what was invoiced, at once, without a period."""
 
 _DETAIL = node(
     "demande",
     LOGIN,
-    POINT,
+    ALONE,
     _coded("mesuresTypeCode", DETAILED),
-    _coded("grandeurPhysique", QUANTITIES),
+    Leaf("grandeurPhysique", "code", "product", of=_quantity),
     START,
     END,
     Leaf("mesuresPas", "period", "resolution", optional=True),
@@ -191,7 +266,7 @@ _HISTORY = node(
     "historiqueMesures",
     START,
     END,
-    node("declarationAccordClient", CLIENT),
+    node("declarationAccordClient", CLIENT, COMPANY, TITLED_PERSON),
     _coded("mesureType", COLLECTED),
     CORRECTED._replace(tag="mesureCorrigee"),
     _CURVE_STEP,
@@ -201,7 +276,7 @@ HISTORY = _ordered(
     _ours("refFrn"),
     _said("objetCode", "HDM"),
     CONTRACT,
-    POINT,
+    ALONE,
     LOGIN,
     asked=_HISTORY,
 )
@@ -220,7 +295,7 @@ _COLLECTED = node(
     FED,
     Leaf("mesuresPas", "duration", "step", optional=True),
     CORRECTED,
-    Leaf("transmissionRecurrente", "boolean", "rhythm", of=lambda message, _: message.rhythm is not None),
+    Leaf("transmissionRecurrente", "boolean", "recurrent", of=_recurrent),
     Leaf("periodiciteTransmission", "duration", "rhythm", optional=True),
 )
 COLLECTION = _ordered("commanderCollectePublicationMesures", OURS, ACCESS, *WHO, asked=_COLLECTED)
@@ -235,8 +310,8 @@ _WITHIN_THE_DAY = node(
     _is_collected("IDX"),
     Leaf("ptd", "boolean", "measure", of=lambda *_: False),
 )
-INTRADAY = _ordered("commanderTransmissionDonneesInfraJ", OURS, ACCESS, *WHO, asked=_WITHIN_THE_DAY)
-"""CommandeTransmissionDonneesInfraJ v1.0: measures within the day."""
+INTRADAY = _ordered("commanderTransmissionDonneesInfraJ", OURS, ACCESS, *WHO_OF_ALL, asked=_WITHIN_THE_DAY)
+"""CommandeTransmissionDonneesInfraJ v1.0: a curve, indexes or both within the day."""
 
 STOP = _ordered(
     "commanderArretServiceSouscritMesures",
@@ -252,16 +327,22 @@ STOP = _ordered(
 
 _MEASURES = node("accesDonnees", ON, UNTIL, CONSENT, _coded("typeDonnees", ACCESSED), DRAWN, FED)
 DATA_ACCESS = _ordered(
-    "commanderAccesDonneesMesures", OURS, ACCESS, POINT, LOGIN, node("contrat", CONTRACT), asked=_MEASURES
+    "commanderAccesDonneesMesures", OURS, ACCESS, ALONE, LOGIN, node("contrat", CONTRACT), asked=_MEASURES
 )
 """CommandeAccesDonneesMesures v1.0: access to one kind of measures for a time."""
 
 _OPTIONS = node("optionsPublication", OPTION, when=lambda message: message.rhythm is not None)
 _SUBSCRIBED = node("serviceSouscrit", _coded("typeDonnees", ACCESSED), _OPTIONS)
 ACCESS_SERVICE = _ordered(
-    "commanderServicesAccesDonnees", OURS, *WHO, UNTIL, SENSE, CONSENT, asked=node("servicesSouscrits", _SUBSCRIBED)
+    "commanderServicesAccesDonnees",
+    OURS,
+    *WHO_OF_ALL,
+    UNTIL,
+    SENSE,
+    CONSENT,
+    asked=node("servicesSouscrits", Each(_SUBSCRIBED, _each_measure)),
 )
-"""CommandeServicesAccesDonnees v1.0: access with publication."""
+"""CommandeServicesAccesDonnees v1.0: access to one kind of measures or several, with publication (F300, F305)."""
 
 RENEWAL = _ordered(
     "commanderRenouvellementServicesAccesDonnees",

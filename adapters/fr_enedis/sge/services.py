@@ -62,6 +62,7 @@ SERVICES: tuple[Service, ...] = (
         "MasterDataRequest",
         f"{B2B}/services/consulterdonneestechniquescontractuelles/v1.0",
         bodies.POINT_DATA,
+        serves=lambda message: not message.points,
     ),
     Service(
         "CommandeInformationsTechniquesEtContractuelles",
@@ -69,7 +70,7 @@ SERVICES: tuple[Service, ...] = (
         f"{M023}/commandeinformationstechniquesetcontractuelles/v1",
         bodies.PUBLISHED_POINT_DATA,
         header="none",
-        serves=lambda message: False,
+        serves=lambda message: bool(message.points),
     ),
     Service(
         "ConsultationMesures",
@@ -77,7 +78,9 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/services/consultermesures/v1.1",
         bodies.INVOICING_MEASURES,
         version="1.1",
-        serves=lambda message: message.measure == "invoicing" and message.start is None and message.end is None,
+        serves=lambda message: (
+            message.measure == "invoicing" and message.start is None and message.end is None and not message.points
+        ),
     ),
     Service(
         "CommandeHistoriqueDonneesMesuresFacturantes",
@@ -94,6 +97,7 @@ SERVICES: tuple[Service, ...] = (
         bodies.DETAILED_MEASURES,
         version="3.0",
         header="none",
+        serves=lambda message: not message.points,
     ),
     Service(
         "CommandeHistoriqueDonneesMesuresFines",
@@ -101,7 +105,7 @@ SERVICES: tuple[Service, ...] = (
         f"{M023}/commandehistoriquedonneesmesuresfines/v1",
         bodies.PUBLISHED_MEASURES,
         header="none",
-        serves=lambda message: False,
+        serves=lambda message: bool(message.points),
     ),
     Service(
         "CommandeTransmissionHistoriqueMesures",
@@ -117,13 +121,14 @@ SERVICES: tuple[Service, ...] = (
         f"{B2B}/commandercollectepublicationmesures/v3.0",
         bodies.COLLECTION,
         version="3.0",
+        serves=lambda message: not message.further,
     ),
     Service(
         "CommandeTransmissionDonneesInfraJ",
         "MeteringServiceOrder",
         f"{B2B}/commandertransmissiondonneesinfraj/v1.0",
         bodies.INTRADAY,
-        serves=lambda message: False,
+        serves=lambda message: bool(message.further),
     ),
     Service(
         "CommandeArretServiceSouscritMesures",
@@ -136,14 +141,14 @@ SERVICES: tuple[Service, ...] = (
         "DataAccessOrder",
         f"{B2B}/commanderaccesdonneesmesures/v1.0",
         bodies.DATA_ACCESS,
-        serves=lambda message: message.action == "open",
+        serves=lambda message: message.action == "open" and not message.further and message.rhythm is None,
     ),
     Service(
         "CommandeServicesAccesDonnees",
         "DataAccessOrder",
         f"{B2B}/commanderservicesaccesdonnees/v1.0",
         bodies.ACCESS_SERVICE,
-        serves=lambda message: False,
+        serves=lambda message: message.action == "open",
     ),
     Service(
         "CommandeRenouvellementServicesAccesDonnees",

@@ -37,6 +37,7 @@ TYPES: dict[str, tuple[re.Pattern[str], str]] = {
     "day": (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a day"),
     "boolean": (re.compile("true|false"), "true or false"),
     "code": (re.compile("[A-Z0-9_]{1,15}"), "a code"),
+    "title": (re.compile("M|Mme"), "M or Mme"),
     "number": (re.compile("[0-9]{1,4}"), "a number"),
     "unit": (re.compile("[a-z]{1,7}"), "a unit"),
     "version": (re.compile(r"[1-9][0-9]*\.[0-9]+"), "a version"),
@@ -74,11 +75,23 @@ class Node(NamedTuple):
     """
 
     tag: str
-    children: Sequence[Leaf | Node]
+    children: Sequence[Leaf | Node | Each]
     when: Callable[[Any], object]
 
 
-Tree: TypeAlias = Leaf | Node
+class Each(NamedTuple):
+    """A tree that is written several times.
+
+    Attributes:
+      tree: written once for each.
+      of: what of a message it is written of, each a message itself.
+    """
+
+    tree: Leaf | Node
+    of: Callable[[Any], Sequence[Any]]
+
+
+Tree: TypeAlias = Leaf | Node | Each
 
 
 def node(tag: str, *children: Tree, when: Callable[[Any], object] = lambda message: True) -> Node:
@@ -104,6 +117,10 @@ def append(parent: etree._Element, tree: Tree, message: Any, reference: str, nam
     Raises:
       Unreadable: a needed value is missing (BUILD_MISSING) or is not of its type (BUILD_VALUE).
     """
+    if isinstance(tree, Each):
+        for one in tree.of(message):
+            append(parent, tree.tree, one, reference)
+        return
     tag = f"{{{namespace}}}{tree.tag}" if namespace else tree.tag
     if isinstance(tree, Node):
         element = etree.Element(tag)

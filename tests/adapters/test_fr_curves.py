@@ -111,7 +111,8 @@ def test_each_cut_is_said_with_its_hole() -> None:
     [curve] = only(digest("r50_curve.xml", *edits).transactions[0], MeasureSeries)
     findings, _ = ParallelEngine(shipped_rules()).validate(curve, NO_HISTORY)
     [comment] = [found.comment for found in findings if found.error_code == "FR-L06"]
-    assert "lacks 46 values of 48" in comment
+    assert "Of the 48 values" in comment
+    assert "46 are missing" in comment
     assert "from 2026-02-10 00:00 to 2026-02-10 09:00" in comment
 
 

@@ -541,6 +541,48 @@ def without_value(positions: tuple[Position, ...]) -> int:
     return sum(1 for item in positions if item.value is None)
 
 
+@predicate
+def values_missing(positions: tuple[Position, ...], start: datetime, end: datetime, minutes: int) -> int:
+    """How many intervals of a period have no value, be their places left out or empty.
+
+    >>> at = datetime.fromisoformat("2026-02-10T00:00:00+01:00")
+    >>> values_missing((Position(position=2, value=Decimal(2)),), at, at + timedelta(hours=2), 30)
+    3
+    """
+    return intervals(start, end, minutes) - sum(1 for item in positions if item.value is not None)
+
+
+@predicate
+def hole_start(positions: tuple[Position, ...], start: datetime, end: datetime, minutes: int) -> datetime:
+    """Where the first hole of a series begins: the first interval of the period without a value; its end without one.
+
+    >>> at = datetime.fromisoformat("2026-02-10T00:00:00+01:00")
+    >>> hole_start((Position(position=1, value=Decimal(2)),), at, at + timedelta(hours=2), 30).isoformat()
+    '2026-02-10T00:30:00+01:00'
+    """
+    return start + _hole(positions, start, end, minutes)[0] * timedelta(minutes=minutes)
+
+
+@predicate
+def hole_end(positions: tuple[Position, ...], start: datetime, end: datetime, minutes: int) -> datetime:
+    """Where the first hole of a series ends: the next interval with a value, else the end of the period.
+
+    >>> at = datetime.fromisoformat("2026-02-10T00:00:00+01:00")
+    >>> hole_end((Position(position=1, value=Decimal(2)),), at, at + timedelta(hours=2), 30).isoformat()
+    '2026-02-10T02:00:00+01:00'
+    """
+    return start + _hole(positions, start, end, minutes)[1] * timedelta(minutes=minutes)
+
+
+def _hole(positions: tuple[Position, ...], start: datetime, end: datetime, minutes: int) -> tuple[int, int]:
+    """The first hole of a series as numbers of intervals before its start and before its end."""
+    there = {item.position for item in positions if item.value is not None}
+    last = intervals(start, end, minutes)
+    first = next((place for place in range(1, last + 1) if place not in there), last + 1)
+    after = next((place for place in range(first, last + 1) if place in there), last + 1)
+    return first - 1, after - 1
+
+
 # --- money ---------------------------------------------------------------------------------------------------------
 
 

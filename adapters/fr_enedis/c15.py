@@ -9,9 +9,11 @@ One ``PRM`` is one CH message. What it becomes is decided by Nature_Evenement:
 
 Assumed, since no public document says it:
 
-* A meter named in an ``Operation`` and not in ``Dispositif_De_Comptage``, which shows the situation after the event,
-  was removed. One named in both was installed when the event is a first commissioning or another meter was removed,
-  and reconfigured otherwise. A meter named in the latter only is present. Nothing is read into Code_Operation.
+* A meter was changed when the operations say so, and not because the event is a CMAT, which may be about a breaker or a
+  calendar. An ``Operation`` of code 5 removes a meter, one of code 15 fits one. By another code it was removed if it is
+  not in ``Dispositif_De_Comptage``, which shows the situation after the event; one named in both was installed when the
+  event is a first commissioning or another meter was removed, and reconfigured otherwise. A meter named in the latter
+  only is present. Work on other material (Categorie_Materiel) is no work on a meter.
 * Readings carry no serial number. Where one meter is in place it is the readings' meter; where one was removed, the
   reading before the event is the removed meter's.
 """
@@ -61,6 +63,10 @@ CONNECTION_STATUS: dict[str | None, ConnectionStatus] = {
 CATEGORY: dict[str, CustomerCategory] = {"RES": "residential", "PRO": "professional"}
 QUALIFICATION: dict[str, Qualification] = {"1": "before-event", "2": "after-event"}
 PHASES = {"MONO": 1, "TRI": 3}
+REMOVAL, FITTING = "5", "15"
+"""Code_Operation of a meter that is taken down, and of one that is put up."""
+METER = "COMPTEUR"
+"""Categorie_Materiel of an operation on a meter."""
 _EVENT = "PRM/Evenement_Declencheur"
 _CONTRACT = "PRM/Situation_Contractuelle"
 
@@ -252,11 +258,17 @@ def _customer(holder: Fields, head: dict[str, Any], notes: Notes) -> CustomerDat
 
 
 def _worked_on(fields: Fields) -> dict[str | None, tuple[Fields, str]]:
-    """Serial number -> meter and operation code, of the meters that the event's operations name."""
-    found = {}
+    """Serial number -> meter and operation code, of the meters that the event's operations name; of one that is named
+    twice the code that removes or fits it."""
+    found: dict[str | None, tuple[Fields, str]] = {}
     for operation in nodes(fields["Evenement_Declencheur"][0], "Operation"):
+        if operation.get("Categorie_Materiel", METER) != METER:
+            continue
+        code = operation["Code_Operation"]
         for meter in nodes(operation, "Compteur"):
-            found[meter.get("Num_Serie")] = (meter, operation["Code_Operation"])
+            serial = meter.get("Num_Serie")
+            if serial not in found or code in (REMOVAL, FITTING):
+                found[serial] = (meter, code)
     return found
 
 
@@ -264,19 +276,31 @@ def _meters(fields: Fields, head: dict[str, Any], notes: Notes) -> Iterator[Mete
     in_place = nodes(node(fields, "Dispositif_De_Comptage"), "Compteur")
     worked_on = _worked_on(fields)
     serials = {meter.get("Num_Serie") for meter in in_place}
-    removed = [entry for serial, entry in worked_on.items() if serial not in serials]
-    for meter, operation in removed:
-        yield _meter(meter, "removed", operation, head)
-    worked: MeterAction = "installed" if removed or head["market_reason"] == "PMES" else "reconfigured"
+    qualified = {
+        leaf(releve, "Code_Qualification")
+        for releves in fields["Evenement_Declencheur"][0].get("Releves", ())
+        for releve in nodes(releves, "Donnees_Releve")
+    }
+    removed = []
+    for serial, (meter, code) in worked_on.items():
+        if code == REMOVAL or (serial not in serials and code != FITTING):
+            removed.append(serial)
+            yield _meter(meter, "removed", code, head, index_given="1" in qualified)
+        elif serial not in serials:
+            yield _meter(meter, "installed", code, head, index_given="2" in qualified)
+    changed = any(serial not in serials for serial in removed) or head["market_reason"] == "PMES"
     for meter in in_place:
         serial = meter.get("Num_Serie")
-        if serial in worked_on:
-            yield _meter(meter, worked, worked_on[serial][1], head)
+        code = None if serial in removed or serial not in worked_on else worked_on[serial][1]
+        if code == FITTING or (code is not None and changed):
+            yield _meter(meter, "installed", code, head, index_given="2" in qualified)
         else:
-            yield _meter(meter, "present", None, head)
+            yield _meter(meter, "present" if code is None else "reconfigured", code, head)
 
 
-def _meter(meter: Fields, action: MeterAction, operation: str | None, head: dict[str, Any]) -> MeterData:
+def _meter(
+    meter: Fields, action: MeterAction, operation: str | None, head: dict[str, Any], index_given: bool | None = None
+) -> MeterData:
     step = meter.get("Pas_Courbe_De_Charge_Soutirage", "")
     return MeterData(
         **head,
@@ -290,6 +314,7 @@ def _meter(meter: Fields, action: MeterAction, operation: str | None, head: dict
         curve_step=int(step) if step.isdecimal() and len(step) <= 4 else None,
         purpose=meter.get("Finalite_Compteur"),
         operation=operation,
+        index_given=index_given,
     )
 
 

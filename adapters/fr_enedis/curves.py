@@ -9,6 +9,8 @@ R4x           ``Donnees_Point_Mesure`` with attributes, in kW, kWr   Horodatage 
               or V; one file (``Corps``) is one CH message           for each Donnees_Courbe
 ============  =====================================================  ==================================================
 
+* The period that is announced (Date_Releve of R50, Horodatage_Debut and Horodatage_Fin of R4x) is that of the series:
+  what is cut off at its head or tail is missing in it.
 * A value that is missing (no V, no Valeur_Point) keeps its place and has the quality ``missing``.
 * Times bear offsets, so a day of 23 or 25 hours has as many values as it has intervals.
 * IV other than 0: the grid operator doubts the value. The Kernel has no field for it; the value is carried with a note.
@@ -31,7 +33,7 @@ from adapters.common.reading import Fields, decimal, leaf, need, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import daily, digester
-from adapters.fr_enedis.times import instant_at, needed_instant
+from adapters.fr_enedis.times import civil_day, instant, instant_at, needed_instant, start_of_day
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
 from energycomm.kernel.vocabulary import Direction, Quality
@@ -75,6 +77,7 @@ QUALITY: dict[str | None, Quality | None] = {
 """Statut_Point -> how the value was obtained. R read; S, T, F, G read in and around a power cut; E estimated; H, P
 rebuilt; K calculated; C corrected; D put in by hand. What the letters beside R, E and C mean is unverified."""
 
+_NONE = timedelta()
 _LONGEST_STEP = 1440
 _MOST = 120_000
 """Values of one series: a year of five-minute values and some more."""
@@ -88,21 +91,44 @@ class Value(NamedTuple):
     quality: Quality | None
 
 
-def series(head: dict[str, Any], values: list[Value], minutes: int, path: str, **fields: Any) -> MeasureSeries:
-    """An interval series of values that may come in any order, with holes.
+class Span(NamedTuple):
+    """The period that a curve is announced for; an end that is missed by a second is that of the interval."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+NOT_ANNOUNCED = Span()
+
+
+def series(
+    head: dict[str, Any],
+    values: list[Value],
+    minutes: int,
+    path: str,
+    announced: Span = NOT_ANNOUNCED,
+    **fields: Any,
+) -> MeasureSeries:
+    """An interval series of values that may come in any order, with holes. It covers its values and the period that is
+    announced, so that what is cut off at its head or tail is missing in it.
 
     Args:
       head: what every message of the member starts with.
       values: at least one.
       minutes: length of an interval.
       path: where the values stand, for refusals.
+      announced: the period of the curve, where the market names one.
       fields: further fields of the message.
 
     Raises:
       Unreadable: a value does not lie on the step from the first one, comes twice, or there are too many (SYN_VALUE).
     """
     step = timedelta(minutes=minutes)
-    start, last = min(value.at for value in values), max(value.at for value in values)
+    start, end = min(value.at for value in values), max(value.at for value in values) + step
+    if announced.start is not None and announced.start < start and (start - announced.start) % step == _NONE:
+        start = max(announced.start, start - _MOST // 2 * step)
+    if announced.end is not None and announced.end > end:
+        end += min(-(-(announced.end - end) // step), _MOST // 2) * step
     positions: dict[int, Position] = {}
     for value in values:
         whole, rest = divmod(value.at - start, step)
@@ -113,7 +139,7 @@ def series(head: dict[str, Any], values: list[Value], minutes: int, path: str, *
         positions[number] = Position(position=number, value=value.value, quality=value.quality)
     return MeasureSeries(
         **{**head, "effective": start},
-        end=last + step,
+        end=end,
         resolution=minutes,
         positions=tuple(positions[number] for number in sorted(positions)),
         **fields,
@@ -151,7 +177,10 @@ def digest_r50(fields: Fields, context: Context, notes: Notes) -> Digested:
         values = [_half_hour(item, step, path, notes) for item in nodes(releve, "PDC")]
         if values:
             asked = {**head, "request_reference": releve.get("Id_Affaire")}
-            messages.append(series(asked, values, step, path, unit="W", product="active", direction="consumption"))
+            day = civil_day(releve, "Date_Releve", "PRM/Donnees_Releve")
+            announced = NOT_ANNOUNCED if day is None else Span(start_of_day(day), start_of_day(day + timedelta(days=1)))
+            told = {"unit": "W", "product": "active", "direction": "consumption"}
+            messages.append(series(asked, values, step, path, announced, **told))
     if not messages:
         raise Unreadable(refusal("SYN_MISSING", path=path, expected="a value"))
     messages.sort(key=lambda message: message.effective)
@@ -214,6 +243,7 @@ def digest_r4x(fields: Fields, context: Context, notes: Notes) -> Digested:
                 values,
                 step,
                 f"{path}/Donnees_Point_Mesure/@Horodatage",
+                Span(instant(curve, "Horodatage_Debut", path, notes), instant(curve, "Horodatage_Fin", path, notes)),
                 unit=need(curve, "Unite_Mesure", path),
                 product=PRODUCT.get(measured, measured),
                 direction=direction(curve.get("Grandeur_Metier"), f"{path}/Grandeur_Metier", notes),

@@ -463,6 +463,13 @@ class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):
             "The market's code of the work on the meter.", "Code de l'intervention sur le compteur, selon le marché."
         ),
     ] = None
+    index_given: Annotated[
+        bool | None,
+        field(
+            "The market gives an index with it: the last one of a removed meter, the first one of an installed one.",
+            "Index donné en même temps : le dernier d'un compteur déposé, le premier d'un compteur posé.",
+        ),
+    ] = None
 
 
 class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):

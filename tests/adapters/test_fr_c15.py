@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 
 import pytest
 
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -16,7 +19,8 @@ from energycomm.kernel.messages import (
     MeterReading,
     StartOfSupply,
 )
-from tests.adapters.french import codes, digest, kinds, only
+from tests.adapters.french import codes, content, digest, kinds, only
+from tests.pipeline.desk import shipped_rules
 
 ENTRY = ["StartOfSupply", "AccessPointData", "ContractTerms", "CustomerData", "MeterData", "MeterReading"]
 
@@ -106,6 +110,61 @@ def test_a_meter_change_tells_the_removed_from_the_installed_meter() -> None:
         ("01190300030303", 45612),
         ("02197600030304", 0),
     ]
+
+
+BEFORE, AFTER = "<Code_Qualification>1</Code_Qualification>", "<Code_Qualification>2</Code_Qualification>"
+OLD, NEW = "01190300030303", "02197600030304"
+
+
+def meters(*edits: tuple[str, str]) -> list[tuple[str, str | None, bool | None]]:
+    """What an edited meter change says of each meter, and whether it brings its index."""
+    [event] = digest("c15_meter_change.xml", *edits).transactions[:1]
+    return [(told.action, told.meter, told.index_given) for told in only(event, MeterData)]
+
+
+def test_a_meter_is_changed_where_the_operations_say_so() -> None:
+    """Code 5 takes a meter down, code 15 puts one up, whatever is in place; work on a breaker changes no meter."""
+    by_code = ("<Code_Operation>20<", "<Code_Operation>5<"), ("<Code_Operation>10<", "<Code_Operation>15<")
+    assert meters(*by_code) == [("removed", OLD, True), ("installed", NEW, True)]
+    breaker = ("<Categorie_Materiel>COMPTEUR", "<Categorie_Materiel>DISJONCTEUR")
+    assert meters(breaker, breaker) == [("present", NEW, None)]
+    other = (f"<Num_Serie>{NEW}<", "<Num_Serie>09999900030304<")
+    assert meters(*by_code, other) == [
+        ("removed", OLD, True),
+        ("installed", "09999900030304", True),
+        ("present", NEW, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gone", "told"), [(BEFORE, {"FR-M09"}), (AFTER, {"FR-M08"}), ("", set()), ("both", {"FR-M08", "FR-M09"})]
+)
+def test_a_meter_change_without_an_index_is_said(gone: str, told: set[str]) -> None:
+    edits = {
+        BEFORE: [(BEFORE, AFTER)],
+        AFTER: [(AFTER, BEFORE)],
+        "": [],
+        "both": [("<Releves>", "<!--"), ("</Releves>", "-->")],
+    }[gone]
+    event = digest("c15_meter_change.xml", *edits).transactions[0]
+    engine = ParallelEngine(shipped_rules())
+    found = {
+        finding.error_code
+        for message in only(event, MeterData)
+        for finding in engine.validate(message, NO_HISTORY).findings
+    }
+    assert found & {"FR-M08", "FR-M09"} == told
+
+
+def test_a_cmat_that_names_another_meter_without_work_on_it_is_said() -> None:
+    text = content("c15_meter_change.xml").decode()
+    operations = re.findall(r" *<Operation>.*?</Operation>\n", text, re.DOTALL)
+    [event] = digest("c15_meter_change.xml", *((one, "") for one in operations[:2])).transactions[:1]
+    [meter] = only(event, MeterData)
+    engine = ParallelEngine(shipped_rules())
+    for known, codes_of in ((OLD, ["FR-M10"]), (NEW, [])):
+        found = engine.validate(meter, History(supplied=True, meter=known)).findings
+        assert [finding.error_code for finding in found if finding.error_code == "FR-M10"] == codes_of
 
 
 def test_version_5_is_read_where_its_elements_are_whatever_the_header_says() -> None:

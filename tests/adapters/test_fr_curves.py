@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date
+import re
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
+import pytest
+
 from adapters.common.conformance.subject import read
-from adapters.fr_enedis import adapter
+from adapters.fr_enedis import adapter, curves
+from energycomm.engine.parallel import ParallelEngine
+from energycomm.kernel.history import NO_HISTORY
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -17,6 +22,7 @@ from energycomm.kernel.messages import (
     StartOfSupply,
 )
 from tests.adapters.french import codes, content, digest, kinds, only
+from tests.pipeline.desk import shipped_rules
 
 
 def test_a_half_hour_of_r50_is_dated_by_its_end() -> None:
@@ -76,6 +82,51 @@ def test_a_value_of_r4x_is_dated_by_its_start_and_says_how_it_was_obtained() -> 
 def test_a_curve_without_grandeur_metier_is_taken_for_consumption_and_noted() -> None:
     [transaction] = digest("r4h_curve.xml").transactions
     assert codes(transaction) == ["NOTE_CODE_UNKNOWN"]
+
+
+def cut(first: int, last: int) -> MeasureSeries:
+    """The active curve of the R4x fixture with the values `first` to `last` of its 144."""
+    text = content("r4h_curve.xml").decode()
+    points = re.findall(r" *<Donnees_Point_Mesure [^>]*/>\n", text)[:144]
+    gone = [point for number, point in enumerate(points, 1) if not first <= number <= last]
+    return only(digest("r4h_curve.xml", *((point, "") for point in gone)).transactions[0], MeasureSeries)[0]
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 144), (26, 144), (1, 100), (30, 32)])
+def test_a_curve_covers_the_period_that_it_is_announced_for(first: int, last: int) -> None:
+    """What is cut off at the head or the tail is missing; the announced end is a second short of that of the step."""
+    curve = cut(first, last)
+    assert (curve.effective.isoformat(), curve.end.isoformat()) == (
+        "2026-02-03T00:00:00+01:00",
+        "2026-02-04T00:00:00+01:00",
+    )
+    assert [place.position for place in curve.positions] == list(range(first, last + 1))
+
+
+def test_each_cut_is_said_with_its_hole() -> None:
+    """Two half hours of an R50 day: the finding names how many are missing, and the first hole."""
+    text = content("r50_curve.xml").decode()
+    points = re.findall(r" *<PDC>.*?</PDC>\n", text, re.DOTALL)
+    edits = [(point, "") for number, point in enumerate(points, 1) if number not in (19, 20)]
+    [curve] = only(digest("r50_curve.xml", *edits).transactions[0], MeasureSeries)
+    findings, _ = ParallelEngine(shipped_rules()).validate(curve, NO_HISTORY)
+    [comment] = [found.comment for found in findings if found.error_code == "FR-L06"]
+    assert "Of the 48 values" in comment
+    assert "46 are missing" in comment
+    assert "from 2026-02-10 00:00 to 2026-02-10 09:00" in comment
+
+
+def test_a_day_of_25_hours_is_whole_with_50_half_hours() -> None:
+    day = datetime.fromisoformat("2026-10-25T00:00:00+02:00")
+    values = [curves.Value(day + timedelta(minutes=30 * n), Decimal(1), None) for n in range(50)]
+    head = {"market": "FR", "market_type": "R50", "reference": "1", "created": day, "access_point": "99000000000303"}
+    announced = curves.Span(day, datetime.fromisoformat("2026-10-26T00:00:00+01:00"))
+    told = {"unit": "W", "product": "active", "direction": "consumption"}
+    engine = ParallelEngine(shipped_rules())
+    for number, missing in ((50, 0), (48, 1)):
+        series = curves.series(head, values[:number], 30, "PDC", announced, **told)
+        found = [one.error_code for one in engine.validate(series, NO_HISTORY).findings]
+        assert found.count("FR-L06") == missing
 
 
 def test_an_index_of_r171_is_an_index_and_says_of_what() -> None:

@@ -35,7 +35,7 @@ COLLECTED = {"curve": "CDC", "index": "IDX"}
 ACCESSED = {"curve": "CDC", "energy": "ENERGIE", "index": "IDX", "maximum-power": "PMAX"}
 CATEGORIES = {"residential": "RES", "professional": "PRO"}
 MOST_POINTS, MOST_POINTS_OF_DAYS = 1_500, 10_000
-"""Points of one order of a file: of curves and indexes, and of anything else (Enedis.SGE.GUI.0503 v1.5.2, section 1)."""
+"""Points of one order of a file: of curves and indexes, and of anything else (Enedis.SGE.GUI.0503 v1.5.2, 1)."""
 MINUTES = {"PT5M": "5", "PT10M": "10", "PT15M": "15", "PT30M": "30", "PT1H": "60", "PT60M": "60"}
 """Step of a curve -> minutes."""
 

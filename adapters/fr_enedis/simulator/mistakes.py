@@ -60,6 +60,17 @@ _READING = (
 )
 
 
+def _worked_on(code: str) -> Edit:
+    """Work on the meter in place, without an index."""
+
+    def edit(xml: str) -> str:
+        serial = xml.rpartition("<Num_Serie>")[2].split("<")[0]
+        told = _ODD_METER.replace(">16<", f">{code}<").replace("00000000000001", serial)
+        return add("Id_Affaire", told)(xml)
+
+    return edit
+
+
 def _with_reading(xml: str) -> str:
     at = xml.split("<Date_Evenement>")[1].split("<")[0]
     return add("Id_Affaire", _READING.format(at))(xml)
@@ -137,7 +148,15 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-M03", "change", put("Calibre", "7A"), warnings=METER, error_class="product"),
     Mistake("FR-M04", "change", put("Nb_Cadrans", "40"), METER),
     Mistake("FR-M06", "change", put("Pas_Courbe_De_Charge_Soutirage", "7"), warnings=METER),
-    Mistake("FR-M07", "change", add("Id_Affaire", _ODD_METER), warnings=f"{METER}/1", error_class="missing"),
+    Mistake(
+        "FR-M07",
+        "change",
+        add("Id_Affaire", _ODD_METER),
+        warnings={f"{METER}/1": ("FR-M07", "FR-M09")},
+        error_class="missing",
+    ),
+    Mistake("FR-M08", "change", _worked_on("15"), warnings=METER, error_class="missing"),
+    Mistake("FR-M09", "change", _worked_on("5"), warnings=f"{METER}/1", error_class="missing"),
     Mistake("FR-E05", "change", put("Id_Affaire", "-"), warnings=EVERYTHING),
     Mistake("FR-S05", "customer", put("Etat_Contractuel", "RESILIE"), {POINT: ("FR-S05",), TERMS: ("FR-S05",)}),
     Mistake("FR-S06", "change", put("Nature_Evenement", "ZZZZ"), EVERYTHING, error_class="product"),
@@ -508,6 +527,8 @@ UNREACHABLE: dict[str, str] = {
         "lives are written in the fluxes of invoicing; what is measured on demand answers orders, and "
         "tests/adapters/test_fr_measures.py shows it",
     ),
+    "FR-M10": "in the simulation every reading after it would be of the meter before; tests/adapters/test_fr_c15.py "
+    "shows it",
     "FR-P02": "a message without Id_PRM is refused before",
     "FR-P07": "the number of phases comes from a list of two words",
     "FR-R13": "the end of an R151 day is always midnight",

@@ -113,7 +113,9 @@ def _digester(accepted: Callable[[Answer], Digested]) -> Digester[Context]:
         told: list[KernelMessage] = [*messages]
         for tag, point in taken or ([] if refused else [("", {})]):
             content = {**fields, tag: [point]} if tag else fields
-            told += accepted(_answer(content, plain(point), context, notes)).messages
+            made = accepted(_answer(content, plain(point), context, notes))
+            told += made.messages
+            reference = reference if several else made.reference
         return Digested(reference, None if several else ean, told)
 
     return Digester(digest, refer, salt=answered)

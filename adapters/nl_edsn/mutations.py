@@ -28,7 +28,7 @@ REASONS: dict[str, Reason] = {
     "BULKPV": "master-data-change",
     "SWITCHMV": "master-data-change",
     "ENDOFMV": "master-data-change",
-    "SWTCHUPD": "rectification",
+    "SWTCHUPD": "master-data-change",
     "NAMECHG": "customer-change",
     "NMCRSCMP": "customer-change",
     "RESCOMP": "customer-change",

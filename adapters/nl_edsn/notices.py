@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node
-from adapters.nl_edsn.header import Context
+from adapters.nl_edsn.header import EDSN, Context
 from adapters.nl_edsn.mutations import LONGEST_REQUEST, point, refer
 from energycomm.kernel.messages import RequestStatus
 
@@ -23,7 +23,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     found = point(fields, context, notes)
     reference, ean = refer(fields, context)
     supplier = leaf(node(fields, "MPCommercialCharacteristics", "BalanceSupplier_Company"), "ID")
-    ours = supplier is not None and supplier in (context.head["receiver"], context.head["sender"])
+    us = context.head["sender"] if context.head["receiver"] == EDSN else context.head["receiver"]
     head = {**found.head, "reference": reference, "reason": "end-of-contract"}
     told = RequestStatus(
         **head,
@@ -32,7 +32,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         state="done",
         object_code="NoticeEOS",
         effect_date=None if found.on is None else found.on.date(),
-        initiated_by_us=ours,
+        initiated_by_us=supplier == us,
         requester_reference=found.external,
     )
     return Digested(reference, ean, [told])

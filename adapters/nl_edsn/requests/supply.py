@@ -37,18 +37,20 @@ def losing(name: str, message: Request, reference: str, settings: Settings) -> D
 
 
 def changed(message: MasterDataUpdate, reference: str, settings: Settings) -> Document:
-    """NameChangeRequest where the customer's name is told, ChangeOfPVRequest where another balance responsible party is.
+    """NameChangeRequest where the customer's name is told, ChangeOfPVRequest where another balance responsible party is;
+    `market_type` decides where both are.
 
     Raises:
       Unbuildable: both are told, or none: each is a message of its own (BUILD_VALUE, BUILD_MISSING).
     """
     named = message.surname is not None or message.company is not None
-    if message.balance_responsible is not None:
-        if named:
+    asked = message.market_type
+    if asked.startswith("ChangeOfPV") or (not asked.startswith("NameChange") and message.balance_responsible):
+        if named and not asked.startswith("ChangeOfPV"):
             expected = "a name or a balance responsible party: each is a request of its own"
             found = message.balance_responsible
             raise Unbuildable(refusal("BUILD_VALUE", path="balance_responsible", value=found, expected=expected))
-        responsible: Content = [("ID", message.balance_responsible)]
+        responsible: Content = [("ID", needed(message.balance_responsible, "balance_responsible"))]
         commercial: Content = [_supplier(message), ("BalanceResponsibleParty_Company", responsible)]
         return _document("ChangeOfPVRequest", message, reference, commercial, settings)
     if not named:

@@ -64,7 +64,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
         ),
     },
     "SearchRequest": {"access_point": None, "address": ADDRESS},
-    "MasterDataRequest": {"requested_date": date(2026, 2, 1)},
+    "MasterDataRequest": {"market_type": "MasterDataRequest"},
     "ContractDataRequest": {"birth_key": "04-17", "iban_key": "482"},
     "MeteredDataRequest": {"receiver": GRID, "measure": "index", "start": date(2026, 1, 11), "resolution": "day"},
 }

@@ -80,7 +80,9 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     day = civil_day(fields, "QueryDate", _PATH)
     answered = context.head["created"] if day is None else start_of_day(day)
     meters = nodes(fields, "P4EnergyMeter")
-    registers = [_read(meter, register, query == "INT", notes) for meter in meters for register in nodes(meter, "P4Register")]
+    registers = [
+        _read(meter, register, query == "INT", notes) for meter in meters for register in nodes(meter, "P4Register")
+    ]
     without = [read for read in registers if not read.readings]
     registers = [read for read in registers if read.readings]
     head: dict[str, Any] = {
@@ -95,7 +97,10 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     }
     messages: list[KernelMessage] = []
     if query == "INT":
-        messages += [*_first_reading(registers, head), *(_series(one, head) for one in registers if len(one.readings) > 1)]
+        messages += [
+            *_first_reading(registers, head),
+            *(_series(one, head) for one in registers if len(one.readings) > 1),
+        ]
     else:
         messages += _readings(registers, head)
     rejections = [node(rejection, "Rejection") for rejection in nodes(fields, "P4Rejection")]

@@ -119,7 +119,10 @@ def _readings(register: Fields, meter: str, notes: Notes) -> Iterator[Establishe
     """The reading of a register, or the two that its volume lies between; a register or a day without an index is
     noted."""
     path = f"{_METER}/Register"
-    given = [*nodes(register, "Reading"), *(one for held in nodes(register, "Volume") for one in nodes(held, "Reading"))]
+    given = [
+        *nodes(register, "Reading"),
+        *(one for held in nodes(register, "Volume") for one in nodes(held, "Reading")),
+    ]
     if not given and not nodes(register, "Volume"):
         told = leaf(register, "TariffType") or SINGLE
         notes.append(refusal("NOTE_READING_MISSING", path=path, value=f"{meter}/{told}", expected="Reading"))

@@ -3,8 +3,8 @@ mutations and of points just won): what the connection register holds of a point
 
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
 each meter. It may tell several mutations, each with its dossier and day: the first gives reason, dossier and day of the
-data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where a supplier asked for
-it. Without a mutation date the data hold from the day that was asked about, else from midnight of the day the message
+data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our reference
+or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked about, else from midnight of the day the message
 was written, for the register tells what holds then.
 """
 
@@ -61,8 +61,8 @@ ADDRESS: dict[str, str] = {
 ADDRESSES = ("EDSN_AddressSearch", "EDSN_Address", "EDSN_AddressExtended")
 """Names of the address of a point."""
 
-ASKED = frozenset(("MOVEIN", "MOVEOUT", "SWITCHLV", "EOSUPPLY", "SWITCHPV", "BULKPV", "NAMECHG", "NMCRSCMP", "RESCOMP"))
-"""Mutations that a supplier asks for: what tells one ends a request."""
+UPDATES = "UpdateResultResponse"
+"""The list of mutations that were asked for."""
 
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
@@ -85,7 +85,8 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     head = {**found.head, "reference": reference, "effective": effective}
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
     messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
-    events = [one for one in told if len(told) > 1 or one.reason in ASKED or one.external is not None]
+    asked_for = context.head["market_type"] == UPDATES
+    events = [one for one in told if len(told) > 1 or one.external is not None or asked_for]
     messages += [made for one in events if (made := status(one, reference, "done", effective)) is not None]
     return Digested(reference, found.ean, messages)
 

@@ -357,9 +357,9 @@ class FoundPoint(Part, frozen=True, kw_only=True):
     meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
     energy: Annotated[Energy | None, field("Energy carrier.", "Énergie.")] = None
     segment: Annotated[Code | None, field("Market segment of the point.", "Segment de marché du point.")] = None
-    grid_operator: Annotated[
-        Code | None, field("Grid operator of the point.", "Gestionnaire de réseau du point.")
-    ] = None
+    grid_operator: Annotated[Code | None, field("Grid operator of the point.", "Gestionnaire de réseau du point.")] = (
+        None
+    )
     address: Annotated[Address | None, field("Address of the installation.", "Adresse de l'installation.")] = None
     particulars: Annotated[
         tuple[Particular, ...],

@@ -60,9 +60,7 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
         Name | None, field("Words before the family name: van, de.", "Particule du nom de famille : van, de.")
     ] = None
     birth_date: Annotated[CivilDay | None, field("Day of birth.", "Date de naissance.")] = None
-    address: Annotated[
-        Address | None, field("Where the customer gets mail.", "Adresse postale du client.")
-    ] = None
+    address: Annotated[Address | None, field("Where the customer gets mail.", "Adresse postale du client.")] = None
     phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.")] = None
     email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.")] = None
     company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None

@@ -7,6 +7,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -236,9 +237,7 @@ def test_a_sample_of_a_request_has_the_elements_of_ours(name: str, shared: Path)
     sample = etree.parse(shared / "markets/nl/found_2026/samples" / name).getroot()[-1][0]
     ours = body(built(request(kind, **changes)).content)
     assert sample.tag == ours.tag
-    theirs, written = (
-        [etree.QName(one).localname for one in root.iter(etree.Element)] for root in (sample, ours)
-    )
+    theirs, written = ([etree.QName(one).localname for one in root.iter(etree.Element)] for root in (sample, ours))
     if "ExternalReference" not in theirs:  # optional, and always written: it is how an answer is known
         written.remove("ExternalReference")
     assert written == theirs
@@ -275,7 +274,7 @@ def test_every_root_of_the_given_schemas_is_read_or_refused_with_a_clear_word(
                 assert told == name
 
 
-# --- names that are longer than the portal's fields ------------------------------------------------------------------
+# --- names that are longer than the portal's fields
 
 
 def test_a_name_that_is_too_long_is_shortened_as_documented() -> None:
@@ -300,7 +299,7 @@ def test_a_name_and_a_balance_responsible_party_are_two_requests() -> None:
     assert refused.code == "BUILD_MISSING"
 
 
-# --- versions and batches are settings --------------------------------------------------------------------------------
+# --- versions and batches are settings
 
 
 def mapped(tmp_path: Path, text: str) -> NlEdsn:
@@ -321,7 +320,9 @@ def test_the_version_of_each_message_is_a_setting(tmp_path: Path) -> None:
     assert [one.text for one in document.iter("{*}SetDate")] == ["2026-02-05"]
     moved = etree.QName(body(built(request("MoveInRequest"), own).content)).namespace
     assert moved == "urn:nedu:edsn:data:moveinrequest:2:standard"
-    answer = Sniff("a.xml", "xml", "MasterDataUpdateResponseEnvelope", "urn:nedu:edsn:data:masterdataupdateresponse:3:standard")
+    answer = Sniff(
+        "a.xml", "xml", "MasterDataUpdateResponseEnvelope", "urn:nedu:edsn:data:masterdataupdateresponse:3:standard"
+    )
     assert own.dispatch(answer) == "MasterDataUpdateResponse"
     assert isinstance(adapter.dispatch(answer), Refusal)
 
@@ -347,7 +348,9 @@ def test_requests_that_are_set_so_go_out_in_one_batch(tmp_path: Path, schemas: M
     messages = [
         found
         for number, point in enumerate(points)
-        if isinstance(found := own.build(request("MoveInRequest", access_point=point), f"order-{number}"), OutgoingMessage)
+        if isinstance(
+            found := own.build(request("MoveInRequest", access_point=point), f"order-{number}"), OutgoingMessage
+        )
     ]
     assert [one.type for one in messages] == ["MoveInBatchRequest"] * 3
     assert own.batches(messages) == [[0, 1], [2]]
@@ -366,7 +369,7 @@ def test_requests_of_two_parties_are_never_in_one_batch(tmp_path: Path) -> None:
     assert own.batches([built(request("MoveInRequest"), own), built(other, own)]) == [[0], [1]]
 
 
-# --- what the services answer -------------------------------------------------------------------------------------------
+# --- what the services answer
 
 
 def test_a_polled_rejection_belongs_to_the_request_that_it_names() -> None:
@@ -387,7 +390,9 @@ def test_a_content_that_takes_one_point_and_rejects_another_answers_both() -> No
     content = fixture("name_change_taken.xml").decode()
     other = fixture("name_change_refused.xml").decode()
     rejection = other[other.index("<Portaal_Rejection>") : other.index("</Portaal_Content>")]
-    found = every(transactions(content.replace("</Portaal_Content>", f"{rejection}</Portaal_Content>").encode())[0], RequestAnswer)
+    found = every(
+        transactions(content.replace("</Portaal_Content>", f"{rejection}</Portaal_Content>").encode())[0], RequestAnswer
+    )
     assert sorted((one.correlation, one.accepted) for one in found) == [("lum-nam-0001", True), ("lum-nam-0002", False)]
 
 
@@ -416,7 +421,7 @@ def test_points_just_won_come_with_their_least_data() -> None:
     (transaction,) = transactions("points_won.xml")
     data = only(transaction, AccessPointData)
     assert (data.access_point, data.balance_responsible, data.allocation_method) == (POINT, BRP, "SMA")
-    assert (data.annual_peak, data.annual_off_peak) == (1320, 1480)
+    assert (data.annual_peak, data.annual_off_peak) == (Decimal(1320), Decimal(1480))
     assert [one.request for one in every(transaction, RequestStatus)] == ["70020001", "70050005"]
 
 
@@ -465,7 +470,7 @@ def test_files_that_wait_and_what_became_of_ours_are_told() -> None:
     assert (taken.request, refused.request, refused.code) == ("900002", "900003", "246")
 
 
-# --- registers and volumes without a value --------------------------------------------------------------------------------
+# --- registers and volumes without a value
 
 
 def test_a_p4_register_without_a_reading_is_a_note_and_its_neighbour_is_read() -> None:

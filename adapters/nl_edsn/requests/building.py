@@ -37,7 +37,9 @@ _KINDS: dict[str, tuple[Callable[[Any, str, Settings], Document], timedelta]] = 
     "ContractDataRequest": (questions.contract_data, _HOUR),
     "MeteredDataRequest": (questions.collected_data, _P4),
 }
-BUILDERS: Mapping[str, Callable[[Any, str, Settings], Document]] = {kind: builder for kind, (builder, _) in _KINDS.items()}
+BUILDERS: Mapping[str, Callable[[Any, str, Settings], Document]] = {
+    kind: builder for kind, (builder, _) in _KINDS.items()
+}
 """Kind of the Kernel message -> what writes it."""
 ANSWER_WITHIN: Mapping[str, timedelta] = {kind: within for kind, (_, within) in _KINDS.items()}
 """Kind -> when its last answer is overdue."""

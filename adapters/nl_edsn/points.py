@@ -3,9 +3,9 @@ mutations and of points just won): what the connection register holds of a point
 
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
 each meter. It may tell several mutations, each with its dossier and day: the first gives reason, dossier and day of the
-data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our reference
-or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked about, else from midnight of the day the message
-was written, for the register tells what holds then.
+data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our
+reference or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked
+about, else from midnight of the day the message was written, for the register tells what holds then.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ names a YAML file (docs/markets/nl.md)::
     batches:
       MoveInRequest: 500                            # points in one MoveInBatchRequest at most
 
-A version decides the namespace, and the elements where versions that we know differ; of any other the elements are those
-of the nearest known one.
+A version decides the namespace, and the elements where versions that we know differ; of any other the elements are
+those of the nearest known one.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def losing(name: str, message: Request, reference: str, settings: Settings) -> D
 
 
 def changed(message: MasterDataUpdate, reference: str, settings: Settings) -> Document:
-    """NameChangeRequest where the customer's name is told, ChangeOfPVRequest where another balance responsible party is;
-    `market_type` decides where both are.
+    """NameChangeRequest where the customer's name is told, ChangeOfPVRequest where another balance responsible party
+    is; `market_type` decides where both are.
 
     Raises:
       Unbuildable: both are told, or none: each is a message of its own (BUILD_VALUE, BUILD_MISSING).

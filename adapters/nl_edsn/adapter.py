@@ -21,9 +21,10 @@ from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.envelope import opened
 from adapters.nl_edsn.header import EDSN, HEADER, MARKET, Context, context
-from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, POLLS, build, poll, repeated
+from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, POLLS, batch, batches, build, poll, repeated
+from adapters.nl_edsn.settings import DEFAULT, Settings, read_settings
 from adapters.nl_edsn.times import ZONE
-from adapters.nl_edsn.types import BY_LABEL, BY_ROOT, PREFIXES, SOAP, SOAP_NAMESPACES, TYPES, Row
+from adapters.nl_edsn.types import OF_OPERATORS, PREFIXES, SENT_ENDS, SOAP, SOAP_NAMESPACES, Row, types_of
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -69,7 +70,6 @@ class NlEdsn(MarketAdapter):
     refusal = staticmethod(refusal)
     market: str = MARKET
     zone: str = ZONE
-    types: Mapping[str, DocumentType] = TYPES
     builds: frozenset[str] = frozenset(BUILDERS)
     answer_within: Mapping[str, timedelta] = ANSWER_WITHIN
     polls: tuple[str, ...] = POLLS
@@ -78,6 +78,22 @@ class NlEdsn(MarketAdapter):
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
     lists = frozenset(("GainResultResponse", "MasterDataResponse"))
     """The points that came to a supplier, and the master data of those that it asked for."""
+
+    def __init__(self, settings: Settings = DEFAULT) -> None:
+        """Args:
+        settings: versions of the messages, and what goes out in batches.
+        """
+        self.settings = settings
+        self.types: Mapping[str, DocumentType] = types_of(settings.rows)
+        self.rows = {row.label: row for row in settings.rows}
+
+    def mapped(self, path: Path) -> NlEdsn:
+        """The adapter with a licensee's settings. See `adapters.nl_edsn.settings`.
+
+        Raises:
+          ValueError: the file has a mistake; the text says where and what.
+        """
+        return NlEdsn(read_settings(path))
 
     def dispatch(self, sniff: Sniff) -> str | Refusal:
         """The label of a member's type, by its root element and namespace.
@@ -93,15 +109,15 @@ class NlEdsn(MarketAdapter):
             if any(declared.startswith(PREFIXES) for declared in sniff.namespaces):
                 return SOAP
         elif sniff.form == "xml" and sniff.root is not None:
-            row = _row(sniff.root, namespace, sniff.name, "TYPE_NOT_OURS")
+            row = self._row(sniff.root, namespace, sniff.name, "TYPE_NOT_OURS")
             return row if isinstance(row, Refusal) else row.label
-        return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, ", ".join(TYPES))
+        return refusal("TYPE_NOT_OURS", sniff.name, sniff.root, ", ".join(self.types))
 
     def parts(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
         """The head and the transactions; a name that a channel gave an answer tells what it answers. See
         `adapters.common.adapter.MarketAdapter.parts`."""
         position = 0
-        for found in _walk(label, content, name):
+        for found in self._walk(label, content, name):
             if isinstance(found, Context):
                 yield found.member_head()
                 continue
@@ -112,7 +128,7 @@ class NlEdsn(MarketAdapter):
 
     def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
         """Every error of one CH message. See `adapters.common.adapter.MarketAdapter.errors`."""
-        pieces = (found for found in _walk(label, content, name) if isinstance(found, Piece))
+        pieces = (found for found in self._walk(label, content, name) if isinstance(found, Piece))
         for piece in islice(pieces, position - 1, position):
             if piece.row is None or piece.element is None:
                 return piece.outcome.refusals
@@ -127,53 +143,65 @@ class NlEdsn(MarketAdapter):
 
     def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
         """EDSN's own bytes of a request. See `adapters.nl_edsn.requests.build`."""
-        return build(message, reference)
+        return build(message, reference, self.settings)
 
     def poll(self, name: str, sender: str, created: datetime, reference: str) -> OutgoingMessage | Refusal:
         """What fetches one of EDSN's lists. See `adapters.nl_edsn.requests.polls`."""
-        return poll(name, sender, created, reference)
+        return poll(name, sender, created, reference, settings=self.settings)
 
     def repeated(self, message: OutgoingMessage, attempt: int) -> bytes:
-        """A further attempt: a P4 query gets another MessageID. See `adapters.nl_edsn.requests.repeated`."""
+        """A further attempt has another MessageID. See `adapters.nl_edsn.requests.repeated`."""
         return repeated(message, attempt)
 
+    def batches(self, messages: Sequence[OutgoingMessage]) -> list[list[int]]:
+        """Which messages go out as one. See `adapters.nl_edsn.requests.batches`."""
+        return batches(messages, self.settings)
 
-def _row(root: str, namespace: str | None, path: str, stranger: str) -> Row | Refusal:
-    """The row of a root element in a namespace, or why there is none.
+    def batch(self, messages: Sequence[OutgoingMessage], reference: str) -> bytes:
+        """Several messages as one. See `adapters.nl_edsn.requests.batch`."""
+        return batch(messages, reference)
 
-    Args:
-      root: local name.
-      namespace: of the root.
-      path: where it was found.
-      stranger: code for what is no message of EDSN.
-    """
-    row = BY_ROOT.get(root)
-    if row is None:
-        code = "TYPE_UNKNOWN" if (namespace or "").startswith(PREFIXES) else stranger
-        return refusal(code, path, root, ", ".join(TYPES))
-    if namespace not in row.namespaces:
-        return refusal("VERSION_UNKNOWN", path, namespace, ", ".join(row.namespaces))
-    return row
+    def _row(self, root: str, namespace: str | None, path: str, stranger: str) -> Row | Refusal:
+        """The row of a root element in a namespace, or why there is none.
 
+        Args:
+          root: local name.
+          namespace: of the root.
+          path: where it was found.
+          stranger: code for what is no message of EDSN.
+        """
+        row = self.rows.get(root.removesuffix("Envelope"))
+        if row is None or row.root != root:
+            if not (namespace or "").startswith(PREFIXES):
+                return refusal(stranger, path, root, ", ".join(self.types))
+            expected = ", ".join(self.types)
+            if root.startswith(OF_OPERATORS):
+                expected = f"a message for a supplier; {root} is one of grid operators"
+            elif root.endswith(SENT_ENDS):
+                expected = f"a message that EDSN sends to a supplier; {root} is one that parties send to EDSN"
+            return refusal("TYPE_UNKNOWN", path, root, expected)
+        if namespace not in row.namespaces:
+            return refusal("VERSION_UNKNOWN", path, namespace, ", ".join(row.namespaces))
+        return row
 
-def _walk(label: str, content: IO[bytes], name: str) -> Iterator[Context | Piece]:
-    """The header of a member, then its pieces."""
-    if label != SOAP:
-        yield from _pieces(BY_LABEL[label], (), content, name)
-        return
-    body, content = opened(content)
-    if body is None:
-        # Nothing of EDSN inside: the stream says whether it is damaged, and if not, what is missing.
-        for _ in safexml.iterate(content, "{*}" + HEADER):
-            pass
-        raise Unreadable(_headless())
-    if body.fault:
-        yield from _fault(content, name)
-        return
-    row = _row(body.root, body.namespace, "Envelope/Body", "ROOT_UNEXPECTED")
-    if isinstance(row, Refusal):
-        raise Unreadable(row)
-    yield from _pieces(row, ("Envelope", "Body"), content, name)
+    def _walk(self, label: str, content: IO[bytes], name: str) -> Iterator[Context | Piece]:
+        """The header of a member, then its pieces."""
+        if label != SOAP:
+            yield from _pieces(self.rows[label], (), content, name)
+            return
+        body, content = opened(content)
+        if body is None:
+            # Nothing of EDSN inside: the stream says whether it is damaged, and if not, what is missing.
+            for _ in safexml.iterate(content, "{*}" + HEADER):
+                pass
+            raise Unreadable(_headless())
+        if body.fault:
+            yield from _fault(content, name)
+            return
+        row = self._row(body.root, body.namespace, "Envelope/Body", "ROOT_UNEXPECTED")
+        if isinstance(row, Refusal):
+            raise Unreadable(row)
+        yield from _pieces(row, ("Envelope", "Body"), content, name)
 
 
 def _pieces(row: Row, above: tuple[str, ...], content: IO[bytes], name: str) -> Iterator[Context | Piece]:

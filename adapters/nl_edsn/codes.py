@@ -20,6 +20,18 @@ _TABLE = CodeTable(
         "Correct the field that is named; report it if the field is right.",
     ),
     AdapterCode(
+        "NOTE_READING_MISSING",
+        "note",
+        "A register of a meter was told without an index; the registers beside it are read.",
+        "Query the day again, or ask the grid operator; no index is invented.",
+    ),
+    AdapterCode(
+        "NOTE_VALUE_MISSING",
+        "note",
+        "An element that holds a volume was told without one; what stands beside it is read.",
+        "Ask the grid operator if the volume is needed; none is invented.",
+    ),
+    AdapterCode(
         "NOTE_ORDER",
         "note",
         "Readings of an interval answer came out of their order in time and were put into it.",

@@ -80,7 +80,11 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     day = civil_day(fields, "QueryDate", _PATH)
     answered = context.head["created"] if day is None else start_of_day(day)
     meters = nodes(fields, "P4EnergyMeter")
-    registers = [_read(meter, register, notes) for meter in meters for register in nodes(meter, "P4Register")]
+    registers = [
+        _read(meter, register, query == "INT", notes) for meter in meters for register in nodes(meter, "P4Register")
+    ]
+    without = [read for read in registers if not read.readings]
+    registers = [read for read in registers if read.readings]
     head: dict[str, Any] = {
         **context.head,
         "market_reason": query,
@@ -89,11 +93,14 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         "correlation": external,
         "access_point": point,
         "grid_operator": context.head["sender"],
-        "energy": registers[0].unit.energy if registers else "electricity",
+        "energy": (registers or without)[0].unit.energy if registers or without else "electricity",
     }
     messages: list[KernelMessage] = []
     if query == "INT":
-        messages += [*_first_reading(registers, head), *(_series(register, head) for register in registers)]
+        messages += [
+            *_first_reading(registers, head),
+            *(_series(one, head) for one in registers if len(one.readings) > 1),
+        ]
     else:
         messages += _readings(registers, head)
     rejections = [node(rejection, "Rejection") for rejection in nodes(fields, "P4Rejection")]
@@ -101,14 +108,14 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         refused = refusing(rejections, f"{_PATH}/P4Rejection/Rejection")
         messages.append(RequestAnswer(**head, **refused, effective=answered))
     else:
-        if not messages:
+        if not messages and not registers and not without:
             raise Unreadable(refusal("SYN_MISSING", path=_PATH, expected="P4EnergyMeter or P4Rejection"))
         messages.append(settled(head, answered))
     return Digested(reference, point, messages)
 
 
-def _read(meter: Fields, register: Fields, notes: Notes) -> Read:
-    """The readings of one register, in order of time."""
+def _read(meter: Fields, register: Fields, intervals: bool, notes: Notes) -> Read:
+    """The readings of one register, in order of time; a register without an index is noted."""
     serial = need(meter, "ID", f"{_PATH}/P4EnergyMeter")
     measured = unit(need(register, "MeasureUnit", _REGISTER), _REGISTER)
     found = []
@@ -116,8 +123,12 @@ def _read(meter: Fields, register: Fields, notes: Notes) -> Read:
         at = needed_instant(reading, "ReadingDateTime", f"{_REGISTER}/P4Reading", notes)
         text = leaf(reading, "Reading")
         found.append((at, None if text is None else index(text, measured, f"{_REGISTER}/P4Reading/Reading")))
-    if not found:
-        raise Unreadable(refusal("SYN_MISSING", path=_REGISTER, expected="P4Reading"))
+    told = sum(value is not None for _, value in found)
+    # In a day of intervals one without an index is a position that is missing; two indexes at least make a series.
+    if told < (2 if intervals else len(found) or 1):
+        path, register_id = f"{_REGISTER}/P4Reading/Reading", need(register, "ID", _REGISTER)
+        expected = "two indexes at least" if intervals else "an index"
+        notes.append(refusal("NOTE_READING_MISSING", path=path, value=f"{serial}/{register_id}", expected=expected))
     path = f"{_REGISTER}/P4Reading/ReadingDateTime"
     in_order = sorted(found, key=lambda pair: pair[0])
     if found != in_order:
@@ -182,8 +193,6 @@ def _series(read: Read, head: dict[str, Any]) -> MeasureSeries:
             raise Unreadable(refusal("SYN_VALUE", path=path, value=at.isoformat(), expected=expected))
         slots[slot] = None if value is None else fine(*value, read.unit)
     last = max(slots)
-    if last == 0:
-        raise Unreadable(refusal("SYN_MISSING", path=f"{_REGISTER}/P4Reading", expected="two readings at least"))
     positions = []
     for number in range(last):
         before, after = slots.get(number), slots.get(number + 1)

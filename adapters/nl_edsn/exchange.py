@@ -43,9 +43,15 @@ METHODS: dict[str, ReadingNature] = {
     "E08": "estimated",
     "E09": "estimated",
     "E10": "estimated",
+    "003": "read",
+    "004": "read",
+    "005": "estimated",
+    "102": "unknown",
+    "22": "self-read",
 }
-"""ReadingMethod -> how the index was obtained, after ebIX list 260_NL0014. The portal's own numbers (003, 004 are
-seen) are not documented in public; they are carried as unknown and noted."""
+"""ReadingMethod -> how the index was obtained, after ebIX list 260_NL0014 and, for the portal's own codes, public
+software: physical reading, P4, calculated, agreed between suppliers, told by the customer or the P1 port. Codes are
+texts: 22 and 022 differ. Another code is kept, carried as unknown and noted."""
 
 _METER = f"{POINT}/Portaal_EnergyMeter"
 _VOLUME = f"{POINT}/Volume"
@@ -82,10 +88,15 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         for register in nodes(meter, "Register"):
             readings += _readings(register, need(meter, "ID", _METER), notes)
             path = f"{_METER}/Register"
-            energies += [_energy(volume, register, {}, path, notes) for volume in nodes(register, "Volume")]
+            energies += [
+                _energy(volume, register, {}, path, notes)
+                for volume in nodes(register, "Volume")
+                if _told(volume, f"{path}/Volume", notes)
+            ]
     for volume in nodes(fields, "Volume"):
-        energies.append(_energy(volume, node(volume, "Register"), fields, _VOLUME, notes))
-    if not readings and not energies:
+        if _told(volume, _VOLUME, notes):
+            energies.append(_energy(volume, node(volume, "Register"), fields, _VOLUME, notes))
+    if not readings and not energies and not nodes(fields, "Portaal_EnergyMeter"):
         raise Unreadable(refusal("SYN_MISSING", path=POINT, expected="a reading or a volume"))
     head = {**found.head, "reference": reference}
     return Digested(reference, found.ean, [*_by_day(readings, head, found), *_by_period(energies, head)])
@@ -96,10 +107,30 @@ def qualification(reason: str | None) -> Qualification:
     return "before-event" if reason in BEFORE else "after-event" if reason in AFTER else "periodic"
 
 
+def _told(volume: Fields, path: str, notes: Notes) -> bool:
+    """Whether a volume is told; an element without a value is noted."""
+    if "CalorificCorrectedVolume" in volume or "Volume" in volume:
+        return True
+    notes.append(refusal("NOTE_VALUE_MISSING", path=f"{path}/Volume", expected="a volume"))
+    return False
+
+
 def _readings(register: Fields, meter: str, notes: Notes) -> Iterator[Established]:
-    """The reading of a register, or the two that its volume lies between."""
+    """The reading of a register, or the two that its volume lies between; a register or a day without an index is
+    noted."""
     path = f"{_METER}/Register"
-    for reading in [*nodes(register, "Reading"), *nodes(node(register, "Volume"), "Reading")]:
+    given = [
+        *nodes(register, "Reading"),
+        *(one for held in nodes(register, "Volume") for one in nodes(held, "Reading")),
+    ]
+    if not given and not nodes(register, "Volume"):
+        told = leaf(register, "TariffType") or SINGLE
+        notes.append(refusal("NOTE_READING_MISSING", path=path, value=f"{meter}/{told}", expected="Reading"))
+    for reading in given:
+        if leaf(reading, "Reading") is None:
+            told = f"{meter}/{leaf(register, 'TariffType') or SINGLE} {leaf(reading, 'ReadingDate') or ''}".strip()
+            notes.append(refusal("NOTE_READING_MISSING", path=f"{path}/Reading", value=told, expected="Reading"))
+            continue
         code = need(register, "MeasureUnit", path)
         value, name = index(need(reading, "Reading", f"{path}/Reading"), unit(code, path), f"{path}/Reading/Reading")
         digits = leaf(register, "NrOfDigits")

@@ -99,11 +99,16 @@ def context(fields: Fields, message_type: str, namespace: str, version: str) -> 
         "receiver": addressee,
         "sender_role": role(leaf(source, "ContactTypeIdentifier"), sender),
         "receiver_role": role(leaf(receiver, "ContactTypeIdentifier"), addressee),
-        "schema_version": namespace.split(":")[-2],  # urn:nedu:edsn:data:<message>:<number>:standard
+        "schema_version": number_of(namespace),
     }
     correlation, message_id = _short(fields, "CorrelationID"), _short(fields, "MessageID")
     started = seed(sender, message_type)
     return Context(head, started, str(written), correlation, message_id, namespace, version, tuple(notes))
+
+
+def number_of(namespace: str) -> str:
+    """The number in a namespace: urn:nedu:edsn:data:<message>:<number>:standard, urn:nl:edsn:...:env:<number>."""
+    return next(part for part in reversed(namespace.split(":")) if part.isdigit())
 
 
 def seed(sender: str | None, message_type: str) -> blake2b:

@@ -1,10 +1,11 @@
-"""MasterData (asked for) and MasterDataUpdate (the list of mutations): what the connection register holds of a point
-(namespace number 1).
+"""MasterData, GetSCMPInformation and GetMeteringPoint (asked for), MasterDataUpdate and MasterDataGain (lists of
+mutations and of points just won): what the connection register holds of a point.
 
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
-each meter. It may tell several mutations: the first gives reason, dossier and day, all are kept as particulars. All
-messages hold from the mutation date on; without one (a plain answer to a question) from midnight of the day the message
-was written, for the register tells what holds then.
+each meter. It may tell several mutations, each with its dossier and day: the first gives reason, dossier and day of the
+data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our
+reference or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked
+about, else from midnight of the day the message was written, for the register tells what holds then.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from adapters.common.reading import Fields, leaf, node, nodes
 from adapters.nl_edsn.codes import known_meaning
 from adapters.nl_edsn.header import Context
 from adapters.nl_edsn.measures import DIRECTIONS
-from adapters.nl_edsn.mutations import POINT, point, refer
-from adapters.nl_edsn.times import start_of_day
+from adapters.nl_edsn.mutations import POINT, point, refer, status
+from adapters.nl_edsn.times import civil_day, start_of_day
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -57,6 +58,12 @@ ADDRESS: dict[str, str] = {
 }
 """Field of an address -> its element, in the market's order."""
 
+ADDRESSES = ("EDSN_AddressSearch", "EDSN_Address", "EDSN_AddressExtended")
+"""Names of the address of a point."""
+
+UPDATES = "UpdateResultResponse"
+"""The list of mutations that were asked for."""
+
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
@@ -69,19 +76,29 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     Raises:
       Unreadable: the point is missing, or a code decides how it is read and is unknown.
     """
-    found = point(fields, context, notes)
     reference = refer(fields, context)[0]
+    told = [point({**fields, "Portaal_Mutation": [one]}, context, notes) for one in nodes(fields, "Portaal_Mutation")]
+    found = told[0] if told else point(fields, context, notes)
     created: datetime = context.head["created"]
-    effective = found.on or start_of_day(date(created.year, created.month, created.day))
+    asked = civil_day(node(fields, "Query"), "ViewDate", f"{POINT}/Query")
+    effective = found.on or start_of_day(asked or date(created.year, created.month, created.day))
     head = {**found.head, "reference": reference, "effective": effective}
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
     messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
+    asked_for = context.head["market_type"] == UPDATES
+    events = [one for one in told if len(told) > 1 or one.external is not None or asked_for]
+    messages += [made for one in events if (made := status(one, reference, "done", effective)) is not None]
     return Digested(reference, found.ean, messages)
 
 
 def address(fields: Fields) -> Address | None:
-    """The address of a metering point under either of its names, None where there is none."""
-    held = node(fields, "EDSN_AddressSearch") or node(fields, "EDSN_Address")
+    """The address of a metering point under any of its names, None where there is none."""
+    held = next((one for tag in ADDRESSES for one in nodes(fields, tag)), {})
+    return postal(held)
+
+
+def postal(held: Fields) -> Address | None:
+    """The address of an element, None where it is empty."""
     return Address(**{name: leaf(held, tag) for name, tag in ADDRESS.items()}) if held else None
 
 
@@ -135,6 +152,7 @@ def _customer(fields: Fields, head: dict[str, Any]) -> Iterator[CustomerData]:
             **head,
             category="professional" if company is not None else None,
             surname=leaf(party, "Surname"),
+            name_prefix=leaf(party, "SurnamePrefix"),
             first_name=leaf(party, "Initials"),
             company_id=company,
             birth_key=leaf(party, "BirthDayKey"),

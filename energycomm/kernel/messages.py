@@ -392,6 +392,9 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
     title: Annotated[Code | None, field("Form of address.", "Civilité.")] = None
     surname: Annotated[Name | None, field("Family name.", "Nom de famille.")] = None
     first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
+    name_prefix: Annotated[
+        Name | None, field("Words before the family name: van, de.", "Particule du nom de famille : van, de.")
+    ] = None
     company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
     company_id: Annotated[
         Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")

@@ -15,6 +15,7 @@ from energycomm.kernel.vocabulary import (
     CivilDay,
     Code,
     Direction,
+    Energy,
     Grid,
     Identifier,
     Index,
@@ -377,3 +378,18 @@ class FoundPoint(Part, frozen=True, kw_only=True):
         Text | None, field("Customer's name as the market shows it.", "Nom du client tel que le marché le montre.")
     ] = None
     meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
+    energy: Annotated[Energy | None, field("Energy carrier.", "Énergie.")] = None
+    segment: Annotated[Code | None, field("Market segment of the point.", "Segment de marché du point.")] = None
+    grid_operator: Annotated[Code | None, field("Grid operator of the point.", "Gestionnaire de réseau du point.")] = (
+        None
+    )
+    address: Annotated[Address | None, field("Address of the installation.", "Adresse de l'installation.")] = None
+    particulars: Annotated[
+        tuple[Particular, ...],
+        field(
+            "Values of the market that no other field has a place for.",
+            "Valeurs du marché qu'aucun autre champ ne peut porter.",
+            item="particular",
+            longest=200,
+        ),
+    ] = ()

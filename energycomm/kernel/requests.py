@@ -56,6 +56,13 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
     ] = None
     surname: Annotated[Name | None, field("Family name of the customer.", "Nom de famille du client.")] = None
     first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
+    name_prefix: Annotated[
+        Name | None, field("Words before the family name: van, de.", "Particule du nom de famille : van, de.")
+    ] = None
+    birth_date: Annotated[CivilDay | None, field("Day of birth.", "Date de naissance.")] = None
+    address: Annotated[Address | None, field("Where the customer gets mail.", "Adresse postale du client.")] = None
+    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.")] = None
+    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.")] = None
     company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
     company_id: Annotated[
         Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
@@ -109,6 +116,10 @@ class EndOfSupplyRequest(Request, frozen=True, kw_only=True, tag=True):
     """End our supply for another cause than a move."""
 
     cause: Annotated[Code | None, field("The market's code of the cause.", "Code du motif, selon le marché.")] = None
+
+
+class EndOfSupplyNotice(CustomerRequest, frozen=True, kw_only=True, tag=True):
+    """Announce that our supply will end, with the customer who has to find another supplier. It ends nothing yet."""
 
 
 class CancellationRequest(Request, frozen=True, kw_only=True, tag=True):
@@ -361,6 +372,7 @@ OUTGOING: tuple[type[KernelMessage], ...] = (
     CombinedSwitchRequest,
     MoveOutRequest,
     EndOfSupplyRequest,
+    EndOfSupplyNotice,
     CancellationRequest,
     ContractChangeRequest,
     MasterDataRequest,

@@ -160,7 +160,7 @@ def store(step: Step, **computed: object) -> None:
 def store_customer(step: Step) -> None:
     """The customer behind the point, with the name in one piece."""
     m = step.message
-    store(step, name=m.company or " ".join(part for part in (m.first_name, m.surname) if part) or None)
+    store(step, name=m.company or " ".join(part for part in (m.first_name, m.name_prefix, m.surname) if part) or None)
 
 
 def store_meter(step: Step) -> None:

@@ -40,7 +40,7 @@ OPEN_STATES = frozenset(("built", "sent", "acknowledged", "in-course"))
 QUERIES = frozenset(
     (
         *("MasterDataRequest", "ContractDataRequest", "SearchRequest", "MeteredDataRequest"),
-        *("AggregatedDataRequest", "SettlementRequest", "ReceivedRequestAnswer"),
+        *("AggregatedDataRequest", "SettlementRequest", "ReceivedRequestAnswer", "EndOfSupplyNotice"),
     )
 )
 """What we send that changes nothing at the access point, or answers, and so crosses with no request."""

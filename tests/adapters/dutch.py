@@ -34,22 +34,24 @@ HEAD: dict[str, Any] = {
     "receiver": EDSN,
     "grid_operator": GRID,
 }
+ADDRESS = Address(street="Voorbeeldkade", number="12", postal_code="9999 AB", city="Testdorp", country="NL")
 GAINING: dict[str, Any] = {
     "requested_date": date(2026, 2, 1),
     "surname": "Voorbeeld",
     "first_name": "T.",
-    "birth_key": "--04-17",
-    "iban_key": "482",
+    "birth_date": date(1980, 1, 31),
+    "address": ADDRESS,
     "supplier": US,
     "balance_responsible": BRP,
 }
-ADDRESS = Address(street="Voorbeeldkade", number="12", postal_code="9999 AB", city="Testdorp", country="NL")
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "MoveInRequest": {**GAINING, "company_id": "90000013"},
     "SupplierSwitchRequest": GAINING,
     "MoveOutRequest": {"requested_date": date(2026, 3, 1)},
     "EndOfSupplyRequest": {"requested_date": date(2026, 3, 1)},
+    "MasterDataUpdate": {"surname": "Voorbeeld", "name_prefix": "van"},
+    "EndOfSupplyNotice": {"requested_date": date(2026, 4, 30), "surname": "Voorbeeld", "email": "t@example.org"},
     "MeterReadingSubmission": {
         "requested_date": date(2026, 2, 1),
         "reason": "supplier-switch",
@@ -62,7 +64,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
         ),
     },
     "SearchRequest": {"access_point": None, "address": ADDRESS},
-    "MasterDataRequest": {"requested_date": date(2026, 2, 1)},
+    "MasterDataRequest": {"market_type": "MasterDataRequest"},
     "ContractDataRequest": {"birth_key": "04-17", "iban_key": "482"},
     "MeteredDataRequest": {"receiver": GRID, "measure": "index", "start": date(2026, 1, 11), "resolution": "day"},
 }

@@ -133,7 +133,7 @@ def test_the_same_day_asked_under_another_reference_is_another_answer() -> None:
 def test_established_readings_are_of_the_start_of_their_day() -> None:
     reading = only(transactions("readings.xml")[0], MeterReading)
     assert reading.effective == at("2026-02-01T00:00:00+01:00")
-    assert (reading.qualification, reading.market_reason, reading.nature) == ("after-event", "SWITCHLV", "unknown")
+    assert (reading.qualification, reading.market_reason, reading.nature) == ("after-event", "SWITCHLV", "read")
     assert [register.digits for register in reading.registers] == [6, 6, 6, 6]
 
 

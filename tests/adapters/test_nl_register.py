@@ -236,7 +236,7 @@ def test_a_numeric_fault_code_has_three_figures() -> None:
 @pytest.mark.parametrize(
     ("sniff", "code"),
     [
-        (Sniff("f.xml", "xml", "FileListResponseEnvelope", f"{NEDU}:filelist:1:standard"), "TYPE_UNKNOWN"),
+        (Sniff("f.xml", "xml", "MeasureCorrectionResponseEnvelope", f"{NEDU}:measure:1:standard"), "TYPE_UNKNOWN"),
         (Sniff("g.xml", "xml", "GainResultResponseEnvelope", f"{NEDU}:gain:2:standard"), "VERSION_UNKNOWN"),
         (Sniff("e.xml", "xml", "Envelope", SOAP, ("http://www.enedis.fr/sge/b2b/x",)), "TYPE_NOT_OURS"),
         (Sniff("e.xml", "xml", "Envelope", SOAP), "TYPE_NOT_OURS"),

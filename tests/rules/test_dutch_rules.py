@@ -19,7 +19,7 @@ from energycomm.kernel.family import KINDS, is_incoming, kind_of
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, RequestAnswer
 from energycomm.kernel.parts import Address, AnswerReason, FoundPoint, Position, Register
-from tests.adapters.dutch import EDSN, GRID, OTHER, REQUESTS, US, digested, fixture, request, transactions
+from tests.adapters.dutch import BRP, EDSN, GRID, OTHER, REQUESTS, US, digested, fixture, request, transactions
 
 START = datetime.fromisoformat("2026-02-01T00:00:00+01:00")
 SUPPLIED: dict[str, Any] = {
@@ -183,6 +183,7 @@ def test_month_thirteen_of_the_mutation_list_is_rejected_alone(engine: ParallelE
         ("p4_day.xml", 3, "query-again-later"),
         ("search_old.xml", 0, "points-found"),
         ("contract_data.xml", 0, "contract-end-known"),
+        ("files_waiting.xml", 0, "files-waiting"),
     ],
 )
 def test_what_an_answer_means_is_told(engine: ParallelEngine, name: str, number: int, event: str) -> None:
@@ -222,6 +223,8 @@ LONG = Register(grid="distributor", time_class="L", value=1_234_567, unit="kWh",
 HIGHER = RegisterFacts(index_wh=10_102_000, unit_wh=1000)
 NEXT_DAY = datetime.fromisoformat("2026-02-01T23:00:00+00:00")
 
+DAY = date(2026, 3, 1)
+
 OUT: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("NL-P51", "MoveInRequest", {"access_point": None}, {}),
     ("NL-P52", "MoveInRequest", {"access_point": "871999910000000011"}, {}),
@@ -231,7 +234,14 @@ OUT: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("NL-E54", "MoveInRequest", {"sender_role": "balance-responsible"}, {}),
     ("NL-E55", "MoveInRequest", {"supplier": OTHER}, {}),
     ("NL-E56", "MeteredDataRequest", {"receiver": EDSN}, SUPPLIED),
-    ("NL-U51", "MoveInRequest", {"surname": None, "company_id": None}, {}),
+    ("NL-U51", "MoveInRequest", {"surname": None}, {}),
+    ("NL-P53", "EndOfSupplyNotice", {"grid_operator": None}, SUPPLIED),
+    ("NL-P54", "MasterDataRequest", {"grid_operator": None}, SUPPLIED),
+    ("NL-D64", "MasterDataUpdate", {"balance_responsible": BRP}, SUPPLIED),
+    ("NL-D65", "EndOfSupplyNotice", {"requested_date": date(2026, 1, 12)}, SUPPLIED),
+    ("NL-U60", "MasterDataUpdate", {"balance_responsible": "8719999100303", "requested_date": DAY}, SUPPLIED),
+    ("NL-S52", "MasterDataUpdate", {}, {"known": True}),
+    ("NL-S53", "MasterDataUpdate", {}, {**SUPPLIED, "pending_requests": 1}),
     ("NL-U53", "MoveInRequest", {"balance_responsible": None}, {}),
     ("NL-U57", "ContractDataRequest", {"birth_key": None, "iban_key": None}, {}),
     ("NL-U58", "MeteredDataRequest", {"consent": False}, {}),
@@ -265,6 +275,8 @@ SENT: dict[str, Any] = {"created": datetime.fromisoformat("2026-02-02T14:00:00+0
 PAST: dict[str, dict[str, Any]] = {
     "MoveOutRequest": SUPPLIED,
     "EndOfSupplyRequest": SUPPLIED,
+    "MasterDataUpdate": SUPPLIED,
+    "EndOfSupplyNotice": SUPPLIED,
     "MeterReadingSubmission": SUPPLIED,
     "MeteredDataRequest": SUPPLIED,
     "ContractDataRequest": {},
@@ -318,6 +330,8 @@ def test_every_code_of_the_market_is_a_code_of_ours(rules: Catalogue, shared: Pa
     with (shared / "markets" / "nl" / "rejection_codes.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     portal = {row["code"] for row in rows if row["scope"].startswith("EDSN")}
+    with (shared / "markets/nl/found_2026/codes.csv").open(encoding="utf-8", newline="") as stream:
+        portal |= {row["code"] for row in csv.DictReader(stream) if row["list"] == "RejectionCode"}  # 233 is only here
     p4 = {row["code"] for row in rows if row["scope"].startswith("P4")}
     faults = {row["code"] for row in rows if "SOAPFault" in row["scope"]}
     assert set(rules.codes.codes("NL", "rejection")) == portal

@@ -16,7 +16,8 @@ from lxml import etree
 from adapters.common.schemas import Schema
 from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import EDSN, HEADER
-from adapters.nl_edsn.types import SOAP_NAMESPACES, nedu
+from adapters.nl_edsn.settings import Settings, batch_of
+from adapters.nl_edsn.types import SOAP_NAMESPACES
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 
@@ -58,15 +59,21 @@ class Document(NamedTuple):
     reference: str
 
 
-def portaal(name: str, reference: str, point: Content) -> Document:
-    """A document of one point, in the old family.
+def portaal(name: str, reference: str, point: Content, settings: Settings, message_type: str = "") -> Document:
+    """A document of one point, in the old family; as a batch of one where its message says so or the settings do.
 
     Args:
       name: the market's message type.
       reference: that the market will repeat.
       point: what is said of it.
+      settings: versions, and what goes out in batches.
+      message_type: that the request names.
     """
-    return Document(name, nedu(name), [("Portaal_Content", [("Portaal_MeteringPoint", point)])], reference)
+    batch = batch_of(name)
+    if batch in settings.sent and (name in settings.batches or message_type == batch):
+        name = batch
+    content: Content = [("Portaal_Content", [("Portaal_MeteringPoint", point)])]
+    return Document(name, settings.namespace(name), content, reference)
 
 
 def message_id(reference: str) -> str:
@@ -84,14 +91,14 @@ def sent(document: Document, sender: str, receiver: str, created: datetime, refe
       document: what to write.
       sender: our GLN.
       receiver: GLN of the party that answers.
-      created: of the header, aware.
+      created: of the header, aware; EDSN wants no fraction of a second.
       reference: becomes the MessageID.
 
     Raises:
       Unbuildable: what was written does not satisfy our schema of it.
     """
     head: Content = [
-        ("CreationTimestamp", created.isoformat()),
+        ("CreationTimestamp", created.replace(microsecond=0).isoformat()),
         ("MessageID", message_id(reference)),
         ("Destination", [("Receiver", [*_contact("EDSN", receiver == EDSN), ("ReceiverID", receiver)])]),
         ("Source", [*_contact("DDQ_O", True), ("SenderID", sender)]),

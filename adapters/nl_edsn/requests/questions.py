@@ -1,7 +1,4 @@
-"""Search, master data, contract data and P4 queries: the requests that change nothing.
-
-EDSN's schemas of all but the master data are public; what is written satisfies them.
-"""
+"""Search, master data, contract data and P4 queries: the requests that change nothing, by EDSN's schemas."""
 
 from __future__ import annotations
 
@@ -17,21 +14,27 @@ from adapters.nl_edsn.requests.document import (
     portaal,
     short,
 )
-from adapters.nl_edsn.types import cmf, nedu
+from adapters.nl_edsn.requests.supply import house_number, postal_code
+from adapters.nl_edsn.settings import Settings
+from adapters.nl_edsn.types import namespace
 from energycomm.kernel.parts import Address
 from energycomm.kernel.requests import ContractDataRequest, MasterDataRequest, MeteredDataRequest, SearchRequest
 
 QUERY_REASONS = {"day": "DAY", "interval": "INT", "month": "RCY", "DAY": "DAY", "INT": "INT", "RCY": "RCY"}
 """Resolution of a metered-data request -> QueryReason."""
 
-NEWEST_SEARCH = "2.0"
-"""`schema_version` of a search that shall be sent in the new family of messages; any other is sent in version 1.2."""
+SCMP, METERING_POINT = "GetSCMPInformationRequest", "GetMeteringPointRequest"
+"""Market types that a master data request may name in place of MasterDataRequest."""
 
 
-def search(message: SearchRequest, reference: str) -> Document:
-    """SearchMeteringPointsRequest: by address or EAN. The portal repeats our MessageID, nothing else."""
-    told = message_id(reference)
-    newest = message.schema_version == NEWEST_SEARCH
+def search(message: SearchRequest, reference: str, settings: Settings) -> Document:
+    """SearchMeteringPointsRequest: by address or EAN. The portal repeats our MessageID, nothing else.
+
+    The `schema_version` of the message counts before the setting.
+    """
+    told, name = message_id(reference), "SearchMeteringPointsRequest"
+    version = message.schema_version if message.schema_version in KNOWN_SEARCHES else settings.sent[name]
+    space, newest = namespace(name, version), int(version.partition(".")[0]) > 1
     found_by = [("EANID", message.access_point), *_address(message.address, newest)]
     if all(value in (None, []) for _, value in found_by):
         raise Unbuildable(refusal("BUILD_MISSING", path="address", expected="an address or an access point"))
@@ -39,23 +42,43 @@ def search(message: SearchRequest, reference: str) -> Document:
     if newest:
         operator: Content = [("ID", needed(message.grid_operator, "grid_operator"))]
         point: Content = [*found_by, ("ProductType", product), ("GridOperator_Company", operator)]
-        content: Content = [("CAR_Content", [("CAR_MeteringPoint", point)])]
-        return Document("SearchMeteringPointsRequest", cmf("searchmeteringpointsrequest"), content, told)
-    return portaal("SearchMeteringPointsRequest", told, [*found_by, ("ProductType", product)])
+        return Document(name, space, [("CAR_Content", [("CAR_MeteringPoint", point)])], told)
+    content: Content = [("Portaal_Content", [("Portaal_MeteringPoint", [*found_by, ("ProductType", product)])])]
+    return Document(name, space, content, told)
 
 
-def master_data(message: MasterDataRequest, reference: str) -> Document:
-    """MasterDataRequest: what the register holds of a point, on a day."""
+KNOWN_SEARCHES = ("1.2", "2.0", "3.0")
+"""Versions of a search that a message can ask for."""
+
+
+def master_data(message: MasterDataRequest, reference: str, settings: Settings) -> Document:
+    """MasterDataRequest: what the register holds of a point that we supply; with `market_type`
+    GetSCMPInformationRequest of one that we do not, with GetMeteringPointRequest all of it.
+
+    The register tells what holds when it answers; the newer GetMeteringPointRequest takes a day.
+    """
     told = external(reference)
-    point: Content = [
-        ("EANID", needed(message.access_point, "access_point")),
-        ("GridOperator_Company", [("ID", message.grid_operator)]),
-        ("Portaal_Mutation", [("ExternalReference", told), ("MutationDate", message.requested_date)]),
-    ]
-    return portaal("MasterDataRequest", told, point)
+    ean: Content = [("EANID", needed(message.access_point, "access_point"))]
+    if message.market_type == METERING_POINT:
+        space, told = settings.namespace(METERING_POINT), message_id(reference)
+        if settings.number(METERING_POINT) == 1:
+            content: Content = [("Portaal_Content", [("Portaal_MeteringPoint", ean)])]
+            return Document(METERING_POINT, space, content, told)
+        asked: Content = [*ean, _operator(message), ("Query", [("SetDate", message.requested_date)])]
+        return Document(METERING_POINT, space, [("CAR_Content", [("CAR_MeteringPoint", asked)])], told)
+    us: Content = [("Organisation", needed(message.sender, "sender"))]
+    mutation: Content = [("ExternalReference", told), ("Portaal_UserInformation", us)]
+    if message.market_type == SCMP:
+        return portaal(SCMP, told, [*ean, ("Portaal_Mutation", mutation)], settings)
+    point: Content = [*ean, _operator(message), ("Portaal_Mutation", mutation)]
+    return portaal("MasterDataRequest", told, point, settings, message.market_type)
 
 
-def contract_data(message: ContractDataRequest, reference: str) -> Document:
+def _operator(message: MasterDataRequest) -> tuple[str, Content]:
+    return ("GridOperator_Company", [("ID", needed(message.grid_operator, "grid_operator"))])
+
+
+def contract_data(message: ContractDataRequest, reference: str, settings: Settings) -> Document:
     """ContractDataRequest (CER): end and notice of a contract, by the keys that only the customer can tell."""
     told = external(reference)
     keys: Content = [("BirthDayKey", _birth_key(message.birth_key)), ("IBANKey", message.iban_key)]
@@ -65,10 +88,10 @@ def contract_data(message: ContractDataRequest, reference: str) -> Document:
         ("MPCommercialCharacteristics", [("GridContractParty", keys)]),
         ("Portaal_Mutation", mutation),
     ]
-    return portaal("ContractDataRequest", told, point)
+    return portaal("ContractDataRequest", told, point, settings)
 
 
-def collected_data(message: MeteredDataRequest, reference: str) -> Document:
+def collected_data(message: MeteredDataRequest, reference: str, settings: Settings) -> Document:
     """P4CollectedDataBatchRequest: one query of smart-meter data.
 
     The portal wants a new MessageID when a query is repeated after a time-out (`requests.repeated`); the
@@ -87,22 +110,18 @@ def collected_data(message: MeteredDataRequest, reference: str) -> Document:
         ("QueryReason", QUERY_REASONS[resolution]),
     ]
     content: Content = [("P4Content", [("P4MeteringPoint", query)])]
-    return Document("P4CollectedDataBatchRequest", nedu("p4collecteddatabatchrequest", 2), content, told)
+    name = "P4CollectedDataBatchRequest"
+    return Document(name, settings.namespace(name), content, told)
 
 
 def _address(address: Address | None, newest: bool) -> Content:
     if address is None:
         return []
-    number = address.number
-    if number is not None and not (number.isascii() and number.isdigit() and 1 <= int(number) <= 99_999):
-        expected = "a whole number of 1 to 99999; letters belong to the addition"
-        raise Unbuildable(refusal("BUILD_VALUE", path="address.number", value=number, expected=expected))
-    zip_code = address.postal_code.replace(" ", "") if address.postal_code is not None else None
     held: Content = [
         ("StreetName", short(address.street, "address.street", 24)),
-        ("BuildingNr", number),
+        ("BuildingNr", house_number(address.number)),
         ("ExBuildingNr", short(address.addition, "address.addition", 6)),
-        ("ZIPCode", short(zip_code, "address.postal_code", 6)),
+        ("ZIPCode", postal_code(address.postal_code)),
         ("CityName", short(address.city, "address.city", 24)),
         ("Country", address.country),
     ]

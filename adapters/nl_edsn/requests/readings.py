@@ -1,8 +1,7 @@
 """MeterReadingExchangeNotification: a reading that we establish, or dispute.
 
-EDSN's schema is not public; names, order and codes were read in public software for this portal. The codes that the
-portal has for the way an index was obtained are not documented in public: `METHODS` is the place to put them; while a
-nature has none there, the element is left out.
+EDSN's schema is not public; names, order and codes were read in public software for this portal. There is no message
+of its own for a dispute: it is a reading whose mutation reason is DISPUTE.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.exchange import DISPUTE
 from adapters.nl_edsn.measures import DIRECTIONS, PRODUCTS, UNITS
 from adapters.nl_edsn.requests.document import Content, Document, Unbuildable, external, needed, portaal
+from adapters.nl_edsn.settings import Settings
 from energycomm.kernel.parts import Register
 from energycomm.kernel.requests import MeterReadingSubmission
 from energycomm.kernel.vocabulary import ReadingNature, Reason
@@ -27,15 +27,15 @@ EVENTS: dict[Reason, str] = {
 }
 """Business reason -> MutationReason of the reading, where the request does not name the market's own code."""
 
-METHODS: dict[ReadingNature, str] = {}
-"""Nature of the reading -> ReadingMethod."""
+METHODS: dict[ReadingNature, str] = {"read": "003", "self-read": "22", "estimated": "005"}
+"""Nature of the reading -> ReadingMethod: physical, told by the customer, calculated; of another none is written."""
 
 _UNITS = {unit.name: code for code, unit in UNITS.items()}
 _PRODUCTS = {energy: code for code, energy in PRODUCTS.items()}
 _DIRECTIONS = {direction: code for code, direction in DIRECTIONS.items()}
 
 
-def reading(message: MeterReadingSubmission, reference: str) -> Document:
+def reading(message: MeterReadingSubmission, reference: str, settings: Settings) -> Document:
     """A reading of one day: all registers of one meter."""
     told = external(reference)
     reason = DISPUTE if message.dispute else message.market_reason or EVENTS.get(needed(message.reason, "reason"))
@@ -65,7 +65,7 @@ def reading(message: MeterReadingSubmission, reference: str) -> Document:
         ("Portaal_EnergyMeter", meter),
         ("Portaal_Mutation", mutation),
     ]
-    return portaal("MeterReadingExchangeNotification", told, point)
+    return portaal("MeterReadingExchangeNotification", told, point, settings)
 
 
 def _register(register: Register, message: MeterReadingSubmission, day: str) -> Content:

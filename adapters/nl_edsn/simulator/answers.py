@@ -30,14 +30,17 @@ _SUPPLY = {
     "MoveInRequest": ("MoveInResponse", "MOVEIN", "GainResultResponse"),
     "MoveOutRequest": ("MoveOutResponse", "MOVEOUT", "LossResultResponse"),
     "EndOfSupplyRequest": ("EndOfSupplyResponse", "EOSUPPLY", "LossResultResponse"),
+    "NameChangeRequest": ("NameChangeResponse", "NAMECHG", "UpdateResultResponse"),
+    "ChangeOfPVRequest": ("ChangeOfPVResponse", "SWITCHPV", "UpdateResultResponse"),
 }
-"""Kind -> type of the answer, reason of the mutation, and the list it ends in."""
+"""Kind, or message where a kind has several -> type of the answer, reason of the mutation, and the list it ends in."""
 _OTHER = {
     "MeterReadingSubmission": "MeterReadingExchangeAcknowledgement",
     "SearchRequest": "SearchMeteringPointsResponse",
     "MasterDataRequest": "MasterDataResponse",
     "ContractDataRequest": "ContractDataResponse",
     "MeteredDataRequest": "P4CollectedDataBatchResponse",
+    "EndOfSupplyNotice": "NoticeEOSAcknowledgement",
 }
 """Kind -> type of the answer to a question or a reading."""
 
@@ -65,16 +68,19 @@ class DutchClerk:
         request = _read(asked)
         if asked.kind == "MeteredDataRequest":
             return _collected(asked, request, at)
-        if asked.kind not in _SUPPLY:
+        change = _change(asked)
+        if change is None:
             return [_answer(_OTHER[asked.kind], request, at, _told(asked, request))]
-        label, reason, listed = _SUPPLY[asked.kind]
-        gaining = listed == "GainResultResponse"
-        told = mutation(str(request.day), reason, asked.number("8"), request.reference)
+        label, reason, listed = change
+        gaining = listed != "LossResultResponse"
+        told = mutation(request.day or f"{at:%Y-%m-%d}", reason, asked.number("8"), request.reference)
         before = OTHER if reason == "SWITCHLV" else None
         ours = parties(request.sender, before, request.balance or OTHER)
         theirs = ours if gaining else parties(OTHER, request.sender, OTHER)
         head = leaves(EANID=request.point, ProductType="ELK") + party("GridOperator", request.grid)
         taken, last = (pointed(head + element("MPCommercialCharacteristics", held) + told) for held in (ours, theirs))
+        if _batched(asked):
+            label, taken = _batch(label), element("Portaal_Content")
         listing = document(
             listed, last, created=_moment(at + timedelta(minutes=1)), name=asked.reference, receiver=request.sender
         )
@@ -83,12 +89,48 @@ class DutchClerk:
     def refuse(self, asked: Asked, at: datetime, choice: int) -> Sequence[Document]:
         """A rejection with a code of the register; the point that was asked about stands in it where there is one."""
         request = _read(asked)
-        label = _SUPPLY[asked.kind][0] if asked.kind in _SUPPLY else _OTHER[asked.kind]
+        change = _change(asked)
+        label = change[0] if change is not None else _OTHER[asked.kind]
         code, text = REASONS[choice % len(REASONS)]
         reason = element("Rejection", leaves(RejectionCode=code, RejectionText=text))
+        if _batched(asked) and request.point is not None:
+            return _later(label, request, at, reason)
+        if label.endswith("Acknowledgement"):
+            reason = element("SimpleRejection", leaves(RejectionCode=code, RejectionText=text))
+            return [_answer(label, request, at, element("Portaal_Content", element("EDSN_SimpleRejection", reason)))]
         p4 = label.startswith("P4")
         root, tag = ("P4Content", "P4Rejection") if p4 else ("Portaal_Content", "Portaal_Rejection")
         return [_answer(label, request, at, element(root, element(tag, reason)))]
+
+
+def _change(asked: Asked) -> tuple[str, str, str] | None:
+    """What a change is answered with; None for a question or what is told."""
+    return _SUPPLY.get(asked.kind) or _SUPPLY.get(_message(asked).replace("BatchRequest", "Request"))
+
+
+def _message(asked: Asked) -> str:
+    """The market's type of a request, of what stands in the body of its envelope."""
+    return etree.QName(asked.root[-1][0]).localname.removesuffix("Envelope")
+
+
+def _batched(asked: Asked) -> bool:
+    """Whether a change was asked for in a batch."""
+    return _message(asked).endswith("BatchRequest") and asked.kind != "MeteredDataRequest"
+
+
+def _batch(label: str) -> str:
+    return label.replace("Response", "BatchResponse")
+
+
+def _later(label: str, request: _Read, at: datetime, reason: str) -> Sequence[Document]:
+    """The batch is taken; what is rejected waits in the list that is polled."""
+    listed = "RejectionResultResponse"
+    point = element("Portaal_Mutation", leaves(ExternalReference=request.reference, MutationDate=request.day))
+    point = element("Portaal_MeteringPoint", leaves(EANID=request.point), party("GridOperator", request.grid), point)
+    content = element("Portaal_Content", element("Portaal_Rejection", reason, point))
+    created = _moment(at + timedelta(minutes=1))
+    made = document(listed, content, created=created, name=request.reference, receiver=request.sender)
+    return [_answer(_batch(label), request, at, element("Portaal_Content")), Document(f"2_{listed}", made)]
 
 
 def _told(asked: Asked, request: _Read) -> str:

@@ -6,7 +6,16 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from adapters.nl_edsn.simulator import documents
-from adapters.nl_edsn.simulator.documents import REGISTERS, element, leaves, pointed, register
+from adapters.nl_edsn.simulator.documents import (
+    GRID,
+    REGISTERS,
+    SUPPLIER,
+    element,
+    leaves,
+    party,
+    pointed,
+    register,
+)
 from adapters.nl_edsn.times import minutes_of_day, start_of_day
 
 METER = "E0041000000000001"
@@ -27,6 +36,23 @@ def contract(point: str, reference: str, dossier: str) -> str:
     told = element("MPCommercialCharacteristics", leaves(EndDateContract="2027-12-31", NoticePeriod="30"))
     mutation = leaves(ExternalReference=reference) + element("Dossier", leaves(ID=dossier))
     return pointed(leaves(EANID=point) + told + element("Portaal_Mutation", mutation))
+
+
+def notice(point: str, reference: str, day: str) -> str:
+    """A notice of ours that a supply will end."""
+    told = party("BalanceSupplier", SUPPLIER)
+    ended = documents.mutation(day, "EOSUPPLY", f"4{reference[-10:].replace('-', '')}", reference)
+    return pointed(
+        leaves(EANID=point) + party("GridOperator", GRID) + element("MPCommercialCharacteristics", told) + ended
+    )
+
+
+def rejection(point: str, reference: str, day: str) -> str:
+    """One request of a batch that was rejected."""
+    told = leaves(EANID=point) + party("GridOperator", GRID)
+    told += element("Portaal_Mutation", leaves(ExternalReference=reference, MutationDate=day))
+    reason = element("Rejection", leaves(RejectionCode="210", RejectionText="Indientermijn onjuist."))
+    return element("Portaal_Content", element("Portaal_Rejection", reason, element("Portaal_MeteringPoint", told)))
 
 
 def master_data(point: str, reference: str) -> str:

@@ -55,6 +55,11 @@ _TOLD: dict[str, Callable[[str, str], str]] = {
     "MeterReadingExchangeAcknowledgement": lambda *_: element("Portaal_Content"),
 }
 """Type of an answer -> what it tells of a point under our reference."""
+_LISTED: dict[str, tuple[Callable[[str, str, str], str], str]] = {
+    "NoticeEOSResponse": (holdings.notice, "RequestStatus"),
+    "RejectionResultResponse": (holdings.rejection, "RequestAnswer"),
+}
+"""Type of a list -> what it tells of a point under our reference, and the kind that it becomes."""
 
 
 class DutchPlay(DocumentPlay):
@@ -104,6 +109,10 @@ class DutchPlay(DocumentPlay):
             yield self._mutated(life, situation, day + 1, "MTRUPD")
         elif kind in _REFUSED or kind in _TOLD:
             yield _answer(kind, life, day)
+        elif kind in _LISTED:
+            told, made = _LISTED[kind]
+            name = f"EC-{life.number:06d}-{day}"
+            yield Draft(kind, told(point, name, civil), point, f"{kind} {name}", (made,), group=name)
 
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A list, or a batch of P4 results."""

@@ -275,6 +275,15 @@ ANSWERS: tuple[Mistake, ...] = (
         warnings={ANSWER: ("NL-A05",), STATUS: ("NL-A09",)},
         error_class="missing",
     ),
+    _reply("NL-A15", "NoticeEOSResponse", _party("BalanceSupplier", OTHER), warnings=STATUS, error_class="ordering"),
+    _reply(
+        "NL-A16",
+        "RejectionResultResponse",
+        drop("ExternalReference"),
+        ANSWER,
+        {ANSWER: ("NL-A05",)},
+        error_class="missing",
+    ),
     Mistake("CO-A03", "start", None, STATUS, type=MOVE),
 )
 """Mistakes in answers to requests."""

@@ -291,11 +291,11 @@ def _meters(fields: Fields, head: dict[str, Any], notes: Notes) -> Iterator[Mete
     changed = any(serial not in serials for serial in removed) or head["market_reason"] == "PMES"
     for meter in in_place:
         serial = meter.get("Num_Serie")
-        code = None if serial in removed or serial not in worked_on else worked_on[serial][1]
-        if code == FITTING or (code is not None and changed):
-            yield _meter(meter, "installed", code, head, index_given="2" in qualified)
+        operation = None if serial in removed or serial not in worked_on else worked_on[serial][1]
+        if operation == FITTING or (operation is not None and changed):
+            yield _meter(meter, "installed", operation, head, index_given="2" in qualified)
         else:
-            yield _meter(meter, "present" if code is None else "reconfigured", code, head)
+            yield _meter(meter, "present" if operation is None else "reconfigured", operation, head)
 
 
 def _meter(

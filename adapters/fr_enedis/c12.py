@@ -196,8 +196,8 @@ _HISTORIES = ("SI_Contractuel", "SI_Comptage")
 def _read(element: etree._Element) -> Fields:
     """The content of a ``PRM``, with the attributes that say something; the natures of an event become one field."""
     for cause in element.iterfind("Type_Evenement/Situation_Contractuelle/Evenement"):
-        first, *others = cause.findall("Nature_Evenement") or [None]
-        if first is not None and others:
+        first, *others = cause.findall("Nature_Evenement") or [cause]
+        if others:
             first.text = SEVERAL.join((one.text or "").strip() for one in (first, *others))
             for other in others:
                 cause.remove(other)

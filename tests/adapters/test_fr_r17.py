@@ -44,7 +44,8 @@ def test_a_set_is_one_reading_of_its_indexes_and_one_volume_of_its_consumptions(
 
 def test_a_cancelled_set_names_the_set_of_the_same_days_and_values() -> None:
     first, cancelled, right = digest(NAME).transactions
-    for kind in (MeterReading, MeteredVolume):
+    kinds: tuple[type[MeterReading | MeteredVolume], ...] = (MeterReading, MeteredVolume)
+    for kind in kinds:
         [before], [away], [after] = (only(one, kind) for one in (first, cancelled, right))
         assert [one.function for one in (before, away, after)] == ["original", "cancel", "replace"]
         assert away.correlation == before.reading_reference != after.reading_reference

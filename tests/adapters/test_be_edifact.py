@@ -22,6 +22,8 @@ from energycomm.kernel.messages import (
     CustomerData,
     EndOfSupply,
     ErrorReport,
+    GridCharge,
+    GridInvoice,
     MeasureSeries,
     MeteredVolume,
     MeterReading,
@@ -30,6 +32,7 @@ from energycomm.kernel.messages import (
     StartOfSupply,
 )
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import Sniff, Transaction
 from tests.adapters.belgian import SUPPLIER, content, digested, messages, stream
 
 UNB = "UNB+UNOC:3+5419999000031:14+5419999000024:14+251015:0930+I1'"
@@ -353,3 +356,119 @@ def test_a_series_of_two_units_is_refused() -> None:
 
 def test_the_qualifiers_stand_in_the_mapping_table() -> None:
     assert table().raw["edifact"]["documents"]["406"] == "stop"
+
+
+# --- UTILTS and INVOIC ---
+
+
+def ch_messages(text: str) -> list[Transaction]:
+    """The CH messages of an interchange."""
+    return [part for part in adapter.parts("EDIFACT", stream(text), "x.edi") if isinstance(part, Transaction)]
+
+
+def test_a_time_series_keeps_each_interval_with_its_quality() -> None:
+    series = next(one for one in ch_messages(content("utilts_and_invoic.edi").decode()) if one.type == "UTILTS")
+    (found,) = series.messages
+    assert isinstance(found, MeasureSeries)
+    assert (found.access_point, found.resolution, found.unit, found.product, found.direction) == (
+        "541449000000001055", 60, "kWh", "active-energy", "consumption",
+    )  # fmt: skip
+    assert (found.effective.isoformat(), found.end.isoformat()) == (
+        "2025-12-10T00:00:00+01:00",
+        "2025-12-11T00:00:00+01:00",
+    )
+    assert [(one.position, one.value, one.quality) for one in found.positions[:6]] == [
+        (1, Decimal("1.25"), "as-read"),
+        (2, Decimal("2.25"), "as-read"),
+        (3, Decimal("3.25"), "as-read"),
+        (4, Decimal("0.25"), "as-read"),
+        (5, None, "missing"),
+        (6, Decimal("2.25"), "estimated"),
+    ]
+
+
+def test_an_invoice_becomes_its_head_and_what_each_point_is_charged() -> None:
+    head, charge = (one for one in ch_messages(content("utilts_and_invoic.edi").decode()) if one.type == "INVOIC")
+    (invoice,), (charged,) = head.messages, charge.messages
+    assert isinstance(invoice, GridInvoice)
+    assert isinstance(charged, GridCharge)
+    assert (invoice.total_excluding_tax, invoice.total_tax, invoice.total_including_tax, invoice.charges) == (
+        Decimal("15.70"), Decimal("0.94"), Decimal("16.64"), 1,
+    )  # fmt: skip
+    assert (invoice.invoice_date.isoformat(), str(invoice.due_date), invoice.currency) == (
+        "2026-04-10", "2026-05-10", "EUR",
+    )  # fmt: skip
+    assert (charge.access_point, charged.contract_reference, charged.total_excluding_tax) == (
+        "541449000000001055", "C-1055", Decimal("15.70"),
+    )  # fmt: skip
+    first = charged.lines[0]
+    assert (first.code, first.label, first.quantity, first.unit, first.price, first.amount, first.tax) == (
+        "E210", "Distribution", Decimal(112), "kWh", Decimal("0.1"), Decimal("11.20"), "6",
+    )  # fmt: skip
+    assert (str(first.start), str(first.end)) == ("2026-03-01", "2026-03-31")
+
+
+def test_a_credit_note_takes_its_amounts_back() -> None:
+    text = content("utilts_and_invoic.edi").decode().replace("BGM+380", "BGM+381")
+    head, charge = (one.messages[0] for one in ch_messages(text) if one.type == "INVOIC")
+    assert isinstance(head, GridInvoice)
+    assert isinstance(charge, GridCharge)
+    assert (head.total_excluding_tax, charge.total_excluding_tax) == (Decimal("-15.70"), Decimal("-15.70"))
+    line = charge.lines[0]
+    assert (line.quantity, line.price, line.amount) == (Decimal(-112), Decimal("0.1"), Decimal("-11.20"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "path"),
+    [
+        ("CUX+2:EUR:4'", "FTX+AAI'", "SYN_MISSING", "CUX"),
+        ("MOA+203:11.20'", "FTX+AAI'", "SYN_MISSING", "LIN 1"),
+        ("BGM+380+GF", "BGM+999+GF", "EDI_UNREAD", "BGM"),
+        ("DTM+354:60:806'", "DTM+354:60:999'", "SYN_VALUE", "DTM+354"),
+        ("DTM+354:60:806'", "FTX+AAI'", "SYN_MISSING", "DTM+354"),
+        ("QTY+99:", "QTY+77:", "SYN_CODE", "QTY"),
+    ],
+)
+def test_what_an_invoice_or_a_series_lacks_is_told_with_its_place(old: str, new: str, code: str, path: str) -> None:
+    text = content("utilts_and_invoic.edi").decode()
+    assert old in text
+    refusals = [one.refusals[0] for one in ch_messages(text.replace(old, new)) if one.refusals]
+    assert {(one.code, one.path) for one in refusals} == {(code, path)}
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "told_as"),
+    [
+        ("KWH", "4711", ("kWh", 4711)),
+        ("KWH", "4711,5", ("Wh", 4_711_500)),
+        ("KWH", "4711.000", ("kWh", 4711)),
+        ("MWH", "4,7115", ("Wh", 4_711_500)),
+        ("MTQ", "12,345", ("dm3", 12_345)),
+    ],
+)
+def test_nothing_of_an_index_is_cut_off(unit: str, text: str, told_as: tuple[str, int]) -> None:
+    text = (
+        content("mscons_readings.edi")
+        .decode()
+        .replace("MEA+AAZ++KWH'\nQTY+220:4711'", f"MEA+AAZ++{unit}'\nQTY+220:{text}'")
+    )
+    reading = ch_messages(text)[0].messages[0]
+    assert isinstance(reading, MeterReading)
+    assert (reading.registers[0].unit, reading.registers[0].value) == told_as
+
+
+def test_an_index_that_no_unit_holds_is_refused() -> None:
+    text = content("mscons_readings.edi").decode().replace("QTY+220:4711'", "QTY+220:4711,00005'")
+    (found,) = ch_messages(text)[0].refusals
+    assert (found.code, found.value) == ("SYN_VALUE", "4711.00005")
+
+
+@pytest.mark.parametrize(
+    ("guide", "ours"),
+    [("E5BE01", True), ("E2BE02", True), ("E5DK02", False), ("E2DK02", False), ("E5SE5A", False), ("", True)],
+)
+def test_an_interchange_of_another_countrys_guide_is_another_markets(guide: str, ours: bool) -> None:
+    """Though a party of it is Belgian: who supplies in both countries has one number."""
+    text = interchange("BGM+E07+1'").replace("E5BE01", guide)
+    found = adapter.dispatch(Sniff(name="x.edi", form="other", root=text))
+    assert (found == "EDIFACT") is ours

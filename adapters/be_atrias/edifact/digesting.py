@@ -1,4 +1,5 @@
-"""Digests interchanges: each UTILMD transaction, MSCONS point, APERAK error and CONTRL verdict is one CH message.
+"""Digests interchanges: one CH message for each UTILMD or UTILTS transaction, MSCONS point, INVOIC head, point of an
+INVOIC, APERAK error and CONTRL verdict.
 
 The values go through the same digesters as those of the XML documents. A message whose counters or references do not
 agree is refused alone; an interchange whose UNZ does not agree ends in a refusal after its messages.
@@ -16,7 +17,8 @@ from typing import IO, Any, NamedTuple
 from adapters.be_atrias import structure
 from adapters.be_atrias.codes import refusal
 from adapters.be_atrias.edifact.facts import Facts, short
-from adapters.be_atrias.edifact.measures import measures
+from adapters.be_atrias.edifact.invoices import charge_of, head_of, split
+from adapters.be_atrias.edifact.measures import measures, timeseries
 from adapters.be_atrias.times import belgian
 from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, Segment, Trailer, groups, read, segments
@@ -30,7 +32,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
 
 LABEL = "EDIFACT"
-ABOUT = "interchanges of the older generation: UTILMD, MSCONS, APERAK, CONTRL; one CH message per transaction"
+ABOUT = "interchanges of the older generation: UTILMD, MSCONS, UTILTS, INVOIC, APERAK, CONTRL; one CH message each"
 _REFERENCE = 400
 _UTILMD: dict[str, Digest] = {
     "start": structure.start_of_access,
@@ -46,22 +48,28 @@ _PARTY = re.compile(r"54[0-9]{11}")
 """A GLN of the number range that GS1 gave to Belgium and Luxembourg."""
 _GUIDE = re.compile(r"E[0-9]BE")
 """How the association assigned code of a Belgian guide begins: E5BE01."""
+_FOREIGN = re.compile(r"E[0-9](?!BE)[A-Z]{2}")
+"""The same of another country's guide: E5DK02, E5SE5A."""
 
 
 def recognised(text: str) -> bool:
-    """Whether the first characters of a text begin an interchange of this market: a party of UNB is of its number
-    range, or the first message follows one of its guides. Other countries write interchanges too."""
+    """Whether the first characters of a text begin an interchange of this market.
+
+    The first message follows one of its guides; or a party of UNB is of its number range and the message follows no
+    other country's guide: a Belgian party may be supplied, or supply, elsewhere.
+    """
+    ours = False
     try:
         for segment in segments(BytesIO(text.encode("utf-8", "surrogatepass"))):
-            if segment.tag == "UNB" and any(_PARTY.fullmatch(segment.get(at)) for at in (1, 2)):
-                return True
             if segment.tag == "UNH":
-                return _GUIDE.match(segment.get(1, 4)) is not None
+                guide = segment.get(1, 4)
+                return _GUIDE.match(guide) is not None or (ours and not _FOREIGN.match(guide))
             if segment.tag != "UNB":
-                return False
+                break
+            ours = any(_PARTY.fullmatch(segment.get(at)) for at in (1, 2))
     except Unreadable:
-        return False
-    return False
+        pass
+    return ours
 
 
 Digested = tuple[str | None, list[KernelMessage], dict[str, Any]]
@@ -122,16 +130,16 @@ def _pieces(table: Table, message: Message, interchange: Interchange) -> Iterato
     if message.fault:
         yield refusal("EDI_MESSAGE", f"UNH {message.reference}", message.found, "counters and references that agree")
         return
-    split = {"UTILMD": _utilmd, "MSCONS": _mscons, "APERAK": _aperak, "CONTRL": _contrl}.get(
+    pieces = _SPLIT.get(
         next((ours for theirs, ours in table.raw["edifact"]["messages"].items() if theirs == message.type), "")
     )
-    if split is None:
+    if pieces is None:
         yield refusal(
             "EDI_UNREAD", f"UNH {message.reference}", message.type, ", ".join(table.raw["edifact"]["messages"])
         )
         return
     found = False
-    for piece in split(table, message):
+    for piece in pieces(table, message):
         found = True
         yield piece
     if not found:
@@ -183,7 +191,8 @@ def _transaction(
 def _head_of(table: Table, message: Message, interchange: Interchange, kind: str) -> dict[str, Any]:
     """The head of every Kernel message of a message."""
     facts = Facts(table).take(segment for segment in message.segments[:12] if segment.tag in ("DTM", "MKS"))
-    created = facts.dates.get("created") or _prepared(interchange)
+    # The date of an invoice is a day that its messages take effect; it was written when its interchange was.
+    created = (None if kind == "INVOIC" else facts.dates.get("created")) or _prepared(interchange)
     energy = next((segment.get(0) for segment in message.segments[:12] if segment.tag == "MKS"), "")
     return {
         "market": table.market,
@@ -205,7 +214,7 @@ def _kept_of(table: Table, message: Message, interchange: Interchange, before: S
     beside = {
         "UNB/0035": "1" if interchange.test else "",
         "UNH/0068": message.access,
-        "BGM/1001": bgm.get(0) if message.type == "MSCONS" else "",
+        "BGM/1001": bgm.get(0) if message.type in ("MSCONS", "UTILTS") else "",
         "BGM/1225": bgm.get(2) if bgm.get(2) not in functions else "",
         "BGM/4343": bgm.get(3),
     }
@@ -390,3 +399,49 @@ def _contrl(table: Table, message: Message) -> Iterator[Piece]:
             return None, structure.error_report(values | {"code": short(code or "18", 64, "UCI")}, head), kept
 
         yield Piece(reference, run, digest)
+
+
+def _utilts(table: Table, message: Message) -> Iterator[Piece]:
+    before, runs = groups(message.segments, lambda segment: segment.tag == "IDE")
+    zone = Facts(table).take(segment for segment in before if segment.tag == "DTM").zone if runs else None
+    for run in runs:
+        reference = run[0].get(1) or "-"
+
+        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Digested:
+            _what(table, message)
+            return timeseries(table, run, head, short(reference, 64, "IDE"), _function(table, message), zone)
+
+        yield Piece(reference, [*_begun(message), *run], digest, before)
+
+
+def _invoic(table: Table, message: Message) -> Iterator[Piece]:
+    bgm = _document(message)
+    invoice = split(table, message.segments, bgm)
+    begun = _begun(message)
+
+    def of_head(head: dict[str, Any]) -> Digested:
+        if _what(table, message) not in ("invoice", "credit"):
+            raise Unreadable(refusal("EDI_UNREAD", "BGM", bgm.get(0), "380, 381"))
+        made, kept = head_of(table, invoice, head | {"function": _function(table, message)})
+        return None, [made], kept
+
+    yield Piece(invoice.number, [*begun, *invoice.before, *invoice.summary], of_head)
+    for point, lines in invoice.lines.items():
+        run = [*begun, *invoice.before, *(segment for line in lines for segment in line)]
+
+        def of_point(head: dict[str, Any], point: str | None = point) -> Digested:
+            made, kept = charge_of(table, invoice, point, head | {"function": _function(table, message)})
+            return made.access_point, [made], kept
+
+        yield Piece(f"{invoice.number}:{point or '-'}", run, of_point)
+
+
+_SPLIT: dict[str, Callable[[Table, Message], Iterator[Piece]]] = {
+    "UTILMD": _utilmd,
+    "MSCONS": _mscons,
+    "UTILTS": _utilts,
+    "INVOIC": _invoic,
+    "APERAK": _aperak,
+    "CONTRL": _contrl,
+}
+"""How a message of each type is split into CH messages."""

@@ -1,7 +1,11 @@
-"""Digests the measures of one access point of a MSCONS: indexes, energies between two readings, interval series."""
+"""Digests the measures of one access point: of a MSCONS indexes, energies between two readings and interval series; of
+a UTILTS an interval series."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import timezone
+from decimal import Decimal
 from sys import intern
 from typing import Any
 
@@ -112,7 +116,10 @@ class _Line:
         item: Values = {"grid": "distributor", "time_class": self.time_class, "direction": self.direction}
         item["unit"] = short(unit, 64, "MEA")
         value = number(text)
-        item["value" if kind == "index" else "quantity"] = int(value) if kind == "index" else value
+        if kind == "index":
+            item["unit"], item["value"] = _whole(item["unit"], value)
+        else:
+            item["quantity"] = value
         dates = []
         for following in rest:
             if following.tag != "DTM":
@@ -158,3 +165,102 @@ def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMes
         "positions": positions,
     }
     return metered_series(made, head)
+
+
+_FINER = {"MWh": "kWh", "kWh": "Wh", "m3": "dm3"}
+"""Unit of an index -> the next finer one, of which it counts a thousand."""
+
+
+def _whole(unit: str, value: Decimal) -> tuple[str, int]:
+    """An index as a whole number, in the finer unit that its fraction needs: 4711,5 kWh are 4711500 Wh.
+
+    Raises:
+      Unreadable: no unit is fine enough (SYN_VALUE): nothing of an index is cut off.
+    """
+    written = value
+    while value != value.to_integral_value():
+        if unit not in _FINER:
+            raise Unreadable(refusal("SYN_VALUE", "QTY", format(written, "f"), "an index of whole Wh or dm3"))
+        unit, value = _FINER[unit], value * 1000
+    return unit, int(value)
+
+
+def timeseries(
+    table: Table, run: list[Segment], head: dict[str, Any], reference: str, function: str, zone: timezone | None
+) -> tuple[str | None, list[KernelMessage], dict[str, Any]]:
+    """The series of one transaction of a UTILTS, and what is kept as particulars.
+
+    An interval whose quantity is not there, or is said to be missing, has no value.
+
+    Raises:
+      Unreadable: a date, number or code that cannot be read, or no access point, period, length of an interval, unit.
+    """
+    before, places = groups(run, lambda segment: segment.tag == "SEQ")
+    rest, unit, product, length = [], "", "active-energy", None
+    known = table.raw["edifact"]["resolution"]
+    for segment in before:
+        if segment.tag == "MEA" and not segment.get(2, 1):
+            unit = table.codes["unit"].words.get(segment.get(2), segment.get(2))
+        elif segment.tag == "PIA" and segment.get(1) in table.codes["product"].words:
+            product = table.codes["product"].words[segment.get(1)]
+        elif segment.tag == "DTM" and segment.get(0) == known["qualifier"]:
+            length = segment
+        else:
+            rest.append(segment)
+    facts = Facts(table, zone).take(rest)
+    point = facts.names.get("access_point")
+    for where, found in (
+        ("LOC", point),
+        ("DTM+324", "start" in facts.dates and "period_end" in facts.dates),
+        ("MEA", unit),
+        (f"DTM+{known['qualifier']}", length),
+    ):
+        if not found:
+            raise Unreadable(refusal("SYN_MISSING", where, expected="what a series needs"))
+    direction = facts.values.get("direction", "consumption")
+    made: Values = {
+        "reference": reference,
+        "function": function,
+        "access_point": point,
+        "correlation": facts.names.get("correlation"),
+        "contract_reference": facts.names.get("contract"),
+        "effective": facts.dates["start"],
+        "end": facts.dates["period_end"],
+        "unit": short(unit, 64, "MEA"),
+        "product": product,
+        "direction": direction,
+        "positions": [_interval(table, own, at) for at, own in enumerate(places, 1)],
+        **_length(length or before[0], known),
+    }
+    taken = _TAKEN | {"period_end", "direction"}
+    told = {"market_reason": facts.values.get("market_reason"), "reason": facts.values.get("reason") or "periodic"}
+    return point, metered_series(made, head | told), facts.kept(lambda name, _: name in taken)
+
+
+def _length(segment: Segment, known: Mapping[str, Any]) -> Values:
+    """The length of an interval: minutes, or months of the calendar."""
+    text, form = segment.get(0, 1), segment.get(0, 2)
+    for field, units in (("resolution", known["minutes"]), ("resolution_months", known["months"])):
+        if form in units and text.isascii() and text.isdigit() and 0 < int(text) < 10_000:
+            return {field: int(text) * units[form]}
+    raise Unreadable(refusal("SYN_VALUE", f"DTM+{segment.get(0)}", f"{text}:{form}", "the length of an interval"))
+
+
+def _interval(table: Table, run: list[Segment], at: int) -> Values:
+    """One SEQ with its quantity."""
+    place = run[0].get(1)
+    found: Values = {"position": int(place) if place.isascii() and place.isdigit() and len(place) < 7 else at}
+    quantity = next((segment for segment in run if segment.tag == "QTY"), None)
+    if quantity is None or not quantity.get(0, 1):
+        return found | {"quality": "missing"}
+    code, qualities = quantity.get(0), table.codes["quality"].words
+    listed = table.raw["edifact"]["quantities"].get(code)
+    if listed is None and code not in qualities:
+        expected = ", ".join((*table.raw["edifact"]["quantities"], *qualities))
+        raise Unreadable(refusal("SYN_CODE", "QTY", code, expected))
+    quality = qualities[code] if listed is None else "estimated" if listed[1] == "estimated" else "as-read"
+    return (
+        found | {"value": number(quantity.get(0, 1)), "quality": quality}
+        if quality != "missing"
+        else found | {"quality": quality}
+    )

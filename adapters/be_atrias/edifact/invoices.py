@@ -1,0 +1,206 @@
+"""Digests INVOIC: the head and totals of a grid invoice, and what it charges each access point.
+
+The segments are those of the directory (UN/EDIFACT D.96A); no guide of the market is public. Amounts of a credit note
+(BGM 381) are positive there and become negative: an amount of a Kernel message is negative when credited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from adapters.be_atrias.codes import refusal
+from adapters.be_atrias.edifact.facts import Facts, named, number, short
+from adapters.common.codes import Unreadable
+from adapters.common.edifact.syntax import Segment, groups
+from adapters.common.table import Table
+from energycomm.kernel.messages import GridCharge, GridInvoice
+from energycomm.kernel.parts import ChargeLine
+
+_TOTALS = {"total_excluding_tax": "net", "total_tax": "tax", "total_including_tax": "gross"}
+
+
+class Invoice(NamedTuple):
+    """An INVOIC, split.
+
+    Attributes:
+      number: of the invoice.
+      type: code of BGM: invoice or credit note.
+      before: segments of its head.
+      lines: access point -> the segments of each of its lines; None for lines that name no point.
+      summary: segments after UNS.
+    """
+
+    number: str
+    type: str
+    before: list[Segment]
+    lines: dict[str | None, list[list[Segment]]]
+    summary: list[Segment]
+
+
+def split(table: Table, segments: Sequence[Segment], bgm: Segment) -> Invoice:
+    """The parts of an INVOIC. A line that names no access point is of the point of the line before it."""
+    end = next((at for at, segment in enumerate(segments) if segment.tag == "UNS"), len(segments))
+    before, runs = groups(segments[:end], lambda segment: segment.tag == "LIN")
+    places = table.raw["edifact"]["places"]["access_point"]
+    point: str | None = None
+    lines: dict[str | None, list[list[Segment]]] = {}
+    for run in runs:
+        named_here = (one.get(1) for one in run if one.tag == "LOC" and one.get(0) in places)
+        point = next(named_here, "") or point
+        lines.setdefault(point, []).append(run)
+    before = [segment for segment in before if segment.tag != "BGM"]
+    return Invoice(bgm.get(1), bgm.get(0), before, lines, list(segments[end + 1 :]))
+
+
+def head_of(table: Table, invoice: Invoice, head: dict[str, Any]) -> tuple[GridInvoice, dict[str, Any]]:
+    """The head and totals of an invoice, and what is kept as particulars.
+
+    Raises:
+      Unreadable: a date, number or currency that cannot be read, or is missing.
+    """
+    read = _Read(table, [*invoice.before, *invoice.summary], invoice.type)
+    whole = read.amounts
+    made = GridInvoice(
+        **{**head, "reason": "invoicing"},
+        **_numbered(invoice),
+        invoice_type=invoice.type or None,
+        effective=read.written,
+        invoice_date=read.written.date(),
+        due_date=read.day("due"),
+        currency=read.currency(),
+        charges=len([point for point in invoice.lines if point]) or None,
+        **{field: whole[name] for field, name in _TOTALS.items() if name in whole},
+    )
+    return made, read.kept(head)
+
+
+def charge_of(
+    table: Table, invoice: Invoice, point: str | None, head: dict[str, Any]
+) -> tuple[GridCharge, dict[str, Any]]:
+    """What an invoice charges one access point, and what is kept as particulars of its lines.
+
+    Raises:
+      Unreadable: a date, number or currency that cannot be read, or is missing.
+    """
+    of_head = _Read(table, invoice.before, invoice.type)
+    lines: list[ChargeLine] = []
+    kept: dict[str, Any] = {}
+    contract = original = None
+    for run in invoice.lines[point]:
+        read = _Read(table, run, invoice.type)
+        lines.append(_line(read, run[0]))
+        contract = contract or read.facts.names.get("contract")
+        original = original or read.facts.names.get("original_invoice")
+        kept |= {f"{named(f'LIN+{run[0].get(0)}')}/{name}": value for name, value in read.kept(head).items()}
+    numbered = _numbered(invoice)
+    made = GridCharge(
+        **{**head, "reason": "invoicing"},
+        **numbered,
+        access_point=None if point is None else short(point, 40, "LOC"),
+        effective=of_head.written,
+        invoice_date=of_head.written.date(),
+        charge_reference=short(f"{numbered['invoice']}:{point or '-'}", 64, "BGM"),
+        currency=of_head.currency(),
+        contract_reference=contract,
+        original_invoice=original or of_head.facts.names.get("original_invoice"),
+        total_excluding_tax=sum((line.amount for line in lines), Decimal(0)),
+        lines=tuple(lines),
+    )
+    return made, kept
+
+
+def _numbered(invoice: Invoice) -> dict[str, Any]:
+    text = short(invoice.number, 64, "BGM")
+    return {"invoice": text, "reference": text}
+
+
+def _line(read: _Read, lin: Segment) -> ChargeLine:
+    if "line" not in read.amounts:
+        raise Unreadable(refusal("SYN_MISSING", f"LIN {lin.get(0)}", expected="the amount of the line (MOA)"))
+    return ChargeLine(
+        code=short(lin.get(2) or read.article or "-", 64, "LIN"),
+        label=read.label,
+        start=read.day("charge_start"),
+        end=read.day("charge_end"),
+        quantity=read.quantity,
+        unit=read.unit,
+        price=read.price,
+        amount=read.amounts["line"],
+        tax=read.rate,
+    )
+
+
+class _Read:
+    """What some segments of an INVOIC say; what no field takes is kept."""
+
+    def __init__(self, table: Table, run: Sequence[Segment], type_: str) -> None:
+        self.table, self.edi = table, table.raw["edifact"]
+        sign = -1 if self.edi["documents"].get(type_) == "credit" else 1
+        self.amounts: dict[str, Decimal] = {}
+        self.article = self.label = self.unit = self.rate = self._currency = None
+        self.quantity: Decimal | None = None
+        self.price: Decimal | None = None
+        self._rest: list[Segment] = []
+        for segment in run:
+            if not self._taken(segment, sign):
+                self._rest.append(segment)
+        self.facts = Facts(table).take(self._rest)
+
+    def _taken(self, segment: Segment, sign: int) -> bool:
+        """Whether the segment fills a field that is still empty."""
+        match segment.tag:
+            case "LIN":
+                return True
+            case "MOA":
+                known = self.edi["amounts"].get(segment.get(0))
+                if known is None or known in self.amounts:
+                    return False
+                self.amounts[known] = sign * number(segment.get(0, 1))
+            case "QTY" if segment.get(0) in self.edi["invoiced"] and self.quantity is None:
+                self.quantity = sign * number(segment.get(0, 1))
+                unit = segment.get(0, 2)
+                self.unit = short(self.table.codes["unit"].words.get(unit, unit), 64, "QTY") if unit else None
+            case "PRI" if segment.get(0) in self.edi["prices"] and self.price is None:
+                self.price = number(segment.get(0, 1))
+            case "TAX" if segment.get(4, 3) and self.rate is None:
+                self.rate = format(number(segment.get(4, 3)).normalize(), "f")
+            case "IMD" if segment.get(2, 3) and self.label is None:
+                self.label = short(segment.get(2, 3), 400, "IMD")
+            case "PIA" if segment.get(1) and self.article is None:
+                self.article = segment.get(1)
+            case "CUX" if segment.get(0, 1) and self._currency is None:
+                self._currency = segment.get(0, 1)
+            case _:
+                return False
+        return True
+
+    @property
+    def written(self) -> Any:
+        """Midnight of the day of the invoice."""
+        at = self.facts.dates.get("created")
+        if at is None:
+            raise Unreadable(refusal("SYN_MISSING", "DTM+137", expected="the date of the invoice"))
+        return at.replace(hour=0, minute=0, second=0)
+
+    def day(self, name: str) -> Any:
+        """A civil day; None where it is not there."""
+        at = self.facts.dates.get(name)
+        return None if at is None else at.date()
+
+    def currency(self) -> str:
+        """The currency.
+
+        Raises:
+          Unreadable: it is missing, or no code of three capitals.
+        """
+        found = self._currency or ""
+        if not (len(found) == 3 and found.isascii() and found.isalpha() and found.isupper()):
+            raise Unreadable(refusal("SYN_VALUE" if found else "SYN_MISSING", "CUX", found or None, "EUR"))
+        return found
+
+    def kept(self, head: dict[str, Any]) -> dict[str, Any]:
+        """What no field carries; the parties where they are not those of the interchange."""
+        taken = ("created", "due", "charge_start", "charge_end", "access_point", "contract", "original_invoice")
+        return self.facts.kept(lambda name, value: name in taken or (name in head and head[name] == value))

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from energycomm.kernel.parts import ChargeLine, Position, Register, Volume
+from energycomm.kernel.parts import ChargeLine, Position, Register, Tax, Volume
 from energycomm.kernel.predicate import predicate
 
 Day: TypeAlias = date | datetime
@@ -604,3 +604,126 @@ def cents_apart(first: Decimal, second: Decimal) -> int:
     (0, 2)
     """
     return int((abs(first - second) * 100).to_integral_value(ROUND_HALF_UP))
+
+
+@predicate
+def taxes_total(taxes: tuple[Tax, ...]) -> Decimal:
+    """The sum of taxes.
+
+    >>> taxes_total((Tax(rate=Decimal(20), amount=Decimal("21.00")), Tax(rate=Decimal("5.5"), amount=Decimal("1.10"))))
+    Decimal('22.10')
+    """
+    return sum((tax.amount for tax in taxes if tax.amount is not None), Decimal(0))
+
+
+@predicate
+def tax_bases(taxes: tuple[Tax, ...]) -> Decimal:
+    """The sum of what is taxed.
+
+    >>> tax_bases((Tax(code="S", base=Decimal("105.00")), Tax(code="O", base=Decimal("-24.00"))))
+    Decimal('81.00')
+    """
+    return sum((tax.base for tax in taxes if tax.base is not None), Decimal(0))
+
+
+@predicate
+def tax_named(taxes: tuple[Tax, ...], code: str) -> Decimal | None:
+    """The amount of the tax with a code; absent where there is none.
+
+    >>> tax_named((Tax(code="TVA", amount=Decimal("21.00")),), "TVA")
+    Decimal('21.00')
+    """
+    return next((tax.amount for tax in taxes if tax.code == code and tax.amount is not None), None)
+
+
+@predicate
+def tax_apart(base: Decimal, rate: Decimal, amount: Decimal) -> int:
+    """Cents between a tax and its rate in percent of its base, beyond what the rounding of each line explains: a tenth
+    of a percent of the tax.
+
+    >>> tax_apart(Decimal("105.00"), Decimal(20), Decimal("99.00"))
+    7798
+    >>> tax_apart(Decimal("9999.00"), Decimal(20), Decimal("1999.85"))
+    0
+    """
+    expected = base * rate / 100
+    apart = max(abs(expected - amount) - abs(expected) / 1000, Decimal(0)) * 100
+    return int(apart.to_integral_value(ROUND_HALF_UP))
+
+
+@predicate
+def rate_of(tax: str) -> Decimal | None:
+    """The rate of a tax in percent; absent where it is a word.
+
+    >>> rate_of("20.000") == 20, rate_of("NS") is None
+    (True, True)
+    """
+    whole, _, fraction = tax.partition(".")
+    if len(tax) > 12 or not (whole + fraction).isdigit() or not tax.isascii() or not whole:
+        return None
+    return Decimal(tax)
+
+
+@predicate
+def lines_tax(lines: tuple[ChargeLine, ...]) -> Decimal:
+    """The tax of the lines by their rates; a line whose tax is a word bears none.
+
+    >>> taxed, other = ChargeLine(code="A", amount=Decimal(105), tax="20.00"), ChargeLine(code="B", amount=Decimal(9))
+    >>> lines_tax((taxed, other))
+    Decimal('21.00')
+    """
+    bases: dict[str, Decimal] = {}
+    for line in lines:
+        if line.tax is not None:
+            bases[line.tax] = bases.get(line.tax, Decimal(0)) + line.amount
+    taxes = (base * (rate_of(tax) or Decimal(0)) / 100 for tax, base in bases.items())
+    return sum((tax.quantize(Decimal("0.01"), ROUND_HALF_UP) for tax in taxes), Decimal("0.00"))
+
+
+def _spans(lines: tuple[ChargeLine, ...]) -> list[list[tuple[date, date]]]:
+    """The periods of the lines that charge the same, in order: of one code, label and unit, and of one sign. Where all
+    are of a single day they are events, no periods."""
+    found: dict[tuple[object, ...], list[tuple[date, date]]] = {}
+    for line in lines:
+        if line.start is not None and line.end is not None:
+            key = line.code, line.label, line.unit, line.amount < 0
+            found.setdefault(key, []).append((line.start, line.end))
+    return [sorted(spans) for spans in found.values() if any(start < end for start, end in spans)]
+
+
+@predicate
+def days_twice(lines: tuple[ChargeLine, ...]) -> int:
+    """Days that lines of one code charge more than once.
+
+    >>> days_twice((
+    ...     ChargeLine(code="A", amount=Decimal(1), start=date(2026, 1, 1), end=date(2026, 1, 20)),
+    ...     ChargeLine(code="A", amount=Decimal(1), start=date(2026, 1, 18), end=date(2026, 1, 31)),
+    ... ))
+    3
+    """
+    twice = 0
+    for spans in _spans(lines):
+        reached = spans[0][1]
+        for start, end in spans[1:]:
+            twice += max((min(end, reached) - start).days + 1, 0)
+            reached = max(reached, end)
+    return twice
+
+
+@predicate
+def days_left_out(lines: tuple[ChargeLine, ...]) -> int:
+    """Days between the periods of lines of one code that none of them charges.
+
+    >>> days_left_out((
+    ...     ChargeLine(code="A", amount=Decimal(1), start=date(2026, 1, 1), end=date(2026, 1, 10)),
+    ...     ChargeLine(code="A", amount=Decimal(1), start=date(2026, 1, 18), end=date(2026, 1, 31)),
+    ... ))
+    7
+    """
+    missing = 0
+    for spans in _spans(lines):
+        reached = spans[0][1]
+        for start, end in spans[1:]:
+            missing += max((start - reached).days - 1, 0)
+            reached = max(reached, end)
+    return missing

@@ -1,9 +1,11 @@
-"""F15: the grid invoice of C5 points (Enedis, flux F15, versions 3.3.2 to 4.x): one general file, and detail files.
+"""F15: the grid invoice of C5 points (Enedis, flux F15, versions 3.3.2 to 4.0.4): one general file, and detail files.
 
 Detail file (``FL_<n>_<m>.xml``): one ``Donnees_Valorisation`` is one CH message and one grid charge with its lines.
 Its business time is midnight in Paris at the start of Date_Effet, or of the last day of its lines, or of
 Date_Facture, whichever is there first in this order: an invoice is written after the point may have left, its lines
-lie inside the supply. Detail_Interets_Retard repeats what an Element_Valorise charges and adds no line.
+lie inside the supply. Interest on late payment (Detail_Interets_Retard) is carried as such. An interest invoice has no
+Element_Valorise: then each interest is a line, so that its total is made of lines as every other. A charge outside any
+point (invoices of type H) names no access point.
 
 General file: the whole file is one CH message and one grid invoice, at midnight in Paris at the start of Date_Facture.
 
@@ -24,9 +26,11 @@ from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester, words
 from adapters.fr_enedis.times import civil_day, day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
-from energycomm.kernel.parts import ChargeLine, Tax
+from energycomm.kernel.parts import ChargeLine, LateInterest, Tax
 
-VERSIONS = ("3.3.2", "4.0.0")
+VERSIONS = ("3.3.2", "4.0.0", "4.0.4")
+INTEREST = "INTERETS_RETARD"
+"""Code of the line that an interest makes where nothing else charges it; a name of ours."""
 ENTERING = ("Num_Facture", "Date_Facture", "Devise")
 _NEW_IN_4_POINT = ("Date_Dernier_Releve_Reel", "Motif_Exemption_Releve_Residuel")
 _NEW_IN_4_LINE = ("Type_TVA_Applicable", "Code_Type_TVA_Applicable", "Categorie")
@@ -34,6 +38,8 @@ _PATH = "Donnees_Valorisation"
 _LINE = f"{_PATH}/Groupe_Valorise/Element_Valorise"
 _HEAD = "F15_Donnees_Generales/En_Tete_Message"
 _TOTALS = "F15_Donnees_Generales/Fin_Message"
+_INTEREST = f"{_PATH}/Detail_Interets_Retard"
+_SUM = f"{_TOTALS}/Groupe_Recapitulatif/Element_Recapitulatif"
 _RATE = re.compile(r"[0-9]{1,3}(\.[0-9]{1,3})?")
 _CORRECTED = "Origine_Valorisation"
 
@@ -45,11 +51,11 @@ def refer_charge(fields: Fields, context: Context) -> tuple[str, str | None]:
 
 
 def version_charge(fields: Fields, declared: str | None) -> str:
-    """4.0.0 where an element is there that 4.0.0 brought, else the declared one."""
+    """The declared one; 4.0.0 where an element is there that 4.0.0 brought and an earlier version is declared."""
     point, group = node(fields, "Donnees_PRM"), node(fields, "Groupe_Valorise")
     line = node(group, "Element_Valorise")
     if any(tag in point for tag in _NEW_IN_4_POINT) or any(tag in line for tag in _NEW_IN_4_LINE):
-        return "4.0.0"
+        return declared if declared in VERSIONS[1:] else VERSIONS[1]
     return declared if declared in VERSIONS else VERSIONS[-1]
 
 
@@ -59,7 +65,7 @@ def digest_charge(fields: Fields, context: Context, notes: Notes) -> Digested:
     Raises:
       Unreadable: a needed element is missing, or a date does not exist.
     """
-    number = need(fields, "Num_Valorisation", _PATH)
+    named = need(fields, "Num_Valorisation", _PATH)
     total = decimal(need(fields, "Total_Valorise_HT", _PATH))
     invoice = fact(context, "Num_Facture")
     reference, point = refer_charge(fields, context)
@@ -69,6 +75,9 @@ def digest_charge(fields: Fields, context: Context, notes: Notes) -> Digested:
     for group in nodes(fields, "Groupe_Valorise"):
         nature = group.get("Nature_EV")
         lines += [_line(item, nature, notes) for item in group.get("Element_Valorise", ())]
+    interests = tuple(late_interest(item) for item in nodes(fields, "Detail_Interets_Retard"))
+    if not lines:
+        lines = [interest_line(each) for each in interests]
     ends = [line.end for line in lines if line.end is not None]
     effective = civil_day(fields, "Date_Effet", _PATH) or (max(ends) if ends else invoice_date)
     if effective is None:
@@ -85,17 +94,46 @@ def digest_charge(fields: Fields, context: Context, notes: Notes) -> Digested:
         request_reference=fields.get("Id_Affaire"),
         invoice=invoice,
         invoice_date=invoice_date,
-        charge_reference=number,
+        charge_reference=named,
         billing_type=fields.get("Type_Facturation"),
         currency=fact(context, "Devise"),
         total_excluding_tax=total,
+        total_including_tax=number(fields, "Total_Valorise_TTC"),
+        fixed_start=civil_day(fields, "Date_Debut_Part_Fixe", _PATH),
+        fixed_end=civil_day(fields, "Date_Fin_Part_Fixe", _PATH),
+        variable_start=civil_day(fields, "Date_Debut_Part_Variable", _PATH),
+        variable_end=civil_day(fields, "Date_Fin_Part_Variable", _PATH),
         correction_origin=fields.get("Origine_Rectif"),
         original_invoice=origin.get("Origine_Facture"),
         meter_type=point_data.get("Type_Compteur"),
         lines=tuple(lines),
-        taxes=tax_totals({"TVA": fields.get("Total_Valorise_TVA")}),
+        taxes=tax_totals({"TVA": fields.get("Total_Valorise_TVA"), "CSPE": fields.get("Total_Contributions_HT")}),
+        interests=interests,
     )
     return Digested(reference, point, (charge,))
+
+
+def late_interest(item: Fields) -> LateInterest:
+    """One ``Detail_Interets_Retard``, of F15 or of the general file of F12."""
+    return LateInterest(
+        invoice=item["Num_Facture_Impayee"],
+        invoice_date=civil_day(item, "Date_Facture_Impayee", _INTEREST),
+        due=civil_day(item, "Date_Echeance_Initiale", _INTEREST),
+        paid=civil_day(item, "Date_Paiement_Facture", _INTEREST),
+        until=civil_day(item, "Date_Calcul_Interets", _INTEREST),
+        base=number(item, "Montant_Base"),
+        days=whole(item, "Nb_Jours"),
+        rate=number(item, "Taux"),
+        amount=decimal(item["Montant_HT"]),
+        tax=item.get("Taux_TVA_Applicable"),
+    )
+
+
+def interest_line(interest: LateInterest) -> ChargeLine:
+    """The line of an interest that no other line charges."""
+    return ChargeLine(
+        code=INTEREST, label=interest.invoice, end=interest.until, amount=interest.amount, tax=interest.tax
+    )
 
 
 def fact(context: Context, name: str) -> str:
@@ -171,6 +209,24 @@ def _tax(item: Fields, notes: Notes) -> Tax:
     )
 
 
+def _sum(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
+    return ChargeLine(
+        code=item["Id_EV"],
+        label=words(item, "Libelle_EV", _SUM, notes),
+        nature=nature,
+        start=civil_day(item, "Date_Debut_Prix", _SUM),
+        end=civil_day(item, "Date_Fin_Prix", _SUM),
+        quantity=number(item, "Quantite"),
+        unit=item.get("Unite_Quantite"),
+        price=number(item, "Prix_Unitaire"),
+        amount=decimal(item["Montant_HT"]),
+        tax=item.get("Taux_TVA_Applicable"),
+        tax_date=civil_day(item, "Date_TVA_Applicable", _SUM),
+        count=whole(item, "Nb_EV"),
+        billing_type=item.get("Type_Facturation"),
+    )
+
+
 def refer_invoice(fields: Fields, context: Context) -> tuple[str, str | None]:
     """The number of the invoice; it concerns no single point."""
     return leaf(node(fields, "En_Tete_Message"), "Num_Facture") or "-", None
@@ -189,7 +245,7 @@ def digest_invoice(fields: Fields, context: Context, notes: Notes) -> Digested:
     """
     head = need_node(fields, "En_Tete_Message", "F15_Donnees_Generales")
     totals = node(fields, "Fin_Message")
-    number = need(head, "Num_Facture", _HEAD)
+    named = need(head, "Num_Facture", _HEAD)
     need(head, "Date_Facture", _HEAD)
     invoice_date = civil_day(head, "Date_Facture", _HEAD)
     assert invoice_date is not None  # needed above
@@ -197,21 +253,27 @@ def digest_invoice(fields: Fields, context: Context, notes: Notes) -> Digested:
     invoice = GridInvoice(
         **context.head,
         reason="invoicing",
-        reference=number,
+        reference=named,
         effective=start_of_day(invoice_date),
-        invoice=number,
+        invoice=named,
         invoice_type=head.get("Type_Facture"),
         invoice_date=invoice_date,
         due_date=civil_day(head, "Date_Reglement", _HEAD),
         currency=need(head, "Devise", _HEAD),
         frequency=head.get("Frequence_Facturation"),
         total_excluding_tax=amounts.get("Montant_Total_HT"),
+        total_contributions=amounts.get("Montant_Total_Contributions"),
         total_tax=amounts.get("Montant_Total_TVA"),
         total_including_tax=amounts.get("Montant_Total_TTC"),
         charges=whole(totals, "Nb_Donnees_Valorisation_Total"),
         taxes=tuple(_tax(item, notes) for item in nodes(totals, "Detail_TVA")),
+        sums=tuple(
+            _sum(item, group.get("Nature_EV"), notes)
+            for group in nodes(totals, "Groupe_Recapitulatif")
+            for item in nodes(group, "Element_Recapitulatif")
+        ),
     )
-    return Digested(number, None, (invoice,))
+    return Digested(named, None, (invoice,))
 
 
 CHARGE = digester(digest_charge, refer_charge, version_charge)

@@ -182,7 +182,47 @@ FLUXES: tuple[Flux, ...] = (
         beside=("Rappel_En_Tete", "Sous_Total_Fichier"),
         entering=f12.ENTERING,
         counter="Nb_Sous_Lot",
-        digester=f12.DIGESTER,
+        digester=f12.CHARGE,
+    ),
+    Flux(
+        label="F12-general",
+        fluxes=("F12",),
+        root="Donnees_Generales",
+        piece="Donnees_Generales",
+        versions=f12.VERSIONS,
+        schema=Schema(FOLDER / "f12.xsd"),
+        about="head and totals of the grid invoice of C1 to C4 points; one CH message per file",
+        digester=f12.GENERAL,
+    ),
+    Flux(
+        label="F12-recapitulation",
+        fluxes=("F12",),
+        root="Detail_Recapitulatif",
+        piece="Detail_Recapitulatif",
+        versions=f12.VERSIONS,
+        schema=Schema(FOLDER / "f12.xsd"),
+        about="sums of the grid invoice of C1 to C4 points by tariff; one CH message per file",
+        digester=f12.RECAPITULATION,
+    ),
+    Flux(
+        label="F12-taxes",
+        fluxes=("F12",),
+        root="Detail_Taxes",
+        piece="Detail_Taxes",
+        versions=f12.VERSIONS,
+        schema=Schema(FOLDER / "f12.xsd"),
+        about="contributions of the grid invoice of C1 to C4 points; one CH message per file",
+        digester=f12.TAXES,
+    ),
+    Flux(
+        label="F12-e-invoice",
+        fluxes=("F12",),
+        root="Detail_Facturation_Demat",
+        piece="Detail_Facturation_Demat",
+        versions=f12.E_INVOICE_VERSIONS,
+        schema=Schema(FOLDER / "f12.xsd"),
+        about="electronic form of the grid invoice of C1 to C4 points; one CH message per file",
+        digester=f12.E_INVOICE,
     ),
     Flux(
         label="X12-X13",
@@ -207,7 +247,6 @@ TYPES: dict[str, DocumentType] = {
 }
 
 UNREAD_ROOTS: dict[str, str] = {
-    "Donnees_Generales": "F12",
     "Recapitulatif": "F12",
 }
 """Root elements of Enedis fluxes that no digester reads -> flux. They are taken from the names of the fluxes; none was

@@ -18,6 +18,7 @@ from energycomm.kernel.parts import (
     Attachment,
     ChargeLine,
     FoundPoint,
+    LateInterest,
     Particular,
     Party,
     Position,
@@ -43,6 +44,7 @@ from energycomm.kernel.vocabulary import (
     Function,
     Identifier,
     Instant,
+    InvoicePart,
     MarketType,
     MeterAction,
     Months,
@@ -693,8 +695,18 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     invoice_type: Annotated[
         Code | None, field("The market's type of invoice.", "Type de facture du marché.", kept="type")
     ] = None
+    part: Annotated[
+        InvoicePart,
+        field(
+            "Which file of the invoice the message is of.",
+            "Fichier de la facture dont provient le message.",
+            kept="part",
+        ),
+    ] = "general"
     invoice_date: Annotated[CivilDay, field("Date of the invoice.", "Date de la facture.")]
-    due_date: Annotated[CivilDay | None, field("Day the invoice is to be paid.", "Échéance de la facture.")] = None
+    due_date: Annotated[
+        CivilDay | None, field("Day the invoice is to be paid.", "Échéance de la facture.", kept="due")
+    ] = None
     currency: Annotated[Currency, field("Currency, ISO 4217.", "Devise, ISO 4217.", kept="currency")]
     frequency: Annotated[
         Code | None,
@@ -703,9 +715,15 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     total_excluding_tax: Annotated[
         Amount | None, field("Total without tax.", "Total hors taxes.", unit="currency", kept="total")
     ] = None
-    total_tax: Annotated[Amount | None, field("Total of the tax.", "Total des taxes.", unit="currency")] = None
+    total_contributions: Annotated[
+        Amount | None,
+        field("Total of the contributions without tax.", "Total des contributions hors taxes.", unit="currency"),
+    ] = None
+    total_tax: Annotated[Amount | None, field("Total of the tax.", "Total des taxes.", unit="currency", kept="tax")] = (
+        None
+    )
     total_including_tax: Annotated[
-        Amount | None, field("Total with tax.", "Total toutes taxes comprises.", unit="currency")
+        Amount | None, field("Total with tax.", "Total toutes taxes comprises.", unit="currency", kept="gross")
     ] = None
     charges: Annotated[
         WholeNumber | None,
@@ -718,6 +736,20 @@ class GridInvoice(KernelMessage, frozen=True, kw_only=True, tag=True):
     taxes: Annotated[
         tuple[Tax, ...],
         field("Taxes by rate and base.", "Taxes par taux et assiette.", kept="taxes", item="tax", longest=100),
+    ] = ()
+    contributions: Annotated[
+        tuple[Tax, ...],
+        field(
+            "Contributions by rate and base.", "Contributions par taux et assiette.", item="contribution", longest=100
+        ),
+    ] = ()
+    sums: Annotated[
+        tuple[ChargeLine, ...],
+        field("Sums of lines.", "Sommes de lignes du récapitulatif.", item="sum", longest=10_000),
+    ] = ()
+    interests: Annotated[
+        tuple[LateInterest, ...],
+        field("Interest on invoices paid late.", "Intérêts de retard.", item="interest", longest=10_000),
     ] = ()
 
 
@@ -744,10 +776,49 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     total_excluding_tax: Annotated[
         Amount, field("Total of the lines without tax.", "Total des lignes hors taxes.", unit="currency", kept="total")
     ]
+    total_including_tax: Annotated[
+        Amount | None,
+        field(
+            "Total of the lines with tax.", "Total des lignes toutes taxes comprises.", unit="currency", kept="gross"
+        ),
+    ] = None
+    fixed_start: Annotated[
+        CivilDay | None, field("First day of the fixed part.", "Premier jour de la part fixe.", kept="fixed_start")
+    ] = None
+    fixed_end: Annotated[
+        CivilDay | None, field("Last day of the fixed part.", "Dernier jour de la part fixe.", kept="fixed_end")
+    ] = None
+    variable_start: Annotated[
+        CivilDay | None,
+        field("First day of the variable part.", "Premier jour de la part variable.", kept="variable_start"),
+    ] = None
+    variable_end: Annotated[
+        CivilDay | None,
+        field("Last day of the variable part.", "Dernier jour de la part variable.", kept="variable_end"),
+    ] = None
+    segment: Annotated[
+        Identifier | None, field("The market's customer segment.", "Segment du marché.", kept="segment")
+    ] = None
+    tariff: Annotated[Code | None, field("Tariff formula.", "Formule tarifaire.", kept="tariff")] = None
+    powers: Annotated[
+        tuple[Power, ...],
+        field(
+            "Subscribed powers by time class.",
+            "Puissances souscrites par classe temporelle.",
+            kept="powers",
+            item="power",
+            longest=50,
+        ),
+    ] = ()
+    weighted_power: Annotated[Amount | None, field("Weighted subscribed power.", "Puissance souscrite pondérée.")] = (
+        None
+    )
     correction_origin: Annotated[
         Code | None, field("Who caused the correction, the market's code.", "Origine de la correction, code du marché.")
     ] = None
-    original_invoice: Annotated[Code | None, field("Invoice that is corrected.", "Facture corrigée.")] = None
+    original_invoice: Annotated[
+        Code | None, field("Invoice that is corrected.", "Facture corrigée.", kept="original_invoice")
+    ] = None
     meter_type: Annotated[Code | None, field("The market's type of meter.", "Type de compteur du marché.")] = None
     lines: Annotated[
         tuple[ChargeLine, ...], field("The lines.", "Lignes.", kept="lines", item="line", longest=10_000)
@@ -755,6 +826,10 @@ class GridCharge(KernelMessage, frozen=True, kw_only=True, tag=True):
     taxes: Annotated[
         tuple[Tax, ...],
         field("Taxes by rate and base.", "Taxes par taux et assiette.", kept="taxes", item="tax", longest=100),
+    ] = ()
+    interests: Annotated[
+        tuple[LateInterest, ...],
+        field("Interest on invoices paid late.", "Intérêts de retard.", item="interest", longest=10_000),
     ] = ()
 
 

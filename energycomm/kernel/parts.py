@@ -267,6 +267,38 @@ class ChargeLine(Part, frozen=True, kw_only=True):
     tariff: Annotated[
         Code | None, field("Tariff formula the line was computed with.", "Formule tarifaire du calcul de la ligne.")
     ] = None
+    side: Annotated[
+        Code | None, field("The market's code of debit or credit.", "Code de débit ou de crédit, selon le marché.")
+    ] = None
+    count: Annotated[
+        WholeNumber | None,
+        field("Lines that a sum stands for.", "Nombre de lignes que la somme regroupe."),
+    ] = None
+    billing_type: Annotated[
+        Code | None,
+        field("Billing type of the lines that a sum stands for.", "Type de facturation des lignes regroupées."),
+    ] = None
+
+
+class LateInterest(Part, frozen=True, kw_only=True):
+    """Interest on an invoice that was paid late."""
+
+    invoice: Annotated[Code, field("The invoice that was paid late.", "Facture payée en retard.")]
+    invoice_date: Annotated[CivilDay | None, field("Its date.", "Date de cette facture.")] = None
+    due: Annotated[CivilDay | None, field("Day it was to be paid.", "Échéance de cette facture.")] = None
+    paid: Annotated[CivilDay | None, field("Day it was paid.", "Jour du paiement.")] = None
+    until: Annotated[CivilDay | None, field("Day up to which interest runs.", "Jour du calcul des intérêts.")] = None
+    base: Annotated[Amount | None, field("Amount that bears interest.", "Montant portant intérêt.")] = None
+    days: Annotated[WholeNumber | None, field("Days of delay.", "Jours de retard.", unit="d")] = None
+    rate: Annotated[Number | None, field("Yearly rate in percent.", "Taux annuel en pour cent.", unit="%")] = None
+    amount: Annotated[Amount, field("The interest without tax.", "Montant des intérêts hors taxes.")]
+    tax: Annotated[
+        Code | None,
+        field(
+            "Tax rate in percent, or the market's word where no tax applies.",
+            "Taux de taxe en pour cent, ou mot du marché si aucune taxe ne s'applique.",
+        ),
+    ] = None
 
 
 class Power(Part, frozen=True, kw_only=True):

@@ -81,6 +81,7 @@ VolumeNature = Literal["measured", "estimated", "regularised", "unknown"]
 Quality = Literal["as-read", "estimated", "calculated", "revised", "missing", "definitive"]
 PointType = Literal["consumption", "production", "exchange", "other"]
 ChargeType = Literal["subscription", "fee", "tariff", "other"]
+InvoicePart = Literal["general", "recapitulation", "taxes", "e-invoice"]
 SettlementVersion = Literal["preliminary", "first", "second", "third", "correction", "final"]
 PowerNature = Literal["subscribed", "limit", "connected", "reached"]
 RelationNature = Literal["parent", "child", "part", "bundle", "neighbour", "other"]
@@ -112,6 +113,10 @@ FRENCH: dict[str, str] = {
     "curve": "courbe",
     "customer-change": "changement de client",
     "definitive": "définitif",
+    "general": "général",
+    "recapitulation": "récapitulatif",
+    "taxes": "taxes",
+    "e-invoice": "facture électronique",
     "disconnected": "déconnecté",
     "distributor": "distributeur",
     "done": "terminée",

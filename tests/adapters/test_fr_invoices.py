@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
+import xmlschema
 
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from tests.adapters.french import codes, digest, only
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/fr"
 
 
 def test_a_line_group_is_a_charge_with_its_lines() -> None:
@@ -134,3 +138,103 @@ def test_the_invoice_of_the_fixtures_adds_up() -> None:
     [invoice] = only(digest("f15_general.xml").transactions[0], GridInvoice)
     assert invoice.total_excluding_tax == sum(charge.total_excluding_tax for charge in charges)
     assert invoice.charges == len(charges)
+
+
+def test_a_valuation_tells_its_gross_total_and_the_spans_of_its_parts() -> None:
+    told = (
+        "<Periode_Ante_Migration>0",
+        "<Total_Valorise_TVA>2.38</Total_Valorise_TVA><Total_Valorise_TTC>14.28</Total_Valorise_TTC>"
+        "<Date_Debut_Part_Fixe>2026-02-01</Date_Debut_Part_Fixe><Date_Fin_Part_Fixe>2026-02-28</Date_Fin_Part_Fixe>"
+        "<Date_Debut_Part_Variable>2026-01-01</Date_Debut_Part_Variable>"
+        "<Date_Fin_Part_Variable>2026-01-31</Date_Fin_Part_Variable><Periode_Ante_Migration>0",
+    )
+    [charge] = only(digest("FL_1_2.xml", told).transactions[0], GridCharge)
+    assert charge.total_including_tax == Decimal("14.28")
+    assert (charge.fixed_start, charge.fixed_end) == (date(2026, 2, 1), date(2026, 2, 28))
+    assert (charge.variable_start, charge.variable_end) == (date(2026, 1, 1), date(2026, 1, 31))
+
+
+def test_an_interest_invoice_of_no_point_is_a_charge_whose_lines_are_its_interests() -> None:
+    found = digest("f15_interest_detail.xml")
+    assert found.head is not None
+    assert found.head.version == "4.0.4"
+    [charge] = only(found.transactions[0], GridCharge)
+    assert (charge.access_point, charge.total_excluding_tax) == (None, Decimal("2.00"))
+    [interest] = charge.interests
+    assert (interest.invoice, interest.base, interest.days) == ("3100000000011", Decimal("730.00"), 10)
+    assert (interest.rate, interest.amount) == (Decimal("10.000"), Decimal("2.00"))
+    assert (interest.due, interest.paid) == (date(2026, 2, 20), date(2026, 3, 2))
+    assert [(line.label, line.amount) for line in charge.lines] == [("3100000000011", Decimal("2.00"))]
+
+
+RECAPITULATED = """<Groupe_Recapitulatif><Nature_EV>01</Nature_EV><Element_Recapitulatif><Id_EV>CG</Id_EV>
+<Libelle_EV>Gestion</Libelle_EV><Nb_EV>3</Nb_EV><Date_Debut_Prix>2026-01-01</Date_Debut_Prix>
+<Date_Fin_Prix>2026-12-31</Date_Fin_Prix><Prix_Unitaire>1.3</Prix_Unitaire><Quantite>3</Quantite>
+<Montant_HT>3.90</Montant_HT><Taux_TVA_Applicable>20.000</Taux_TVA_Applicable><Type_TVA_Applicable>N</Type_TVA_Applicable>
+<Code_Type_TVA_Applicable>S</Code_Type_TVA_Applicable><Date_TVA_Applicable>2026-01-31</Date_TVA_Applicable>
+<Categorie>G</Categorie></Element_Recapitulatif></Groupe_Recapitulatif></Fin_Message>"""
+
+
+def test_the_recapitulation_of_an_invoice_are_sums_of_its_lines() -> None:
+    [transaction] = digest("f15_general.xml", ("</Fin_Message>", RECAPITULATED)).transactions
+    [invoice] = only(transaction, GridInvoice)
+    [told] = invoice.sums
+    assert (told.code, told.count, told.nature, told.amount, told.tax) == ("CG", 3, "01", Decimal("3.90"), "20.000")
+
+
+def test_every_file_of_an_f12_is_a_part_of_one_invoice() -> None:
+    names = ("f12_general.xml", "f12_recapitulation.xml", "f12_e_invoice.xml")
+    found = {one.part: one for name in names for one in only(digest(name).transactions[0], GridInvoice)}
+    assert {one.invoice for one in found.values()} == {"120000000017"}
+    general, electronic = found["general"], found["e-invoice"]
+    assert (general.charges, general.total_excluding_tax, general.total_tax) == (2, Decimal("132.01"), Decimal("26.40"))
+    assert [(tax.code, tax.rate, tax.base, tax.amount) for tax in general.taxes] == [
+        ("TVA", Decimal("20.000"), Decimal("132.01"), Decimal("26.40"))
+    ]
+    assert [(one.code, one.count, one.amount) for one in general.sums] == [
+        ("1", 2, Decimal("132.01")),
+        ("HT", None, Decimal("132.01")),
+    ]
+    sums = [("CGEST", "BTSUPLU4", Decimal("16.69")), ("CSF", "BTSUPLU4", Decimal("115.32"))]
+    assert [(one.code, one.tariff, one.amount) for one in found["recapitulation"].sums] == sums
+    assert [(one.nature, one.tariff, one.amount) for one in electronic.sums] == sums
+    assert (electronic.total_including_tax, electronic.invoice_type) == (Decimal("158.41"), "380")
+
+
+def test_the_contributions_of_an_f12_are_told_by_tax() -> None:
+    [invoice] = only(digest("f12_taxes.xml").transactions[0], GridInvoice)
+    assert (invoice.part, invoice.total_contributions) == ("taxes", Decimal("3.00"))
+    [told] = invoice.contributions
+    assert (told.code, told.rate, told.base, told.amount) == ("CTAX", Decimal("0.003"), Decimal(1000), Decimal("3.00"))
+
+
+def test_a_part_of_an_f12_tells_powers_and_debit_or_credit_and_needs_no_currency() -> None:
+    powers = "".join(
+        f"<PS_Poste_Horosaisonnier><Nom_Poste_Horosaisonnier>{name}</Nom_Poste_Horosaisonnier>"
+        f"<Puissance_Souscrite>{kva}</Puissance_Souscrite></PS_Poste_Horosaisonnier>"
+        for name, kva in (("HPH", 60), ("HCH", 84))
+    )
+    edits = (("<Devise>EUR</Devise>", ""), ("<CSPE_Appliquee>", f"{powers}<CSPE_Appliquee>"))
+    [charge] = only(digest("f12_detail.xml", *edits).transactions[0], GridCharge)
+    assert charge.currency == "EUR"
+    assert [(one.time_class, one.value, one.unit) for one in charge.powers] == [
+        ("HPH", Decimal(60), "kVA"),
+        ("HCH", Decimal(84), "kVA"),
+    ]
+    assert (charge.segment, charge.tariff) == ("C4", "BTSUPLU4")
+    assert {line.side for line in charge.lines} == {"Y"}
+
+
+OWN = {
+    "f12_general.xml": "Enedis.SGE.XSD.0125.F12_Donnees_Generales_1.10.4.xsd",
+    "f12_recapitulation.xml": "Enedis.SGE.XSD.0127.F12_Donnees_Recap_1.10.4.xsd",
+    "f12_taxes.xml": "Enedis.SGE.XSD.0128.F12_Donnees_Taxes_1.10.4.xsd",
+    "f15_interest_detail.xml": "GRD.XSD.0299.Flux_F15_Donnees_Detail_v4.0.4.xsd",
+}
+"""Fixture -> the operator's schema of it. That of the electronic form is no schema itself: an attribute has no name."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_fixtures_are_valid_by_the_schemas_of_the_operator(name: str, shared: Path) -> None:
+    schema = xmlschema.XMLSchema(shared / "markets/fr/xsd_2026" / OWN[name])
+    assert [f"{one.path}: {one.reason}" for one in schema.iter_errors(FIXTURES / name)] == []

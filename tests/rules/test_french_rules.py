@@ -118,7 +118,7 @@ FAULTS: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("CO-G04", "GridCharge", {}, {"charge_repeated": True}),
     ("CO-G05", "GridInvoice", {"total_including_tax": Decimal("121.00")}, {}),
     ("FR-G01", "GridInvoice", {"currency": "USD"}, {}),
-    ("FR-G08 FR-G09", "GridCharge", {"lines": (line(subscribed_power=Decimal(600)),)}, {}),
+    ("FR-G08 FR-G09", "GridCharge", {"lines": (line(subscribed_power=Decimal(600), end=date(2024, 10, 4)),)}, {}),
     # requests
     ("CO-A02", "RequestStatus", {"milestone": 2}, {}),
     ("CO-A03", "RequestStatus", {"milestone": 5}, {"request_state": "done", "request_milestone": 4}),

@@ -400,6 +400,12 @@ def _fee(name: str, edit: Edit, errors: Codes = "", warnings: Codes = "", **more
     return Mistake(name, "reading", edit, errors, warnings, type=label, **more)
 
 
+def _line_again(days: int) -> Edit:
+    """The first line of a fee once more, at no cost, so many days earlier."""
+    changes = both(put("Quantity", "0"), put("Amount", "0.00"), shift("PeriodStart", -days), shift("PeriodEnd", -days))
+    return inside("ChargeLine", lambda xml: changes(xml) + xml)
+
+
 FEES: tuple[Mistake, ...] = (
     _fee("BE-G01", put("Currency", "USD"), CHARGE),
     _fee("BE-G02", put("InvoiceType", "GIFT"), INVOICE, error_class="product"),
@@ -414,6 +420,8 @@ FEES: tuple[Mistake, ...] = (
     _fee("CO-G03", both(cents("Amount", 500), cents("TotalExcludingTax", 500)), CHARGE),
     _fee("CO-G04", _reference, CHARGE, extra=True),
     _fee("CO-G05", cents("TotalIncludingTax", 1000), INVOICE),
+    _fee("CO-G10", _line_again(0), CHARGE),
+    _fee("CO-G11", _line_again(400), warnings=CHARGE, error_class="missing"),
     _fee("CO-D05", put("PeriodStart", "2199-01-01"), CHARGE),
     _fee("CO-D06", shift("DueDate", -60), INVOICE, {INVOICE: ("BE-G08",)}),
 )
@@ -507,6 +515,9 @@ UNREACHABLE: dict[str, str] = {
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated document brings sums of an area, settlement amounts or price lists",
     "CO-D09": "no simulated document brings a series of months or years",
+    **dict.fromkeys(
+        ("CO-G06", "CO-G07", "CO-G08", "CO-G09"), "the head of a grid fee tells neither rates nor contributions"
+    ),
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
     "CO-V01": "volumes are only made of energies that are there",

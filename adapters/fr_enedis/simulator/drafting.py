@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import NamedTuple, TypeAlias
 
 from adapters.fr_enedis.simulator import codes
@@ -29,6 +30,15 @@ class Register(NamedTuple):
 Registers: TypeAlias = dict[RegisterKey, Register]
 
 
+class Consumed(NamedTuple):
+    """Energy between two readings: the days, the terms, and kWh by time class."""
+
+    first: date
+    last: date
+    terms: Terms
+    energies: dict[str, int]
+
+
 @dataclass(slots=True)
 class Memory:
     """What the operator published of an access point last, and repeats in the next billing reading.
@@ -38,7 +48,7 @@ class Memory:
       indexes: raw indexes in Wh.
       identifier, at, nature: of the reading.
       running: numbers the readings of the access point.
-      billed: kWh of the latest billing period.
+      consumed: what readings told and no invoice charged yet.
       rolled: registers that passed through zero up to that reading: another reading of the instant says so too.
     """
 
@@ -48,7 +58,7 @@ class Memory:
     at: str | None = None
     nature: str | None = None
     running: int = 0
-    billed: int = 0
+    consumed: list[Consumed] = field(default_factory=list)
     rolled: frozenset[RegisterKey] = frozenset()
 
 
@@ -99,10 +109,24 @@ class Drafter:
                 register = register._replace(rollover=True)
             registers[key] = register
         memory.rolled = frozenset(key for key, register in registers.items() if register.rollover)
+        self._consume(memory, situation, day, registers)
         memory.running += 1
         memory.meter, memory.indexes, memory.at, memory.nature = meter, indexes, at, nature
         memory.identifier = codes.reading_id(life.number, memory.running)
         return registers, memory.identifier
+
+    def _consume(self, memory: Memory, situation: Situation, day: int, registers: Registers) -> None:
+        """Keep the energy since the reading before, to be charged: on the operator's grid where the meter has it."""
+        measured = "distributor" if situation.meter.smart else "supplier"
+        energies = {
+            codes.TIME_CLASS[band].code: register.energy
+            for (grid, band), register in registers.items()
+            if grid == measured and register.energy is not None
+        }
+        if energies and memory.at is not None:
+            first, last = date.fromisoformat(memory.at[:10]), self.almanac.civil(day) - timedelta(days=1)
+            if first <= last:
+                memory.consumed.append(Consumed(first, last, situation.terms, energies))
 
 
 def _keys(terms: Terms, *, smart: bool) -> Iterable[RegisterKey]:

@@ -2,53 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from typing import NamedTuple
 
-from adapters.fr_enedis.simulator import codes
+from adapters.fr_enedis.simulator import codes, tariffs
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUPPLIER
+from adapters.fr_enedis.simulator.drafting import Consumed
 from energycomm.simulation.almanac import Almanac
-from energycomm.simulation.lives import Life, Situation
+from energycomm.simulation.lives import Life, Situation, Terms
 from energycomm.simulation.staging import Draft
 
 DETAIL_TAIL = "</F15_Detail_Facturation>\n"
-PRICES = {3: 45, 6: 58, 9: 71, 12: 84, 15: 97, 18: 110, 24: 136, 36: 188}
-"""Invented monthly price of the fixed part, in cents, by subscribed power."""
+CENT = Decimal("0.01")
+CLASS_NUMBER = {"HCB": 1, "HPB": 2, "HCH": 3, "HPH": 4, "HC": 1, "HP": 2, "BASE": 1}
+"""Time class -> its number at the end of the code of an energy line."""
 
 
 class Line(NamedTuple):
-    """One `Element_Valorise` of a charge; `mills` is the price of a unit in ten thousandths of a euro."""
+    """One `Element_Valorise` of a charge."""
 
-    group: str
     code: str
     label: str
+    first: date
+    last: date
     quantity: int
     unit: str
-    mills: int
+    price: Decimal
     tax: str
+    power: int
+    tariff: str
 
     @property
-    def cents(self) -> int:
+    def amount(self) -> Decimal:
         """What the line costs without tax."""
-        return (self.quantity * self.mills + 50) // 100
-
-    @property
-    def tax_cents(self) -> int:
-        """The tax on it."""
-        return (self.cents * int(self.tax.replace(".", "")) + 5000) // 10000
+        return (self.quantity * self.price).quantize(CENT, ROUND_HALF_UP)
 
 
-class Amounts(NamedTuple):
-    """What an invoice adds up of a charge."""
+def tax_of(lines: Iterable[Line]) -> dict[str, tuple[Decimal, Decimal]]:
+    """Rate of value added tax -> what is taxed, and the tax of it."""
+    bases: dict[str, Decimal] = {}
+    for line in lines:
+        bases[line.tax] = bases.get(line.tax, Decimal(0)) + line.amount
+    return {
+        rate: (base, (base * Decimal(rate) / 100).quantize(CENT, ROUND_HALF_UP)) for rate, base in sorted(bases.items())
+    }
 
-    cents: int
-    tax_cents: int
+
+def fixed_lines(terms: Terms, first: date, last: date) -> Iterator[Line]:
+    """Management, metering and power of some days under the same terms."""
+    tariff = codes.tariff_of(terms)
+    for start, end in tariffs.spans(first, last):
+        list_, days, rate = tariffs.prices_on(start), (end - start).days + 1, tariffs.fixed_rate(start)
+        power = list_.formulas[tariff][0]
+        common = (rate, terms.power, tariff)
+        yield Line(
+            "ASGBT-U", "Composante de gestion", start, end, days, "j", tariffs.daily(list_.management, start), *common
+        )
+        yield Line(
+            "ASCLBT-U", "Composante de comptage", start, end, days, "j", tariffs.daily(list_.metering, start), *common
+        )
+        yield Line(
+            f"ASSF{tariff[5:]}-U", "Composante de soutirage, part fixe", start, end, days * terms.power, "j.kVA",
+            tariffs.daily(power, start), *common,
+        )  # fmt: skip
 
 
-def euros(cents: int) -> str:
-    """An amount with two decimals."""
-    sign = "-" if cents < 0 else ""
-    return f"{sign}{abs(cents) // 100}.{abs(cents) % 100:02d}"
+def energy_lines(consumed: Consumed) -> Iterator[Line]:
+    """The energy between two readings; where the prices change in between it is divided by the days."""
+    tariff, spans = codes.tariff_of(consumed.terms), list(tariffs.spans(consumed.first, consumed.last))
+    whole = (consumed.last - consumed.first).days + 1
+    for name, energy in sorted(consumed.energies.items()):
+        left = energy
+        for start, end in spans:
+            part = left if end == consumed.last else energy * ((end - start).days + 1) // whole
+            left -= part
+            cents = tariffs.prices_on(start).formulas[tariff][1].get(name)
+            if cents is not None:
+                yield Line(
+                    f"ASSV{tariff[5:]}-{CLASS_NUMBER[name]}-U", f"Composante de soutirage, {name}", start, end, part,
+                    "kWh", Decimal(cents) / 100, "20.00", consumed.terms.power, tariff,
+                )  # fmt: skip
 
 
 def _head(created: str) -> str:
@@ -78,46 +114,48 @@ def detail_head(created: str, invoice: str, day: str) -> str:
 
 
 def charge(
-    almanac: Almanac, life: Life, situation: Situation, first: int, last: int, kwh: int, identifier: str
+    almanac: Almanac,
+    life: Life,
+    situation: Situation,
+    first: int,
+    last: int,
+    consumed: Iterable[Consumed],
+    identifier: str,
 ) -> Draft:
-    """What an access point is charged for a month: management, metering, the fixed part, and the energy billed last."""
-    terms, end = situation.terms, almanac.iso(last)
-    lines = [
-        Line("01", "CG", "Composante de gestion", 1, "MOIS", 13_100, "5.50"),
-        Line("01", "CC", "Composante de comptage", 1, "MOIS", 16_500, "5.50"),
-        Line(
-            "01", "CSFIXE", "Composante de soutirage, part fixe", terms.power, "KVA", PRICES[terms.power] * 10, "5.50"
-        ),
-        Line("02", "CSVAR", "Composante de soutirage, part variable", kwh, "KWH", 478, "20.00"),
-    ]
+    """What an access point is charged for a month: management, metering and power, under the terms of each day, and
+    the energy between the readings that no invoice charged yet."""
+    lines = []
+    for _, days in groupby(range(first, last + 1), key=lambda day: _terms(life, situation, day)):
+        on = list(days)
+        lines += fixed_lines(_terms(life, situation, on[0]), almanac.civil(on[0]), almanac.civil(on[-1]))
+    lines += [line for one in consumed for line in energy_lines(one)]
+    taxes = tax_of(lines)
+    net, tax = sum((line.amount for line in lines), Decimal(0)), sum((one[1] for one in taxes.values()), Decimal(0))
 
     def line(each: Line) -> str:
         return f"""         <Element_Valorise>
             <Id_EV>{each.code}</Id_EV>
             <Libelle_EV>{each.label}</Libelle_EV>
-            <Date_Debut>{almanac.iso(first)}</Date_Debut>
-            <Date_Fin>{end}</Date_Fin>
+            <Date_Debut>{each.first}</Date_Debut>
+            <Date_Fin>{each.last}</Date_Fin>
             <Quantite>{each.quantity}.0</Quantite>
             <Unite_Quantite>{each.unit}</Unite_Quantite>
-            <Prix_Unitaire>{each.mills // 10000}.{each.mills % 10000:04d}</Prix_Unitaire>
-            <Montant_HT>{euros(each.cents)}</Montant_HT>
+            <Prix_Unitaire>{each.price:f}</Prix_Unitaire>
+            <Montant_HT>{each.amount}</Montant_HT>
             <Taux_TVA_Applicable>{each.tax}</Taux_TVA_Applicable>
-            <Date_TVA_Applicable>{end}</Date_TVA_Applicable>
-            <Puissance_Souscrite>{terms.power}.0</Puissance_Souscrite>
-            <Formule_Tarifaire_Acheminement>{codes.tariff_of(terms)}</Formule_Tarifaire_Acheminement>
+            <Date_TVA_Applicable>{each.last}</Date_TVA_Applicable>
+            <Puissance_Souscrite>{each.power}.0</Puissance_Souscrite>
+            <Formule_Tarifaire_Acheminement>{each.tariff}</Formule_Tarifaire_Acheminement>
          </Element_Valorise>
 """
 
-    groups = "".join(
-        f"      <Groupe_Valorise>\n         <Nature_EV>{nature}</Nature_EV>\n{''.join(map(line, found))}"
-        "      </Groupe_Valorise>\n"
-        for nature, found in groupby(lines, key=lambda each: each.group)
-    )
-    prm, municipality, cents = codes.prm_of(life.number), life.place.municipality, sum(each.cents for each in lines)
+    prm, municipality = codes.prm_of(life.number), life.place.municipality
     body = f"""   <Donnees_Valorisation>
       <Num_Valorisation>{identifier}</Num_Valorisation>
       <Type_Facturation>CYCL</Type_Facturation>
-      <Total_Valorise_HT>{euros(cents)}</Total_Valorise_HT>
+      <Total_Valorise_HT>{net}</Total_Valorise_HT>
+      <Total_Valorise_TVA>{tax}</Total_Valorise_TVA>
+      <Total_Valorise_TTC>{net + tax}</Total_Valorise_TTC>
       <Periode_Ante_Migration>0</Periode_Ante_Migration>
       <Donnees_PRM>
          <Id_PRM>{prm}</Id_PRM>
@@ -126,10 +164,19 @@ def charge(
          <Ref_Situation_Contractuelle>{codes.contract_of(life, situation)}</Ref_Situation_Contractuelle>
          <Type_Compteur>{codes.meter_type(situation.meter)}</Type_Compteur>
       </Donnees_PRM>
-{groups}   </Donnees_Valorisation>
+      <Groupe_Valorise>
+         <Nature_EV>01</Nature_EV>
+{"".join(map(line, lines))}      </Groupe_Valorise>
+   </Donnees_Valorisation>
 """
-    amounts, kinds = Amounts(cents, sum(each.tax_cents for each in lines)), ("GridCharge",)
-    return Draft("F15", body, prm, f"F15 {identifier}", kinds, life=life.number, place=("charge", last), about=amounts)
+    place, kinds = ("charge", last), ("GridCharge",)
+    return Draft("F15", body, prm, f"F15 {identifier}", kinds, life=life.number, place=place, about=tuple(lines))
+
+
+def _terms(life: Life, situation: Situation, day: int) -> Terms:
+    """The terms of a day: those that hold at its end."""
+    found = life.supplied_through(day)
+    return (found or situation).terms
 
 
 def _party(tag: str, name: str, extra: str = "") -> str:
@@ -140,16 +187,28 @@ def _party(tag: str, name: str, extra: str = "") -> str:
 """
 
 
-def general_document(created: str, invoice: str, day: str, due: str, cents: int, tax_cents: int, charges: int) -> str:
+def general_document(created: str, invoice: str, day: str, due: str, lines: Sequence[Line], charges: int) -> str:
     """The general file of an invoice.
 
     Args:
       created: instant the file was written.
       invoice: Num_Facture.
       day, due: dates of the invoice and of its payment.
-      cents, tax_cents: total without tax, and tax, in cents.
+      lines: of all charges.
       charges: number of Donnees_Valorisation in all detail files.
     """
+    taxes = tax_of(lines)
+    net, tax = sum((line.amount for line in lines), Decimal(0)), sum((one[1] for one in taxes.values()), Decimal(0))
+    told = "".join(
+        f"""      <Detail_TVA>
+         <Libelle>TVA {rate}</Libelle>
+         <Taux_TVA_Applicable>{rate}</Taux_TVA_Applicable>
+         <Assiette>{base}</Assiette>
+         <Montant>{amount}</Montant>
+      </Detail_TVA>
+"""
+        for rate, (base, amount) in taxes.items()
+    )
     operator = _party("Donnees_GRD_Legales", "GRD SIMULE")
     client = _party("Donnees_Client", "FOURNISSEUR SIMULE", f"         <Id_Contrat>{CONTRACT}</Id_Contrat>\n")
     receiver = _party("Donnees_Destinataire_Facture", "FOURNISSEUR SIMULE")
@@ -178,10 +237,10 @@ def general_document(created: str, invoice: str, day: str, due: str, cents: int,
 {receiver}      </Donnees_Destinataire_Facture>
    </En_Tete_Message>
    <Fin_Message>
-      <Montant_Total_HT>{euros(cents)}</Montant_Total_HT>
-      <Montant_Total_TVA>{euros(tax_cents)}</Montant_Total_TVA>
-      <Montant_Total_TTC>{euros(cents + tax_cents)}</Montant_Total_TTC>
+      <Montant_Total_HT>{net}</Montant_Total_HT>
+      <Montant_Total_TVA>{tax}</Montant_Total_TVA>
+      <Montant_Total_TTC>{net + tax}</Montant_Total_TTC>
       <Nb_Donnees_Valorisation_Total>{charges}</Nb_Donnees_Valorisation_Total>
-   </Fin_Message>
+{told}   </Fin_Message>
 </F15_Donnees_Generales>
 """

@@ -150,8 +150,11 @@ class FrenchPlay(Play):
                 situation = life.situation(end) if end > supply.start else life.supplied_through(end)
                 assert situation is not None
                 running += 1
-                kwh = self.drafter.memory(life.number).billed
-                yield invoices.charge(self.almanac, life, situation, start, end, kwh, f"{invoice}{running:06d}")
+                memory = self.drafter.memory(life.number)
+                since, until = self.almanac.civil(supply.start), self.almanac.civil(end)
+                consumed = [one for one in memory.consumed if since <= one.first and one.last <= until]
+                memory.consumed = [one for one in memory.consumed if one.last > until]
+                yield invoices.charge(self.almanac, life, situation, start, end, consumed, f"{invoice}{running:06d}")
 
     def _number(self, day: int) -> str:
         """The next invoice number: 13 digits."""
@@ -209,9 +212,9 @@ class FrenchPlay(Play):
         return self._envelope("F15", name, stamp, contents)
 
     def _general(self, name: str, day: int, charges: Sequence[Draft], row: Mistake | None) -> Content:
-        cents, tax = (sum(charge.about[n] for charge in charges) for n in (0, 1))
+        lines = [line for charge in charges for line in charge.about]
         created, dated, due = self.almanac.instant(day + 1, 311), self.almanac.iso(day), self.almanac.iso(day + 30)
-        text = invoices.general_document(created, self._invoiced, dated, due, cents, tax, len(charges))
+        text = invoices.general_document(created, self._invoiced, dated, due, lines, len(charges))
         draft = Draft("F15", text, "", f"F15 {self._invoiced}", ("GridInvoice",))
         if row is not None:
             draft = row.spoilt(draft, row.edit)._replace(outcome=row.outcome())

@@ -400,25 +400,115 @@ DAILY: tuple[Mistake, ...] = (
 )
 
 
+_NO_TAX = drop("Total_Valorise_TVA"), drop("Total_Valorise_TTC")
+"""A mistake in a line leaves the taxes of its charge alone."""
+
+_LATE = """
+      <Detail_Interets_Retard>
+         <Num_Facture_Impayee>3100000000011</Num_Facture_Impayee>
+         <Date_Facture_Impayee>2025-01-05</Date_Facture_Impayee>
+         <Date_Echeance_Initiale>2025-01-20</Date_Echeance_Initiale>
+         <Date_Calcul_Interets>2025-01-30</Date_Calcul_Interets>
+         <Montant_Base>730.00</Montant_Base>
+         <Nb_Jours>10</Nb_Jours>
+         <Taux>10.000</Taux>
+         <Montant_HT>20.00</Montant_HT>
+         <Taux_TVA_Applicable>0</Taux_TVA_Applicable>
+      </Detail_Interets_Retard>
+"""
+
+
+def _again(xml: str, code: str, days: int) -> str:
+    """The first line of a code once more, at no cost, on the same days (`days` 0) or so many days before them."""
+    found = re.search(rf"[ ]*<Element_Valorise>\s*<Id_EV>{code}</Id_EV>.*?</Element_Valorise>\n", xml, re.DOTALL)
+    if found is None:
+        raise NothingToEdit(code)
+    changes = [put("Quantite", "0.0"), put("Montant_HT", "0.00")]
+    if days:
+        changes += [shift("Date_Debut", -days), shift("Date_Fin", -days)]
+    return xml.replace(found[0], both(*changes)(found[0]) + found[0], 1)
+
+
 CHARGES: tuple[Mistake, ...] = (
     Mistake("CO-G01", "charge", drop("Groupe_Valorise", every=True), CHARGE, error_class="missing"),
-    Mistake("CO-G02", "charge", cents("Total_Valorise_HT", 1000), CHARGE),
-    Mistake("CO-G03", "charge", both(cents("Montant_HT", 500), cents("Total_Valorise_HT", 500)), CHARGE),
+    Mistake("CO-G02", "charge", both(cents("Total_Valorise_HT", 1000), drop("Total_Valorise_TTC")), CHARGE),
+    Mistake("CO-G03", "charge", both(cents("Montant_HT", 500), cents("Total_Valorise_HT", 500), *_NO_TAX), CHARGE),
+    Mistake("CO-G10", "charge", lambda xml: _again(xml, "ASGBT-U", 0), CHARGE),
+    Mistake("CO-G11", "charge", lambda xml: _again(xml, "ASGBT-U", 60), warnings=CHARGE, error_class="missing"),
+    Mistake(
+        "FR-G13",
+        "charge",
+        both(put("Taux_TVA_Applicable", "37.50", every=True), *_NO_TAX),
+        CHARGE,
+    ),
+    Mistake("FR-G14", "charge", both(cents("Total_Valorise_TVA", 9900), cents("Total_Valorise_TTC", 9900)), CHARGE),
+    Mistake("FR-G15", "charge", cents("Total_Valorise_TTC", 1000), CHARGE),
+    Mistake("FR-G16", "charge", add("Groupe_Valorise", _LATE), warnings=CHARGE),
     Mistake("CO-G04", "early-charge", both(), CHARGE, extra=True),
     Mistake("CO-D05", "charge", put("Date_Debut", "2199-01-01"), CHARGE),
     Mistake("FR-G02", "charge", put("Nature_EV", "09"), CHARGE, error_class="product"),
-    Mistake("FR-G03", "charge", put("Taux_TVA_Applicable", "XX"), CHARGE, error_class="product"),
+    Mistake("FR-G03", "charge", both(put("Taux_TVA_Applicable", "XX"), *_NO_TAX), CHARGE, error_class="product"),
     Mistake(
         "FR-G04", "charge", add("Type_Facturation", "<Origine_Rectif>9</Origine_Rectif>"), CHARGE, error_class="product"
     ),
     Mistake("FR-G07", "charge", put("Formule_Tarifaire_Acheminement", "XYZ"), CHARGE, error_class="product"),
-    Mistake("FR-G08", "charge", put("Puissance_Souscrite", "600.0"), CHARGE, {CHARGE: ("FR-G09",)}),
+    Mistake("FR-G08", "charge", put("Puissance_Souscrite", "600.0", every=True), CHARGE, {CHARGE: ("FR-G09",)}),
     Mistake("FR-G09", "charge", put("Puissance_Souscrite", "33.0", every=True), warnings=CHARGE, error_class="missing"),
     Mistake("FR-G10", "charge", shift("Date_Fin", 300), CHARGE),
 )
 
+_TAXED = """
+      <Detail_TVA>
+         <Libelle>TVA 20.00</Libelle>
+         <Taux_TVA_Applicable>20.00</Taux_TVA_Applicable>
+         <Assiette>105.00</Assiette>
+         <Montant>21.00</Montant>
+      </Detail_TVA>
+"""
+
 GENERAL: tuple[Mistake, ...] = (
     Mistake("CO-G05", "invoice", cents("Montant_Total_TTC", 1000), INVOICE),
+    Mistake(
+        "CO-G06",
+        "invoice",
+        both(
+            cents("Montant_Total_TTC", 1000),
+            add("Montant_Total_HT", "<Montant_Total_Contributions>5.00</Montant_Total_Contributions>"),
+        ),
+        INVOICE,
+    ),
+    Mistake(
+        "CO-G07",
+        "invoice",
+        both(
+            cents("Montant_Total_TVA", 9900),
+            cents("Montant_Total_TTC", 9900),
+            add("Nb_Donnees_Valorisation_Total", _TAXED),
+        ),
+        INVOICE,
+        {INVOICE: ("CO-G09",)},
+    ),
+    Mistake(
+        "CO-G08",
+        "invoice",
+        both(
+            cents("Montant_Total_TVA", 9900),
+            cents("Montant_Total_TTC", 9900),
+            add("Nb_Donnees_Valorisation_Total", _TAXED.replace("21.00", "99.00")),
+        ),
+        INVOICE,
+        {INVOICE: ("CO-G09",)},
+    ),
+    Mistake(
+        "CO-G09",
+        "invoice",
+        both(
+            cents("Montant_Total_TVA", 2100),
+            cents("Montant_Total_TTC", 2100),
+            add("Nb_Donnees_Valorisation_Total", _TAXED),
+        ),
+        warnings=INVOICE,
+    ),
     Mistake("CO-D06", "invoice", shift("Date_Reglement", -60), INVOICE),
     Mistake("FR-G01", "invoice", put("Devise", "USD"), INVOICE),
     Mistake("FR-G05", "invoice", put("Type_Facture", "Q"), INVOICE, error_class="product"),
@@ -486,7 +576,10 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("FR-C01", "FR-C02", "FR-D04"), "the start of the supply"),
     **dict.fromkeys(("FR-S03", "FR-S04", "FR-S05"), "itself: the nature of its event"),
     **dict.fromkeys(("FR-U02", "FR-U03"), "the holder in the start of the supply"),
-    **dict.fromkeys(("CO-G02", "CO-G05"), "itself: the amounts that it adds up"),
+    **dict.fromkeys(
+        ("CO-G02", "CO-G05", "CO-G06", "CO-G07", "CO-G08", "FR-G14", "FR-G15"),
+        "itself: the amounts that it adds up",
+    ),
     **dict.fromkeys(("CO-A01", "CO-A02"), "the milestones around it"),
     "CO-S02": "the messages of the supply, which bear its reference",
     "FR-P01": "its contract reference, which the start of the supply bears too",

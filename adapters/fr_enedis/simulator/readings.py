@@ -52,7 +52,6 @@ def billing(
     if not meter.smart and motive == "CYCL":
         nature = ("ESTIME", "ESTIME", "ESTIME", "REEL", "AUTO-RELEVE")[chance(life.number, day, 1, 5)]
     registers, identifier = drafter.read(life, situation, day, 0, nature)
-    memory.billed = sum(register.energy or 0 for (grid, _), register in registers.items() if grid == "supplier")
     prm = codes.prm_of(life.number)
     told = None if nature == "ESTIME" and chance(life.number, day, 2, 20) == 0 else nature
 

@@ -342,7 +342,7 @@ UNREACHABLE: dict[str, str] = {
     "NL-V11": _ON_THE_GRID,
     **dict.fromkeys(("CO-A01", "CO-A02"), "the statuses of this market have no milestones"),
     "CO-D04": _ON_THE_GRID,
-    **dict.fromkeys(("CO-D05", "CO-D06", "CO-G01", "CO-G02", "CO-G03", "CO-G04", "CO-G05"), _NO_FEE),
+    **dict.fromkeys(("CO-D05", "CO-D06", *(f"CO-G{number:02d}" for number in range(1, 12))), _NO_FEE),
     "CO-E01": f"a header without its sender is {_BEFORE}",
     "CO-E02": f"a header without its addressee is {_BEFORE}",
     "CO-E04": "a disputed reading names the one of its day",

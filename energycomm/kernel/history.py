@@ -122,6 +122,13 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reference_ended: Annotated[
         bool, Meta(description="The supply period of the message's contract reference has ended before the instant.")
     ] = False
+    contract_starts_at: Annotated[
+        datetime | None,
+        Meta(
+            description="Start of the supply that the message's contract reference names, where it lies after the "
+            "message and no earlier one does."
+        ),
+    ] = None
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
     ] = None

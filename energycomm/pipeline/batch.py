@@ -26,7 +26,7 @@ from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
-from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.messages import KernelMessage, StartOfSupply
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DIGEST_FAILED
@@ -473,9 +473,10 @@ class _Work:
             assert point is not None
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
-            if point in since or (row.state and entries[0].at <= row.last_at):
+            again = _named_before(row, entries)
+            if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
                 late = Reassessment(self.tx, self.writer, row, zone, self.now)
-                fold = late.run(entries, since.get(point))
+                fold = late.run(entries, min(filter(_known, (since.get(point), again)), default=None))
                 self._judged_again(late, tally)
             else:
                 fold = around_broken(partial(self._ahead, row, zone, entries))
@@ -582,6 +583,19 @@ class _Work:
                 counted[found.error_code] += 1
                 self.findings.append(finding_row(found, entry.message_id, change_id))
         self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
+
+
+def _named_before(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
+    """The first message of an access point that named the contract of a start of supply before it; None for none."""
+    started = [entry.message.contract_reference for entry in entries if isinstance(entry.message, StartOfSupply)]
+    if not started or not row.state:
+        return None
+    awaited = load_state(row.state).awaited
+    return min((awaited[reference] for reference in started if reference in awaited), default=None)
+
+
+def _known(instant: int | None) -> bool:
+    return instant is not None
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:

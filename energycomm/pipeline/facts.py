@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from energycomm.kernel.history import STATED, History, RegisterFacts
 from energycomm.kernel.instants import instant, local_day
@@ -76,15 +76,24 @@ def names(named: str | None, reading: ReadingState) -> bool:
     return reading.reference is not None and reading.reference.startswith(f"{named}:")
 
 
-NOTHING_TAKEN_BACK: frozenset[tuple[str, str, str]] = frozenset()
+class Ahead(Struct):
+    """What messages say that come later in the walk, of the same instant or after it.
+
+    Attributes:
+      taken_back: instant -> (kind, source, reference) of the measures that messages of that instant cancel.
+      starts: contract reference -> instant of the first start of supply that names it.
+    """
+
+    taken_back: dict[int, frozenset[tuple[str, str, str]]] = field(default_factory=dict)
+    starts: dict[str, int] = field(default_factory=dict)
+
+
+NOTHING_AHEAD = Ahead()
+NONE_TAKEN_BACK: frozenset[tuple[str, str, str]] = frozenset()
 
 
 def history_of(
-    state: AccessPointState,
-    message: KernelMessage,
-    at: int,
-    zone: ZoneInfo,
-    taken_back: frozenset[tuple[str, str, str]] = NOTHING_TAKEN_BACK,
+    state: AccessPointState, message: KernelMessage, at: int, zone: ZoneInfo, ahead: Ahead = NOTHING_AHEAD
 ) -> History:
     """The facts for one message.
 
@@ -93,7 +102,7 @@ def history_of(
       message: the message that will be judged.
       at: its effective instant in microseconds since the epoch.
       zone: the legal time of its market.
-      taken_back: (kind, source, reference) of the measures that messages of the same instant cancel.
+      ahead: what later messages say.
     """
     periods = state.periods
     facts: dict[str, object] = {}
@@ -101,6 +110,11 @@ def history_of(
         facts["known"] = True
     if periods:
         _supply_facts(facts, state, periods, message, at, zone)
+    reference = message.contract_reference
+    if ahead.starts and reference is not None and "reference_known" not in facts:
+        starts = ahead.starts.get(reference)
+        if starts is not None and starts > at:
+            facts["contract_starts_at"] = instant(starts)
     stated = state.stated
     for name in STATED:
         value = getattr(stated, name)
@@ -122,10 +136,10 @@ def history_of(
     if isinstance(message, MeterReading | MeterReadingSubmission):
         registers = _register_facts(state, message, at)
         if isinstance(message, MeterReading):
-            registers = _repetition_facts(facts, state, message, taken_back, registers)
+            registers = _repetition_facts(facts, state, message, ahead.taken_back.get(at, NONE_TAKEN_BACK), registers)
         facts["registers"] = registers
     elif isinstance(message, MeteredVolume):
-        registers = _repetition_facts(facts, state, message, taken_back, ())
+        registers = _repetition_facts(facts, state, message, ahead.taken_back.get(at, NONE_TAKEN_BACK), ())
         if registers:
             facts["registers"] = registers
     elif isinstance(message, MeasureSeries):

@@ -20,11 +20,11 @@ from energycomm.eis.fitting import storable
 from energycomm.kernel.family import FUNCTION_RANK, RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
-from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.messages import KernelMessage, StartOfSupply
 from energycomm.kernel.verdicts import Action, Verdict
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
-from energycomm.pipeline.facts import NOTHING_TAKEN_BACK, history_of
-from energycomm.pipeline.state import AccessPointState, dump_state
+from energycomm.pipeline.facts import Ahead, history_of
+from energycomm.pipeline.state import MAX_AWAITED, AccessPointState, dump_state
 
 log = structlog.get_logger()
 
@@ -133,7 +133,7 @@ class Fold(Struct):
       since_checkpoint: messages judged since the last stored state.
       checkpoints: (instant, state bytes) to store.
       faults: messages that broke an earlier walk, with what broke: they are not judged and do nothing.
-      taken_back: instant -> (kind, source, reference) of what messages of that instant cancel.
+      ahead: what the messages of the walk say ahead of their turn.
     """
 
     engine: Judge
@@ -144,19 +144,24 @@ class Fold(Struct):
     since_checkpoint: int = 0
     checkpoints: list[tuple[int, bytes]] = field(default_factory=list)
     faults: dict[int, str] = field(default_factory=dict)
-    taken_back: dict[int, set[tuple[str, str, str]]] = field(default_factory=dict)
+    ahead: Ahead = field(default_factory=Ahead)
 
     def foresee(self, entries: Iterable[Entry]) -> None:
-        """Take note of the measures that messages of the walk cancel: all of one instant are in one walk.
+        """Take note of what messages of the walk say ahead of their turn: all of one instant are in one walk.
 
         Args:
           entries: the messages that the walk goes through.
         """
+        taken_back, starts = self.ahead.taken_back, self.ahead.starts
         for entry in entries:
             message = entry.message
-            if message.function == "cancel" and message.correlation is not None:
-                named = type(message).__name__, message.market_type, message.correlation
-                self.taken_back.setdefault(entry.at, set()).add(named)
+            if message.function == "cancel":
+                if message.correlation is not None:
+                    named = type(message).__name__, message.market_type, message.correlation
+                    taken_back[entry.at] = taken_back.get(entry.at, frozenset()) | {named}
+            elif isinstance(message, StartOfSupply) and message.contract_reference is not None:
+                reference = message.contract_reference
+                starts[reference] = min(entry.at, starts.get(reference, entry.at))
 
     def judge(self, entry: Entry) -> None:
         """Judge one message that comes after all earlier ones, and apply its effects when it is accepted.
@@ -174,6 +179,8 @@ class Fold(Struct):
             entry.verdict = verdict
             if verdict.label == "accepted":
                 self._apply(entry, verdict.actions)
+            else:
+                self._await(entry)
         except Exception as error:
             raise Broken(entry, error) from error
 
@@ -185,6 +192,7 @@ class Fold(Struct):
         """
         self._reach(entry.at)
         if entry.before not in APPLIED:
+            self._await(entry)
             return
         try:
             self._apply(entry, self.engine.qualify(entry.message, self._history(entry)))
@@ -198,9 +206,15 @@ class Fold(Struct):
         return self._history(entry)
 
     def _history(self, entry: Entry) -> History:
-        cancelled = self.taken_back.get(entry.at) if self.taken_back else None
-        taken_back = frozenset(cancelled) if cancelled else NOTHING_TAKEN_BACK
-        return history_of(self.state, entry.message, entry.at, self.zone, taken_back)
+        return history_of(self.state, entry.message, entry.at, self.zone, self.ahead)
+
+    def _await(self, entry: Entry) -> None:
+        """Remember a message that came to nothing and names a contract that is not known."""
+        reference = entry.message.contract_reference
+        if reference is not None and all(period.reference != reference for period in self.state.periods):
+            self.state.awaited.setdefault(reference, entry.at)
+            if len(self.state.awaited) > MAX_AWAITED:
+                del self.state.awaited[next(iter(self.state.awaited))]
 
     def _reach(self, at: int) -> None:
         if at > self.state.at:

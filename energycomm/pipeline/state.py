@@ -15,6 +15,7 @@ from energycomm.kernel.history import Stated
 MAX_REQUESTS = 16
 MAX_CHARGES = 64
 MAX_IDENTIFIERS = 16
+MAX_AWAITED = 8
 
 
 def identifier_key(kind: str, source: str, reference: str) -> str:
@@ -109,6 +110,7 @@ class AccessPointState(Struct, array_like=True):
       identifiers: of the latest readings and volumes before the instant `at`, with their kind and source.
       curves: the latest days of each curve.
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
+      awaited: contract references that no start has named yet, with the instant of the first message that names each.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
       opening_at: instant whose state the opening balance told; None without one.
       opening_facts: names of the stated facts whose last value the opening balance gave.
@@ -131,6 +133,7 @@ class AccessPointState(Struct, array_like=True):
     series: list[tuple[int, str]] = field(default_factory=list)
     opening_at: int | None = None
     opening_facts: list[str] = field(default_factory=list)
+    awaited: dict[str, int] = field(default_factory=dict)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""

@@ -186,6 +186,22 @@ def test_a_day_of_a_curve_is_told_once(tmp_path: Path, over: int, refused: int) 
     assert [status for (status,) in desk.rows("SELECT status FROM series")].count("current") == 1
 
 
+def test_what_is_dated_before_its_contract_is_said_to_be(tmp_path: Path) -> None:
+    """An exit and a reading that lie before the only entry of their contract wait, and their dates are doubted; of
+    another contract nothing is said."""
+    entry = start(PRM, day(60))
+    early = end(PRM, day(20)), reading(PRM, day(31), 1_100_000)
+    other = changed(reading(PRM, day(31), 900_000), reading_reference="R-2", contract_reference="777777777")
+    messages = [entry, *early, other]
+    desks = [delivered(tmp_path, order) for order in (messages, messages[::-1], [*early, entry, other])]
+    assert all(canonical(one.database, carriers=False) == canonical(desks[0].database, carriers=False) for one in desks)
+    sql = (
+        "SELECT k.kind, k.state FROM kernel_message k JOIN finding f ON f.message_id = k.id "
+        "WHERE f.error_code = 'CO-S06' AND f.\"current\" ORDER BY k.kind"
+    )
+    assert desks[0].rows(sql) == [("EndOfSupply", "quarantined"), ("MeterReading", "quarantined")]
+
+
 def test_other_files_that_come_before_the_day_that_they_contradict_compare_equal(tmp_path: Path) -> None:
     """An entry, the index of a day and a lower one of the next, told in and out of order, say the same to the back
     office."""

@@ -95,7 +95,13 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("CO-D01", "change", shift("Date_Evenement", 800), same("CO-D01", "FR-D03", kinds=EVERYTHING)),
     Mistake("FR-D03", "change", shift("Date_Evenement", 200), EVERYTHING),
     # No tariff formula of today was in force then.
-    Mistake("FR-D01", "change", _dated(_OLD), {**same("FR-D01", kinds=EVERYTHING), TERMS: ("FR-C04", "FR-D01")}),
+    Mistake(
+        "FR-D01",
+        "change",
+        _dated(_OLD),
+        {**same("FR-D01", kinds=EVERYTHING), TERMS: ("FR-C04", "FR-D01")},
+        same("CO-S06", kinds=EVERYTHING),
+    ),
     Mistake("FR-D04", "change", put("Date_Mise_En_Service", _FAR), {TERMS: ("FR-D04", "FR-D05")}),
     Mistake("FR-D05", "change", put("Date_Debut_Num_Sequence", _FAR), TERMS),
     Mistake("FR-D07", "change", put("Date_Debut_Etat_Alimentation", _FAR), warnings=POINT),
@@ -192,6 +198,15 @@ SPANS: tuple[Mistake, ...] = (
         both(drop("Releves"), shift("Date_Evenement", 1), shift("Date_Resiliation", 1)),
         STOP,
         extra=True,
+    ),
+    Mistake(
+        "CO-S06",
+        "stop",
+        both(drop("Releves"), shift("Date_Evenement", -1200), shift("Date_Resiliation", -1200)),
+        warnings=STOP,
+        error_class="ordering",
+        rest="quarantined",
+        cascade="stop",
     ),
     Mistake(
         "FR-S01",

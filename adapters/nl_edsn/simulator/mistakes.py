@@ -351,7 +351,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-R13": "the adapter names an established reading by its day, and no other one has an identifier",
     "CO-R06": "what comes after an established reading in the simulation is never lower",
     **dict.fromkeys(("CO-R08", "CO-R09", "CO-R10"), _NO_PREVIOUS),
-    **dict.fromkeys(("CO-S01", "CO-S02", "CO-S03"), _NO_REFERENCE),
+    **dict.fromkeys(("CO-S01", "CO-S02", "CO-S03", "CO-S06"), _NO_REFERENCE),
     "CO-V01": "volumes are only made of energies that are there",
     **dict.fromkeys(("CO-V04", "CO-V05", "CO-V06", "CO-V07"), _ON_THE_GRID),
 }

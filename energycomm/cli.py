@@ -47,6 +47,7 @@ COMMANDS: dict[str, Place] = {
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
     "export": Place("export", "export", "Readings, curves, charges and more as files: all, or what changed since."),
+    "billing": Place("billing", "billing", "The billing period of a contract: consumption, terms, what is missing."),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
         "simulate",

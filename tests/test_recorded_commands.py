@@ -27,6 +27,7 @@ PRM = "99000000000017"
 RECORDED: dict[str, str] = {
     "access-point show": PRM,
     "audit list": "",
+    "billing": f"{PRM} --from 2026-01-05 --to 2026-01-06",
     "correct analyse": "",
     "correct approve": "1",
     "correct cancel": "1",

@@ -58,8 +58,8 @@ def export(
         markets=tuple(name.upper() for name in market or ()),
         access_points=tuple(access_point or ()),
         segments=tuple(segment or ()),
-        first=_day("--from", first),
-        last=_day("--until", last),
+        first=None if first is None else day_of("--from", first),
+        last=None if last is None else day_of("--until", last),
     )
     config = load()
     if not to.absolute().parent.is_dir():
@@ -90,9 +90,12 @@ def _format(form: str | None, to: Path) -> str:
     return form
 
 
-def _day(option: str, written: str | None) -> date | None:
-    if written is None:
-        return None
+def day_of(option: str, written: str) -> date:
+    """The civil day that an option names.
+
+    Raises:
+      UserError: it is none.
+    """
     try:
         if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", written):
             return date.fromisoformat(written)

@@ -1,0 +1,507 @@
+"""The billing period of a contract: consumption by time class from the readings that hold, terms, and what is missing.
+
+Consumption is the difference of the indexes at the two borders of the period. An index is first reduced to whole kWh
+(or m3) by cutting off, never by rounding, as meters show it: so the consumption of successive periods adds up, whether
+a flow gives Wh or kWh. Where a meter was changed, the closing index of the old one and the first of the new one are
+borders as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, or_, select
+
+from energycomm.eis import tables
+from energycomm.eis.database import reading
+from energycomm.errors import UserError
+from energycomm.kernel.instants import instant, local_day, micros, midnight
+
+FINE = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
+"""Unit of an index -> how many of the finest unit of its quantity it counts."""
+
+BILLED = {"Wh": "kWh", "kWh": "kWh", "MWh": "kWh", "dm3": "m3", "m3": "m3"}
+"""Unit of an index -> the unit that its consumption is told in; another unit is told as it is."""
+
+BLOCKING = {
+    "READINGS_NONE": "there is no reading of the period",
+    "READING_MISSING": "a border of the period has no reading, and none follows or precedes it",
+    "READING_BETWEEN": "a border of the period lies between two readings: its index is interpolated",
+    "READINGS_CONTRADICT": "two readings of one register and instant say different indexes",
+    "INDEX_FELL": "an index is lower than the one before, and nothing says that the register passed through zero",
+    "METER_CHANGE_OPEN": "the meter was changed without the closing index of the old one or the first of the new one",
+    "TERMS_UNKNOWN": "no terms of the contract are known at the start of the period",
+}
+"""Why a period cannot be billed: code -> what it means."""
+
+NOTED = {
+    "SUPPLY_PARTIAL": "our supply covers only a part of the days",
+    "READING_ESTIMATED": "an index at a border was estimated by the market",
+    "READING_DOUBTFUL": "the market doubts an index at a border",
+    "VOLUME_NOT_ENERGY": "the consumption is a volume of gas: its energy needs the calorific value of each month",
+    "MESSAGES_HELD": "messages of the period wait or were rejected, and may change it",
+}
+"""What is to be known of a period that can be billed all the same: code -> what it means."""
+
+_ORDER = {"before-event": 0, "periodic": 1, "after-event": 2}
+_CHANGES_METER = ("present", "installed")
+
+
+class Remark(Struct, frozen=True, kw_only=True):
+    """Something that hinders the bill (`blocks`), or is to be known.
+
+    Attributes:
+      code: one of `BLOCKING` or `NOTED`.
+      words: it in a sentence.
+    """
+
+    code: str
+    blocks: bool
+    words: str
+
+
+class Border(Struct, frozen=True, kw_only=True):
+    """The index of a register at a border of the period.
+
+    Attributes:
+      at: its instant.
+      index, unit: as the market gave it; of an interpolated one in the unit of the consumption.
+      origin: read, self-read, estimated, unknown; interpolated where it was computed here.
+      message: the message of the reading; None for an interpolated one.
+    """
+
+    at: datetime
+    index: int
+    unit: str
+    origin: str
+    message: int | None = None
+
+
+class Consumption(Struct, frozen=True, kw_only=True):
+    """What one register counted.
+
+    Attributes:
+      grid, direction, time_class, product: which register.
+      quantity: in `unit`; None where it is not known.
+      start, end: its borders; None where there are none.
+      meters: how many meters counted it.
+      estimated: a border was estimated or interpolated.
+    """
+
+    grid: str
+    direction: str
+    time_class: str
+    product: str | None
+    quantity: int | None
+    unit: str
+    start: Border | None
+    end: Border | None
+    meters: int
+    estimated: bool
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """Terms of the contract from an instant on."""
+
+    since: datetime
+    tariff: str | None
+    subscribed_power: Decimal | None
+    power_unit: str | None
+    calendar: str | None
+    powers: Any
+    message: int
+
+
+class MeterChange(Struct, frozen=True, kw_only=True):
+    """Another meter within the period."""
+
+    at: datetime
+    before: str | None
+    after: str | None
+
+
+class BillingPeriod(Struct, frozen=True, kw_only=True):
+    """A contract between two days.
+
+    Attributes:
+      first, last: the days, both included, in legal time; where our supply covers fewer, those.
+      start, end: the instants.
+      ready: it can be billed.
+    """
+
+    market: str
+    access_point: str
+    contract: str | None
+    first: date
+    last: date
+    start: datetime
+    end: datetime
+    ready: bool
+    remarks: tuple[Remark, ...]
+    consumption: tuple[Consumption, ...]
+    terms: tuple[Terms, ...]
+    meter_changes: tuple[MeterChange, ...]
+
+
+class _Index(NamedTuple):
+    """One index of a register."""
+
+    at: int
+    generation: int
+    order: int
+    fine: int
+    unit: str
+    nature: str
+    message: int
+    digits: int | None
+    rollover: bool
+    doubtful: bool
+    meter: str | None
+
+
+_Key = tuple[str, str, str, str, str]
+"""Which register: grid, direction, time class, product, unit of its consumption."""
+
+
+def billing_period(
+    engine: Engine, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo]
+) -> BillingPeriod:
+    """The billing period of a contract.
+
+    Args:
+      engine: the store.
+      contract: its reference, or the access point where that has one contract in the period.
+      first, last: the days, both included.
+      zones: market -> its legal time.
+
+    Raises:
+      UserError: there is no such contract in the period, or several; the days are in the wrong order.
+    """
+    if last < first:
+        raise UserError(f"The last day, {last}, is before the first, {first}.", "Exchange them.")
+    with reading(engine) as connection:
+        span = _span(connection, contract, first, last, zones)
+        return _Gathering(connection, span, zones[span.market], first, last).period()
+
+
+class _Span(NamedTuple):
+    point_id: int
+    market: str
+    identifier: str
+    reference: str | None
+    start: int
+    end: int | None
+
+
+def _span(connection: Connection, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo]) -> _Span:
+    supply, point = tables.supply_period.c, tables.access_point.c
+    query = (
+        select(point.id, point.market, point.identifier, supply.reference, supply["at"], supply.ended_at)
+        .join_from(tables.supply_period, tables.access_point, point.id == supply.access_point_id)
+        .order_by(supply["at"])
+    )
+    # Two steps, each with an index or a small result: a point is found by its identifier.
+    found = [_Span._make(row) for row in connection.execute(query.where(point.identifier == contract))]
+    if not found:
+        found = [_Span._make(row) for row in connection.execute(query.where(supply.reference == contract))]
+    if not found:
+        raise UserError(
+            f"There is no contract {contract[:80]}, and no access point of that number that we supply.",
+            "`energycomm access-point show` lists the supply periods of a point, with their references.",
+        )
+    within = [
+        span
+        for span in found
+        if span.start < micros(midnight(zones[span.market], last + timedelta(days=1)))
+        and (span.end is None or span.end > micros(midnight(zones[span.market], first)))
+        and span.end != span.start
+    ]
+    if len(within) == 1:
+        return within[0]
+    told = ", ".join(
+        f"{one.reference or one.identifier} of {one.market} from {local_day(zones[one.market], one.start)}"
+        + (f" to {local_day(zones[one.market], one.end - 1)}" if one.end is not None else "")
+        for one in (within or found)
+    )
+    if not within:
+        raise UserError(f"{contract[:80]} was not supplied from {first} to {last}.", f"Supplied were: {told}.")
+    raise UserError(f"Several contracts of {contract[:80]} fall into the period.", f"Name one, and its days: {told}.")
+
+
+class _Gathering:
+    """A billing period while it is put together."""
+
+    def __init__(self, connection: Connection, span: _Span, zone: ZoneInfo, first: date, last: date) -> None:
+        self.connection, self.span, self.zone = connection, span, zone
+        asked = micros(midnight(zone, first)), micros(midnight(zone, last + timedelta(days=1)))
+        self.start = max(asked[0], span.start)
+        self.end = min(asked[1], asked[1] if span.end is None else span.end)
+        self.remarks: dict[tuple[str, str], Remark] = {}
+        if (self.start, self.end) != asked:
+            self._remark("SUPPLY_PARTIAL", f"We supply from {self._day(self.start)} to {self._day(self.end - 1)}.")
+
+    def _day(self, at: int) -> str:
+        return local_day(self.zone, at).isoformat()
+
+    def _remark(self, code: str, words: str) -> None:
+        self.remarks.setdefault((code, words), Remark(code=code, blocks=code in BLOCKING, words=words))
+
+    def period(self) -> BillingPeriod:
+        """The whole of it."""
+        changes = self._meter_changes()
+        terms = self._terms()
+        moments = {one[0] for one in changes} | {micros(one.since) for one in terms}
+        consumption = self._consumption(changes, moments)
+        self._held()
+        remarks = tuple(sorted(self.remarks.values(), key=lambda one: (not one.blocks, one.code, one.words)))
+        return BillingPeriod(
+            market=self.span.market,
+            access_point=self.span.identifier,
+            contract=self.span.reference,
+            first=local_day(self.zone, self.start),
+            last=local_day(self.zone, self.end - 1),
+            start=instant(self.start),
+            end=instant(self.end),
+            ready=not any(one.blocks for one in remarks),
+            remarks=remarks,
+            consumption=consumption,
+            terms=terms,
+            meter_changes=tuple(
+                MeterChange(at=instant(at), before=before, after=after)
+                for at, before, after in changes
+                if self.start < at < self.end
+            ),
+        )
+
+    # --- what the store has ---
+
+    def _rows(self, name: str) -> list[Mapping[str, Any]]:
+        table = tables.DOMAIN[name]
+        mine = table.c.access_point_id == self.span.point_id
+        query = select(table).where(mine).order_by(table.c["at"], table.c.id)
+        return [dict(row) for row in self.connection.execute(query).mappings()]
+
+    def _meter_changes(self) -> list[tuple[int, str | None, str | None]]:
+        """Instants from which another serial number is in place: (at, before, after)."""
+        changes: list[tuple[int, str | None, str | None]] = []
+        serial = None
+        for row in self._rows("meter"):
+            if row["action"] in _CHANGES_METER and row["serial"] is not None:
+                if serial is not None and row["serial"] != serial:
+                    changes.append((row["at"], serial, row["serial"]))
+                serial = row["serial"]
+        return changes
+
+    def _terms(self) -> tuple[Terms, ...]:
+        """The terms at the start, and each change within."""
+        found: list[Terms] = []
+        for row in self._rows("contract"):
+            if row["at"] >= self.end or self.span.reference not in (None, row["reference"]):
+                continue
+            power = row["subscribed_power"]
+            terms = Terms(
+                since=instant(row["at"]),
+                tariff=row["tariff"],
+                subscribed_power=None if power is None else Decimal(power),
+                power_unit=row["power_unit"],
+                calendar=row["calendar"],
+                powers=msgspec.json.decode(row["powers"]),
+                message=row["message_id"],
+            )
+            if row["at"] <= self.start:
+                found = []
+            found.append(terms)
+        if not found or micros(found[0].since) > self.start:
+            self._remark("TERMS_UNKNOWN", f"No terms of the contract are known on {self._day(self.start)}.")
+        return tuple(found)
+
+    def _held(self) -> None:
+        k = tables.kernel_message.c
+        query = (
+            select(k.id)
+            .where(k.access_point_id == self.span.point_id, k.effective >= self.start, k.effective <= self.end)
+            .where(or_(*(k.state == state for state in ("quarantined", "rejected", "to_replay", "engine_error"))))
+            .order_by(k.id)
+        )
+        numbers = self.connection.execute(query).scalars().all()
+        if numbers:
+            shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+            self._remark("MESSAGES_HELD", f"Messages that wait or were rejected: {shown}.")
+
+    def _indexes(self, changes: Sequence[tuple[int, str | None, str | None]]) -> dict[_Key, list[_Index]]:
+        """The indexes that hold, by register, in order."""
+        found: dict[_Key, list[_Index]] = {}
+        for row in self._rows("reading"):
+            if row["status"] != "current":
+                continue
+            order = _ORDER[row["qualification"]]
+            for part in msgspec.json.decode(row["registers"]):
+                unit, named = part["unit"], part.get("meter")
+                generation = sum(
+                    at < row["at"] or (at == row["at"] and order > 0 and named in (None, after))
+                    for at, _, after in changes
+                )
+                key = (
+                    part["grid"],
+                    part["direction"],
+                    part["time_class"],
+                    part.get("product") or "",
+                    BILLED.get(unit, unit),
+                )
+                one = _Index(
+                    row["at"],
+                    generation,
+                    order,
+                    int(part["value"]) * FINE.get(unit, 1),
+                    unit,
+                    row["nature"],
+                    row["message_id"],
+                    part.get("digits"),
+                    bool(part.get("rollover")),
+                    bool(part.get("doubtful")),
+                    named,
+                )
+                found.setdefault(key, []).append(one)
+        return {key: self._settled(key, sorted(several)) for key, several in sorted(found.items())}
+
+    def _settled(self, key: _Key, indexes: Iterable[_Index]) -> list[_Index]:
+        """One index for each instant and meter: the finer one where two flows say the same."""
+        kept: list[_Index] = []
+        for one in indexes:
+            if kept and (kept[-1].at, kept[-1].generation) == (one.at, one.generation):
+                last = kept[-1]
+                coarse = max(FINE.get(last.unit, 1), FINE.get(one.unit, 1))
+                if last.fine // coarse != one.fine // coarse and self.start <= one.at <= self.end:
+                    self._remark(
+                        "READINGS_CONTRADICT",
+                        f"{_named(key)} on {self._day(one.at)}: messages {last.message} and {one.message}.",
+                    )
+                if FINE.get(one.unit, 1) < FINE.get(last.unit, 1):
+                    kept[-1] = one
+                continue
+            kept.append(one)
+        return kept
+
+    # --- what follows from it ---
+
+    def _consumption(
+        self, changes: Sequence[tuple[int, str | None, str | None]], moments: set[int]
+    ) -> tuple[Consumption, ...]:
+        every = self._indexes(changes)
+        within = {
+            key: several for key, several in every.items() if any(self.start <= one.at <= self.end for one in several)
+        }
+        if not within:
+            self._remark("READINGS_NONE", f"No reading from {self._day(self.start)} to {self._day(self.end)}.")
+        return tuple(self._of_register(key, several, moments) for key, several in within.items())
+
+    def _of_register(self, key: _Key, indexes: list[_Index], moments: set[int]) -> Consumption:
+        unit = FINE.get(key[4], 1)
+        start = self._border(key, indexes, self.start, moments, first=True)
+        end = self._border(key, indexes, self.end, moments, first=False)
+        quantity, meters = None, 0
+        if start is not None and end is not None:
+            between = [one for one in indexes if (start.at, start.generation) < (one.at, one.generation)]
+            between = [one for one in between if (one.at, one.generation) < (end.at, end.generation)]
+            quantity, meters = self._counted(key, [start, *between, end], unit)
+        borders = [one for one in (start, end) if one is not None]
+        for one in borders:
+            if one.nature == "estimated":
+                self._remark("READING_ESTIMATED", f"{_named(key)} on {self._day(one.at)} was estimated by the market.")
+            if one.doubtful:
+                self._remark("READING_DOUBTFUL", f"{_named(key)} on {self._day(one.at)} is doubted by the market.")
+        if key[4] == "m3":
+            self._remark("VOLUME_NOT_ENERGY", "The consumption is in m3: `energycomm gas convert` gives its energy.")
+        grid, direction, time_class, product, told = key
+        return Consumption(
+            grid=grid,
+            direction=direction,
+            time_class=time_class,
+            product=product or None,
+            quantity=quantity,
+            unit=told,
+            start=_shown(start),
+            end=_shown(end),
+            meters=meters,
+            estimated=any(one.nature in ("estimated", "unknown", "interpolated") for one in borders),
+        )
+
+    def _border(self, key: _Key, indexes: list[_Index], at: int, moments: set[int], *, first: bool) -> _Index | None:
+        """The index at a border. At the start that of the meter which goes on, at the end that of the one which was
+        there; a register that begins, or ends, with other terms or another meter has its border there."""
+        here = [one for one in indexes if one.at == at]
+        if here:
+            return here[-1] if first else here[0]
+        before = [one for one in indexes if one.at < at]
+        after = [one for one in indexes if one.at > at]
+        if first and not before and after[0].at in moments:
+            return after[0]
+        if not first and not after and before[-1].at in moments and before[-1].at > self.start:
+            return before[-1]
+        word = "first" if first else "last"
+        day = self._day(at)
+        if not before or not after:
+            self._remark("READING_MISSING", f"{_named(key)} has no reading on {day}, the {word} border of the period.")
+            return None
+        low, high = before[-1], after[0]
+        if low.generation != high.generation or high.fine < low.fine:
+            self._remark("READING_MISSING", f"{_named(key)} has no reading on {day}, the {word} border of the period.")
+            return None
+        unit = FINE.get(key[4], 1)
+        fine = low.fine + (high.fine - low.fine) * (at - low.at) // (high.at - low.at)
+        self._remark(
+            "READING_BETWEEN",
+            f"{_named(key)} has no reading on {day}: {fine // unit} {key[4]} is interpolated from "
+            f"{self._day(low.at)} and {self._day(high.at)}.",
+        )
+        return _Index(
+            at, low.generation, low.order, fine // unit * unit, key[4], "interpolated", 0, None, False, False, low.meter
+        )
+
+    def _counted(self, key: _Key, indexes: Sequence[_Index], unit: int) -> tuple[int | None, int]:
+        """What was counted between the first and the last index, in the unit of the consumption, and by how many
+        meters."""
+        total, meters, fine = 0, 1, True
+        for low, high in pairwise(indexes):
+            changes = high.generation - low.generation
+            if not changes and None not in (low.meter, high.meter) and low.meter != high.meter:
+                changes = 1  # no message told of it, but another meter was read
+            if changes:
+                meters += changes
+                # Both indexes are of the instant of the change, or something was not counted.
+                if low.at != high.at or changes > 1:
+                    words = f"{_named(key)} between {self._day(low.at)} and {self._day(high.at)}."
+                    self._remark("METER_CHANGE_OPEN", words)
+                    fine = False
+                continue
+            coarse = max(unit, FINE.get(low.unit, 1), FINE.get(high.unit, 1))
+            counted = high.fine // unit - low.fine // unit
+            if high.fine // coarse < low.fine // coarse:
+                if high.rollover and high.digits is not None:
+                    counted += 10**high.digits * FINE.get(high.unit, 1) // unit
+                else:
+                    words = f"{_named(key)} from {self._day(low.at)} to {self._day(high.at)}."
+                    self._remark("INDEX_FELL", words)
+                    fine = False
+            total += counted
+        return (total if fine else None), meters
+
+
+def _named(key: _Key) -> str:
+    grid, direction, time_class, product, _ = key
+    rest = "" if direction == "consumption" else f", {direction}"
+    return f"{time_class} of the {grid}'s grid{rest}{f', {product}' if product else ''}"
+
+
+def _shown(one: _Index | None) -> Border | None:
+    if one is None:
+        return None
+    index = one.fine // FINE.get(one.unit, 1)
+    return Border(at=instant(one.at), index=index, unit=one.unit, origin=one.nature, message=one.message or None)

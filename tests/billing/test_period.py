@@ -1,0 +1,257 @@
+"""Billing periods: every consumption here is a difference that can be done by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from energycomm import cli
+from energycomm.billing.period import BillingPeriod, billing_period
+from energycomm.eis import migrations, tables
+from energycomm.eis.database import connect
+from energycomm.eis.store import Store
+from energycomm.errors import UserError
+from energycomm.kernel.instants import micros
+
+PARIS = ZoneInfo("Europe/Paris")
+ZONES = {"FR": PARIS, "NL": ZoneInfo("Europe/Amsterdam"), "BE": ZoneInfo("Europe/Brussels")}
+PRM = "99000000000017"
+
+
+def at(text: str) -> int:
+    """A civil day's beginning in Paris."""
+    return micros(datetime.fromisoformat(text).replace(tzinfo=PARIS))
+
+
+class Book:
+    """A store into which a test writes what accepted messages left."""
+
+    def __init__(self, url: str, market: str = "FR") -> None:
+        self.engine = connect(url)
+        migrations.upgrade(self.engine)
+        self.market, self.number = market, 0
+        with Store(self.engine).transaction() as tx:
+            point = {"id": 1, "market": market, "identifier": PRM, "last_at": 0, "state": b"", "messages": 0}
+            tx.insert(tables.access_point, [point])
+
+    def write(self, table: str, when: str, **columns: Any) -> int:
+        self.number += 1
+        message = {"id": self.number, "position": 1, "market": self.market, "market_type": "X", "kind": "MeterReading"}
+        message |= {"effective": at(when), "state": columns.pop("state", "accepted"), "received_at": 0, "xml": ""}
+        with Store(self.engine).transaction() as tx:
+            tx.insert(tables.kernel_message, [{**message, "access_point_id": 1}])
+            if table:
+                row = {"access_point_id": 1, "at": at(when), "message_id": self.number, **columns}
+                tx.insert(tables.DOMAIN[table], [row])
+        return self.number
+
+    def supply(self, when: str, end: str | None = None, reference: str = "C1") -> None:
+        self.write("supply_period", when, reference=reference, ended_at=None if end is None else at(end))
+        self.terms(when, "6", reference)
+
+    def terms(self, when: str, power: str, reference: str = "C1", calendar: str = "DI000001") -> None:
+        columns = {"tariff": "BTINFCU4", "subscribed_power": power, "power_unit": "kVA", "calendar": calendar}
+        self.write("contract", when, reference=reference, powers="[]", **columns)
+
+    def read(self, when: str, unit: str = "kWh", how: str = "periodic", nature: str = "read", **values: Any) -> int:
+        """A reading: time class -> index, or what is said of its register."""
+        registers = [
+            {"grid": "distributor", "direction": "consumption", "time_class": name, "unit": unit}
+            | (value if isinstance(value, dict) else {"value": value})
+            for name, value in values.items()
+        ]
+        columns = {"source": "R15", "qualification": how, "nature": nature, "status": "current"}
+        return self.write("reading", when, registers=json.dumps(registers), **columns)
+
+    def bill(self, first: str, last: str, contract: str = "C1") -> BillingPeriod:
+        return billing_period(self.engine, contract, date.fromisoformat(first), date.fromisoformat(last), ZONES)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    book = Book(f"sqlite:///{tmp_path / 'eis.db'}")
+    yield book
+    book.engine.dispose()
+
+
+def shown(found: BillingPeriod) -> tuple[dict[str, int | None], list[str], bool]:
+    return (
+        {one.time_class: one.quantity for one in found.consumption},
+        sorted({one.code for one in found.remarks}),
+        found.ready,
+    )
+
+
+def test_consumption_is_the_difference_of_the_border_readings_by_time_class(database_url: str) -> None:
+    book = Book(database_url)
+    book.supply("2026-01-01")
+    book.read("2026-01-01", HP=1000, HC=500)
+    book.read("2026-01-15", HP=1040, HC=520)
+    book.read("2026-02-01", HP=1100, HC=540)
+    book.read("2026-03-01", HP=1240, HC=541)
+    january, february = book.bill("2026-01-01", "2026-01-31"), book.bill("2026-02-01", "2026-02-28")
+    assert shown(january) == ({"HP": 100, "HC": 40}, [], True)
+    assert shown(february) == ({"HP": 140, "HC": 1}, [], True)
+    assert shown(book.bill("2026-01-01", "2026-02-28")) == ({"HP": 240, "HC": 41}, [], True)
+    assert {one.unit for one in january.consumption} == {"kWh"}
+    assert (january.start.isoformat(), january.end.isoformat()) == (
+        "2025-12-31T23:00:00+00:00",
+        "2026-01-31T23:00:00+00:00",
+    )
+    assert [(one.subscribed_power, one.power_unit, one.tariff) for one in january.terms] == [(6, "kVA", "BTINFCU4")]
+    # The access point names its contract where it has one.
+    assert book.bill("2026-01-01", "2026-01-31", PRM) == january
+    book.engine.dispose()
+
+
+def test_watt_hours_are_cut_off_so_that_periods_add_up(book: Book) -> None:
+    """The Wh beyond a whole kWh are dropped before indexes are subtracted: 1 040 - 1 000, 1 100 - 1 040."""
+    book.supply("2026-01-01")
+    book.read("2026-01-01", "Wh", BASE=1_000_999)
+    book.read("2026-01-10", "Wh", BASE=1_040_998)
+    book.read("2026-01-20", BASE=1100)
+    book.read("2026-01-20", "Wh", BASE=1_100_900)  # the same instant, said more finely: no contradiction
+    assert shown(book.bill("2026-01-01", "2026-01-09")) == ({"BASE": 40}, [], True)
+    assert shown(book.bill("2026-01-10", "2026-01-19")) == ({"BASE": 60}, [], True)
+    assert shown(book.bill("2026-01-01", "2026-01-19")) == ({"BASE": 100}, [], True)
+
+
+def test_a_border_without_a_reading_is_interpolated_or_missing_and_cannot_be_billed(book: Book) -> None:
+    """1 000 and 1 310 kWh, 31 days apart: on the 11th day 1 100. After the last reading nothing is known."""
+    book.supply("2026-01-01")
+    book.read("2026-01-01", BASE=1000)
+    book.read("2026-02-01", BASE=1310)
+    between = book.bill("2026-01-11", "2026-01-31")
+    assert shown(between) == ({"BASE": 210}, ["READING_BETWEEN"], False)
+    (register,) = between.consumption
+    assert register.start is not None
+    assert (register.start.index, register.start.origin, register.start.message) == (1100, "interpolated", None)
+    assert register.estimated
+    assert shown(book.bill("2026-01-01", "2026-02-10")) == ({"BASE": None}, ["READING_MISSING"], False)
+    assert shown(book.bill("2026-03-01", "2026-03-31")) == ({}, ["READINGS_NONE"], False)
+
+
+def test_a_meter_that_was_changed_counts_from_its_first_index(book: Book) -> None:
+    """The old one 1 100 to 1 150, the new one 5 to 105: 50 and 100."""
+    book.supply("2026-01-01")
+    book.write("meter", "2026-01-01", action="present", serial="OLD")
+    book.read("2026-01-01", BASE=1100)
+    book.read("2026-01-20", how="before-event", BASE=1150)
+    book.write("meter", "2026-01-20", action="installed", serial="NEW")
+    book.read("2026-02-01", BASE=105)
+    assert shown(book.bill("2026-01-01", "2026-01-31")) == ({"BASE": None}, ["METER_CHANGE_OPEN"], False)
+    book.read("2026-01-20", how="after-event", BASE=5)
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"BASE": 150}, [], True)
+    assert [(one.before, one.after) for one in found.meter_changes] == [("OLD", "NEW")]
+    assert found.consumption[0].meters == 2
+    # The day of the change as a border: the old meter ends there, the new one begins.
+    assert shown(book.bill("2026-01-01", "2026-01-19"))[0] == {"BASE": 50}
+    assert shown(book.bill("2026-01-20", "2026-01-31"))[0] == {"BASE": 100}
+
+
+def test_another_meter_that_no_message_told_of_is_noticed(book: Book) -> None:
+    book.supply("2026-01-01")
+    book.read("2026-01-01", BASE={"value": 10, "meter": "A"})
+    book.read("2026-02-01", BASE={"value": 90, "meter": "B"})
+    assert shown(book.bill("2026-01-01", "2026-01-31")) == ({"BASE": None}, ["METER_CHANGE_OPEN"], False)
+
+
+def test_a_register_that_passed_through_zero_goes_on_and_one_that_fell_does_not(book: Book) -> None:
+    """999 900 of six digits to 100 are 200 kWh."""
+    book.supply("2026-01-01")
+    book.read("2026-01-01", BASE={"value": 999_900, "digits": 6})
+    book.read("2026-02-01", BASE={"value": 100, "digits": 6, "rollover": True})
+    book.read("2026-03-01", BASE={"value": 50, "digits": 6})
+    assert shown(book.bill("2026-01-01", "2026-01-31")) == ({"BASE": 200}, [], True)
+    assert shown(book.bill("2026-02-01", "2026-02-28")) == ({"BASE": None}, ["INDEX_FELL"], False)
+
+
+def test_changes_of_terms_are_told_and_registers_begin_and_end_with_them(book: Book) -> None:
+    """BASE to the 11th, HP and HC from then on: 10, 20 and 30 kWh."""
+    book.supply("2026-01-01")
+    book.read("2026-01-01", BASE=100)
+    book.read("2026-01-11", how="before-event", BASE=110)
+    book.terms("2026-01-11", "9", calendar="DI000003")
+    book.read("2026-01-11", how="after-event", HP=0, HC=0)
+    book.read("2026-02-01", HP=20, HC=30)
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"BASE": 10, "HP": 20, "HC": 30}, [], True)
+    assert [(f"{one.since:%m-%d}", str(one.subscribed_power)) for one in found.terms] == [
+        ("12-31", "6"),
+        ("01-10", "9"),
+    ]
+
+
+def test_what_is_estimated_doubted_contradictory_or_held_is_told(book: Book) -> None:
+    book.supply("2026-01-01")
+    book.read("2026-01-01", nature="estimated", BASE=100)
+    book.read("2026-02-01", BASE={"value": 140, "doubtful": True})
+    held = book.write("", "2026-01-15", state="rejected")
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"BASE": 40}, ["MESSAGES_HELD", "READING_DOUBTFUL", "READING_ESTIMATED"], True)
+    assert found.consumption[0].estimated
+    assert any(str(held) in one.words for one in found.remarks)
+    book.read("2026-02-01", BASE=141)
+    assert "READINGS_CONTRADICT" in shown(book.bill("2026-01-01", "2026-01-31"))[1]
+    assert not book.bill("2026-01-01", "2026-01-31").ready
+
+
+def test_a_supply_that_covers_a_part_of_the_days_is_billed_for_these(book: Book) -> None:
+    book.supply("2026-01-11", "2026-01-21")
+    book.read("2026-01-11", BASE=100)
+    book.read("2026-01-21", BASE=130)
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"BASE": 30}, ["SUPPLY_PARTIAL"], True)
+    assert (found.first, found.last) == (date(2026, 1, 11), date(2026, 1, 20))
+
+
+def test_gas_is_a_volume_and_reactive_energy_stays_what_it_is(tmp_path: Path) -> None:
+    book = Book(f"sqlite:///{tmp_path / 'nl.db'}", "NL")
+    book.supply("2026-01-01")
+    for day, index in (("2026-01-01", 1000), ("2026-02-01", 1125)):
+        book.read(day, "m3", T=index)
+        book.read(day, "kVArh", R={"value": index, "product": "reactive-inductive"})
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert {(one.time_class, one.quantity, one.unit) for one in found.consumption} == {
+        ("T", 125, "m3"),
+        ("R", 125, "kVArh"),
+    }
+    assert shown(found)[1:] == (["VOLUME_NOT_ENERGY"], True)
+    book.engine.dispose()
+
+
+def test_what_cannot_be_named_is_refused_with_what_there_is(book: Book) -> None:
+    book.supply("2026-01-01", "2026-01-11", "C1")
+    book.supply("2026-01-11", None, "C2")
+    for words, asked in (
+        ("no contract C9", ("2026-01-01", "2026-01-31", "C9")),
+        ("was not supplied from 2026-02-01", ("2026-02-01", "2026-02-28", "C1")),
+        ("Several contracts", ("2026-01-01", "2026-01-31", PRM)),
+        ("is before the first", ("2026-01-31", "2026-01-01", "C1")),
+    ):
+        with pytest.raises(UserError, match=words) as refused:
+            book.bill(*asked)
+        assert refused.value.advice
+
+
+def test_the_command_prints_it_and_tells_whether_it_is_ready(
+    book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", f"sqlite:///{tmp_path / 'eis.db'}")
+    book.supply("2026-01-01")
+    book.read("2026-01-01", BASE=100)
+    book.read("2026-02-01", BASE=140)
+    days = ["--from", "2026-01-01", "--to", "2026-01-31"]
+    assert cli.main(["billing", "C1", *days, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ready"], told["consumption"][0]["quantity"], told["consumption"][0]["unit"]) == (True, 40, "kWh")
+    assert cli.main(["billing", "C1", *days[:3], "2026-02-10"]) == 1
+    assert "READING_MISSING" in capsys.readouterr().out
+    assert cli.main(["billing", "C1", *days[:3], "soon"]) == 3

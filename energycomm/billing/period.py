@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, or_, select
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
-from energycomm.kernel.instants import instant, local_day, micros, midnight
+from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
 
 FINE = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
 """Unit of an index -> how many of the finest unit of its quantity it counts."""
@@ -186,6 +186,8 @@ def billing_period(
     """
     if last < first:
         raise UserError(f"The last day, {last}, is before the first, {first}.", "Exchange them.")
+    if not FIRST_DAY <= first <= last <= LAST_DAY:
+        raise UserError(f"{first} to {last} is out of range.", f"Name days from {FIRST_DAY} to {LAST_DAY}.")
     with reading(engine) as connection:
         span = _span(connection, contract, first, last, zones)
         return _Gathering(connection, span, zones[span.market], first, last).period()

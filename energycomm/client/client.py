@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
+from energycomm.billing.period import BillingPeriod
 from energycomm.client.connection import Connection
 from energycomm.correction.analysis import Dimension, Group
 from energycomm.correction.campaign import CampaignRecord
@@ -97,6 +99,28 @@ class Client(Connection):
     def market_rows(self, market: str, subject: str, *, page: int = 200) -> Iterator[Effect]:
         """Aggregated series, settlements or price lists of a market, the latest first."""
         yield from self._pages(f"/markets/{market}/{subject}", page)
+
+    def export(self, subject: str, to: Path, *, since: str | None = None, **wanted: Any) -> str:
+        """Write an export to a file, and tell the cursor to go on from.
+
+        The file takes its place, and the cursor is told, only when all of it came.
+
+        Args:
+          subject: readings, volumes, curves, charges, supply, contracts or findings.
+          to: the file.
+          since: cursor of an earlier export: only what changed since.
+          wanted: parameters of the route: format, market, access_point, segment (lists), first, last (days).
+
+        Raises:
+          Refused: the server refuses it.
+          Unreachable: it does not answer, or stopped in the middle.
+        """
+        return self.download(f"/exports/{subject}", to, "X-Cursor", query={"since": since, **wanted})
+
+    def billing_period(self, contract: str, first: date, last: date) -> BillingPeriod:
+        """The billing period of a contract; both days are included."""
+        query = {"contract": contract, "first": first, "last": last}
+        return self.ask(BillingPeriod, "GET", "/billing-periods", query=query)
 
     def _pages(self, path: str, page: int) -> Iterator[Effect]:
         query: dict[str, Any] = {"limit": page}

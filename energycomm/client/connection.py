@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from energycomm.private_files import written_whole
 from energycomm.webservice.problems import Details
 
 T = TypeVar("T")
@@ -140,6 +141,39 @@ class Connection:
         if answer.status_code >= 300:
             raise Refused(answer.status_code, _details(answer.status_code, answer.content))
         return bytes(answer.content)
+
+    def download(self, path: str, to: Path, header: str, *, query: Mapping[str, Any]) -> str:
+        """Write an answer to a file, piece by piece; the file takes its place when all of it came.
+
+        Args:
+          path: below /api/v1.
+          to: the file.
+          header: of the answer, which is returned.
+          query: parameters; those that are None are left out, lists are sent one by one.
+
+        Raises:
+          Refused: the server refuses it.
+          Unreachable: it does not answer, or stopped in the middle.
+        """
+        several = {name: value if isinstance(value, list | tuple) else [value] for name, value in query.items()}
+        parameters = httpx.QueryParams(
+            [(name, _text(one)) for name, some in several.items() for one in some if one is not None]
+        )
+        for attempt in range(1, self._attempts + 1):
+            try:
+                with self._http.stream("GET", self._root + path, params=parameters, headers=self._headers) as answer:
+                    if answer.status_code < 300:
+                        with written_whole(to) as file:
+                            for piece in answer.iter_bytes():
+                                file.write(piece)
+                        return str(answer.headers[header])
+                    content = answer.read()
+            except httpx.HTTPError as error:
+                raise Unreachable(f"GET {path}: {type(error).__name__}: {error}") from None
+            if answer.status_code not in AGAIN or attempt == self._attempts:
+                break
+            self._sleep(_seconds(answer.headers.get("Retry-After"), attempt))
+        raise Refused(answer.status_code, _details(answer.status_code, content))
 
 
 def _text(value: Any) -> str:

@@ -28,7 +28,7 @@ from energycomm.eis.changelog import Place
 from energycomm.eis.database import is_sqlite, reporting
 from energycomm.errors import UserError
 from energycomm.export.subjects import CORRECT, HEAD, INSERT, NAMES, WITHDRAW, Column, Subject, subjects
-from energycomm.kernel.instants import instant, micros, midnight
+from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, micros, midnight
 
 Row = tuple[Any, ...]
 """The values of a row in the order of the subject's columns."""
@@ -364,6 +364,9 @@ def _check(connection: Connection, selection: Selection, zones: Mapping[str, Zon
         for segment in selection.segments:
             if segment not in segments:
                 raise _unknown("segment", segment, segments)
+    for day in (selection.first, selection.last):
+        if day is not None and not FIRST_DAY <= day <= LAST_DAY:
+            raise UserError(f"{day} is out of range.", f"Name a day from {FIRST_DAY} to {LAST_DAY}.")
     if selection.first is not None and selection.last is not None and selection.last < selection.first:
         raise UserError(f"The last day, {selection.last}, is before the first, {selection.first}.", "Exchange them.")
 

@@ -66,6 +66,10 @@ def legal(at: datetime, zone: tzinfo) -> str:
     return (local if twice else local.replace(tzinfo=None)).isoformat(" ", precision)
 
 
+FIRST_DAY, LAST_DAY = date(1900, 1, 1), date(9999, 12, 30)
+"""Civil days that people may ask for: there are instants on both sides of each."""
+
+
 def now_micros() -> int:
     """The present."""
     return micros(datetime.now(UTC))

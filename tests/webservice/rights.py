@@ -51,6 +51,8 @@ GET    /api/v1/access-points/{identifier}                 readers        read
 GET    /api/v1/access-points/{identifier}/timeline        readers        read
 GET    /api/v1/access-points/{identifier}/{subject}       readers        read
 GET    /api/v1/markets/{market}/{subject}                 readers        read
+GET    /api/v1/exports/{subject}                          readers        read
+GET    /api/v1/billing-periods                            readers        read
 GET    /api/v1/requests                                   readers        read
 GET    /api/v1/requests/owed                              readers        read
 GET    /api/v1/requests/{number}                          readers        read

@@ -38,14 +38,16 @@ def file_of(desk: Desk, subject: str, form: str) -> bytes:
 
 
 def test_the_columns_are_those_that_were_promised() -> None:
-    """A new column is added to the file. Where one is renamed, removed or of another type, SCHEMA rises first."""
+    """What is promised stays under its name and type; where that cannot be, SCHEMA rises first, with a file of its own.
+    A column that is new is promised with the next release: it is added to the file then."""
     found = [
         f"{subject.name} {column.name} {type_of(column)}{' filled' if column.filled else ''}"
         for subject in subjects().values()
         for column in subject.columns
     ]
     promised = (Path(__file__).parent / f"schema_{SCHEMA}.txt").read_text("utf-8").splitlines()
-    assert found == promised
+    assert len(promised) > 120
+    assert [line for line in promised if line not in found] == []
     assert tuple(subjects()) == NAMES
 
 

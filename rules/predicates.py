@@ -306,6 +306,20 @@ def whole_day(start: datetime, end: datetime, zone: str) -> bool:
 
 
 @predicate
+def calendar_month(start: datetime, end: datetime, zone: str) -> bool:
+    """Whether a period is one month of the calendar in a zone: from midnight of a first day to that of the next.
+
+    >>> start = datetime.fromisoformat("2026-03-01T00:00:00+01:00")
+    >>> end = datetime.fromisoformat("2026-04-01T00:00:00+02:00")
+    >>> calendar_month(start, end, "Europe/Brussels"), calendar_month(start, start, "Europe/Brussels")
+    (True, False)
+    """
+    first, last = day_in(start, zone), day_in(end, zone)
+    apart = (last.year - first.year) * 12 + last.month - first.month
+    return midnight_in(start, zone) and midnight_in(end, zone) and first.day == last.day == 1 and apart == 1
+
+
+@predicate
 def month_day(text: str) -> bool:
     """Whether a text is a day of a month without year, in the form of an xs:gMonthDay: --04-17.
 
@@ -581,6 +595,16 @@ def _hole(positions: tuple[Position, ...], start: datetime, end: datetime, minut
     first = next((place for place in range(1, last + 1) if place not in there), last + 1)
     after = next((place for place in range(first, last + 1) if place in there), last + 1)
     return first - 1, after - 1
+
+
+@predicate
+def estimates(positions: tuple[Position, ...]) -> int:
+    """How many values of a series are estimates.
+
+    >>> estimates((Position(position=1, value=Decimal(2)), Position(position=2, value=Decimal(1), quality="estimated")))
+    1
+    """
+    return sum(1 for item in positions if item.quality == "estimated")
 
 
 # --- money ---------------------------------------------------------------------------------------------------------

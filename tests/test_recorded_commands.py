@@ -25,6 +25,7 @@ from tests.pipeline.story import day, reading, start
 PRM = "99000000000017"
 
 RECORDED: dict[str, str] = {
+    "access-point overdue": "--grace 0",
     "access-point show": PRM,
     "audit list": "",
     "billing": f"{PRM} --from 2026-01-05 --to 2026-01-06",

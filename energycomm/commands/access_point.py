@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_json, print_rows
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
+from energycomm.eis.overdue import overdue_points
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
 from energycomm.market.legaltime import LegalTime
@@ -57,6 +58,51 @@ def show(
         )
         if not timeline.complete:
             typer.echo(f"earlier entries are left out; --limit shows more than {limit} of each kind", err=True)
+
+
+@app.command()
+@recorded("access-point overdue")
+def overdue(
+    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    usual: Annotated[int, typer.Option(min=1, help="Days between measures, where a point's rhythm is unknown.")] = 35,
+    grace: Annotated[int, typer.Option(min=0, help="Days that measures may be late.")] = 7,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
+    json: Json = False,
+) -> None:
+    """List the points that we supply and whose measures stay away, those that are missed longest first.
+
+    Each point is held against the rhythm of its own readings, energies and curves so far.
+
+    Example: energycomm access-point overdue --market be
+    """
+    with open_store(load()) as store:
+        found = overdue_points(
+            store.engine,
+            datetime.now(UTC),
+            market=market.upper() if market else None,
+            usual=usual,
+            grace=grace,
+            limit=limit,
+        )
+    if json:
+        print_json(found)
+        return
+    times = legal_time()
+    print_rows(
+        ("market", "access point", "supplied since", "measured until", "every", "days missing", "days late"),
+        [
+            (
+                one.market,
+                one.access_point,
+                times.day(one.supplied_since, one.market),
+                times.day(one.measured_until, one.market) or "never",
+                one.every or "",
+                one.missing,
+                one.late,
+            )
+            for one in found
+        ],
+    )
 
 
 def _details(entry: Entry, times: LegalTime, market: str) -> str:

@@ -228,6 +228,25 @@ SUPPLY: tuple[Mistake, ...] = (
         same("CO-S06", kinds=EVERYTHING),
     ),
     _start("BE-D02", _at("2022-02-01T00:00:00+01:00", "StartDate"), warnings=START),
+    _start(
+        "BE-D10",
+        both(shift("StartOfOccurrence", 60), shift("StartDate", 60)),
+        warnings=START,
+        document=put("EnergyBusinessProcess", "E03"),
+    ),
+    _start(
+        "BE-D11",
+        _at("2026-02-01T00:00:00+01:00", "StartDate"),
+        warnings=START,
+        document=both(put("EnergyBusinessProcess", "E03"), put("Creation", "2026-02-10T06:00:00+01:00")),
+    ),
+    Mistake(
+        "BE-D13",
+        "change",
+        put("MeterStatus", "23"),
+        warnings=METER,
+        document=shift("Creation", 30),
+    ),
     Mistake("BE-D03", "change", put("StartDate", "2199-01-01"), TERMS),
     Mistake("CO-D01", "change", _at("2199-02-01T00:00:00+01:00"), EVERYTHING),
     Mistake(
@@ -317,6 +336,17 @@ READINGS: tuple[Mistake, ...] = (
     _read("BE-R07", _correction(), warnings=MEASURES, error_class="missing", extra=True),
     _read("BE-R08", put("MeterReadingOrigin", "ZZZ"), warnings=READING, error_class="missing"),
     _read("BE-R09", drop("MeterFacility"), warnings=READING, error_class="missing"),
+    _read(
+        "BE-S22",
+        inside("EnergyVolume", add("UnitType", "<Purpose>SHARED</Purpose>")),
+        warnings={VOLUME: ("BE-S22", "BE-S23")},
+    ),
+    _read(
+        "BE-S23",
+        both(inside("EnergyVolume", add("UnitType", "<Purpose>SHARED</Purpose>")), shift("PreviousReadingTime", 1)),
+        warnings={VOLUME: ("BE-S22", "BE-S23")},
+        only=VOLUME,
+    ),
     _read("BE-R10", _gas("E10", "MTQ"), READING, {READING: ("BE-R04",)}, document=_OF_GAS, kinds=(READING,)),
     _read("CO-E04", both(put("Function", "5"), add("ReadingTime", _FAULTY_METER)), MEASURES, error_class="missing"),
     _read(
@@ -391,6 +421,7 @@ SERIES_OF_HOURS: tuple[Mistake, ...] = (
     ),
     _hours("BE-V08", inside("IncludedProductCharacteristic", put("Identification", "5410000100016"))),
     _hours("BE-V09", put("EnergyQuantity", "99"), "", SERIES),
+    _hours("BE-D12", put("QuantityQuality", "56"), "", SERIES, document=shift("Creation", 60)),
     _hours("BE-V10", both(_clock("Start", "06:00:00"), _clock("End", "06:00:00")), "", SERIES),
     _hours("BE-V11", inside("IntervalEnergyObservation", _EMPTY, every=True), "", SERIES, error_class="missing"),
     _hours("CO-D04", copied("End", "Start")),

@@ -33,6 +33,10 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated: Annotated[bool | None, Meta(description="That index was estimated.")] = None
     meter: Annotated[str | None, Meta(description="Serial number of the meter that held the register.")] = None
     meter_changed: Annotated[bool, Meta(description="The meter was changed since that index.")] = False
+    class_power: Annotated[
+        Decimal | None,
+        Meta(description="Subscribed power of the register's time class, where the contract has one for each class."),
+    ] = None
     other_value: Annotated[
         Decimal | None,
         Meta(

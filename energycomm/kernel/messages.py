@@ -243,7 +243,13 @@ class ContractTerms(KernelMessage, frozen=True, kw_only=True, tag=True):
         ),
     ] = None
     power_unit: Annotated[
-        ShortCode | None, field("Unit of the subscribed power.", "Unité de la puissance souscrite.", kept="power_unit")
+        ShortCode | None,
+        field(
+            "Unit of the subscribed power.",
+            "Unité de la puissance souscrite.",
+            kept="power_unit",
+            known_as="power_unit",
+        ),
     ] = None
     calendar: Annotated[
         Code | None,

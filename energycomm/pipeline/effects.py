@@ -154,6 +154,9 @@ def close_supply(step: Step) -> None:
 def store(step: Step, **computed: object) -> None:
     """Store the fields of a message in its domain row and in the state, as declared, with the computed columns."""
     step.remember()
+    if isinstance(step.message, ContractTerms):
+        subscribed = (power for power in step.message.powers if power.nature == "subscribed")
+        step.state.powers = {power.time_class: f"{power.value:f}" for power in subscribed}
     step.write(**computed)
 
 

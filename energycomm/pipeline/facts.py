@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field, structs
@@ -203,7 +204,7 @@ def _register_facts(
     state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int
 ) -> tuple[RegisterFacts, ...]:
     generation = generation_for(state, message, at)
-    before = state.before
+    before, powers = state.before, state.powers
     facts = []
     for register in message.registers:
         previous = before.get(register_key(register))
@@ -221,6 +222,7 @@ def _register_facts(
                     meter=previous.meter,
                     meter_changed=previous.generation != generation,
                     from_opening=previous.opening,
+                    class_power=Decimal(power) if (power := powers.get(register.time_class)) else None,
                 )
             )
     return tuple(facts)

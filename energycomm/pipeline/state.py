@@ -111,6 +111,7 @@ class AccessPointState(Struct, array_like=True):
       curves: the latest days of each curve.
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
       awaited: contract references that no start has named yet, with the instant of the first message that names each.
+      powers: subscribed power of each time class, where the contract has one for each.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
       opening_at: instant whose state the opening balance told; None without one.
       opening_facts: names of the stated facts whose last value the opening balance gave.
@@ -134,6 +135,7 @@ class AccessPointState(Struct, array_like=True):
     opening_at: int | None = None
     opening_facts: list[str] = field(default_factory=list)
     awaited: dict[str, int] = field(default_factory=dict)
+    powers: dict[str, str] = field(default_factory=dict)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""

@@ -12,8 +12,8 @@ import pytest
 from msgspec import structs
 
 from energycomm.eis.comparison import canonical
-from energycomm.kernel.messages import MeasureSeries, MeteredVolume
-from energycomm.kernel.parts import Position, Register, Volume
+from energycomm.kernel.messages import AccessPointData, ContractTerms, MeasureSeries, MeteredVolume
+from energycomm.kernel.parts import Position, Power, Register, Volume
 from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, reading, start, transaction
@@ -200,6 +200,33 @@ def test_what_is_dated_before_its_contract_is_said_to_be(tmp_path: Path) -> None
         "WHERE f.error_code = 'CO-S06' AND f.\"current\" ORDER BY k.kind"
     )
     assert desks[0].rows(sql) == [("EndOfSupply", "quarantined"), ("MeterReading", "quarantined")]
+
+
+def test_each_class_of_a_contract_has_its_own_power(tmp_path: Path) -> None:
+    """A point of C4 with 20 kVA in HPH and 30 kVA in HCH: 600 kWh of a day are too many for the one, not for the other;
+    and no tariff above 36 kVA has so little."""
+    entry = start(PRM, day(0))
+    changes = {
+        AccessPointData: {"segment": "C4"},
+        ContractTerms: {
+            "tariff": "BTSUPCU4",
+            "subscribed_power": Decimal(30),
+            "powers": tuple(
+                Power(time_class=name, value=Decimal(kva), unit="kVA") for name, kva in (("HPH", 20), ("HCH", 30))
+            ),
+        },
+    }
+    told = [structs.replace(one, market_type="C12", **changes.get(type(one), {})) for one in entry.messages]
+    days = [
+        changed(published(n, ("HPH", 1_000_000 + wh), ("HCH", 1_000_000 + wh)), market_type="R171", effective=day(n))
+        for n, wh in ((5, 0), (6, 400_000), (7, 1_000_000))
+    ]
+    desk = delivered(tmp_path, [transaction(told), *days])
+    assert verdicts(desk, "MeterReading") == ["accepted", "accepted", "rejected FR-R21"]
+    ((comment,),) = desk.rows("SELECT comment FROM finding WHERE error_code = 'FR-R21'")
+    assert comment.startswith("Register HPH ")
+    assert "20 kVA" in comment
+    assert desk.rows("SELECT count(*) FROM finding WHERE error_code = 'FR-C15'") == [(1,)]
 
 
 def test_other_files_that_come_before_the_day_that_they_contradict_compare_equal(tmp_path: Path) -> None:

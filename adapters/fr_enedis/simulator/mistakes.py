@@ -134,6 +134,13 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-C10", "change", put("Num_Sequence", "0"), {TERMS: ("FR-C10", "FR-C11")}),
     Mistake("FR-C11", "early-change", put("Num_Sequence", "1"), TERMS, error_class="ordering"),
     Mistake("FR-C12", "change", None, warnings=TERMS, error_class="product", document=put("Nature_Contrat", "XYZ")),
+    Mistake("FR-C13", "change", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
+    Mistake(
+        "FR-C14",
+        "change",
+        both(put("Formule_Tarifaire_Acheminement", "BTSUPCU4"), put("Puissance_Souscrite", "60.0")),
+        {TERMS: ("FR-C06", "FR-C14")},
+    ),
     Mistake("FR-U02", "change", _holder("RES", _physical("<Civilite>M</Civilite>")), HOLDER, error_class="missing"),
     Mistake("FR-U03", "change", _holder("PRO", _physical("<Civilite>M</Civilite>")), HOLDER, error_class="missing"),
     Mistake(
@@ -634,6 +641,9 @@ UNREACHABLE: dict[str, str] = {
         ("FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
         "lives are written in the fluxes of invoicing; what is measured on demand answers orders, and "
         "tests/adapters/test_fr_measures.py shows it",
+    ),
+    **dict.fromkeys(
+        ("FR-C15", "FR-R21"), "no simulated point is of C2 to C4; tests/pipeline/test_told_again.py shows it"
     ),
     "FR-M10": "in the simulation every reading after it would be of the meter before; tests/adapters/test_fr_c15.py "
     "shows it",

@@ -97,7 +97,7 @@ class FrEnedis(MarketAdapter):
         """Of SOAP envelopes, which many markets send, those that declare a namespace of Enedis are ours."""
         if sniff.namespace != SOAP:
             return refusal("VERSION_UNKNOWN", path=sniff.name, value=sniff.namespace, expected=SOAP)
-        if answers.is_ours(sniff.namespaces):
+        if answers.is_ours(sniff.namespaces) or answers.is_bare(sniff.name, sniff.namespaces):
             return answers.LABEL
         expected = "a namespace of Enedis in the first kilobytes"
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=answers.ROOT, expected=expected)

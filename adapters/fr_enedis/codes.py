@@ -74,6 +74,12 @@ _TABLE = CodeTable(
         "Keep answers under the name that the channel gives them: answer-REFERENCE_YYYYMMDDTHHMMSSZ.xml.",
     ),
     AdapterCode(
+        "NOTE_MEASURES_UNREAD",
+        "note",
+        "The measures in an answer of the SGE cannot be read; the answer itself was.",
+        "Look at the place that is named; the bytes are kept. Ask again, or order the measures as a file.",
+    ),
+    AdapterCode(
         "NOTE_LABEL_REPAIRED",
         "note",
         "A label was encoded in UTF-8 twice and was repaired.",

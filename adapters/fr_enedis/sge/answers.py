@@ -9,6 +9,7 @@ service that has no acquittement                Where none was, the answer is al
 acquittement or fault ``erreur`` with a code    a request answer, refused, with that code
 of business (SGT4.., SGT566, SGT570)
 fault with another code, or without ``erreur``  an error report: Enedis could not process what was sent
+measures in the response                        messages of their own (`adapters.fr_enedis.sge.measures`)
 ==============================================  ======================================================================
 
 ``correlation`` is our reference: ``infoDemandeur/referenceDemandeur`` where the answer repeats it, else the part of the
@@ -16,7 +17,8 @@ file's name after ``answer-``, by which the channel that made the call tells whi
 of the affaire later bears the same reference.
 
 What an answer says beyond that, such as the data of a point or the services that were opened, is kept as particulars of
-the message. The measures in an answer are not digested; they stay in the archived envelope.
+the message. A response of measures that holds none is an answer with the reason NO_MEASURES. Measures that cannot be
+read are noted and do not touch the answer, whose bytes are kept.
 
 An answer bears no time: its instant is that of the file's name where it ends in ``_YYYYMMDDTHHMMSSZ``, as the channel
 that made the call writes it; else the year 1970 stands for it, and a note says so. It does not enter the identity.
@@ -34,16 +36,18 @@ import msgspec
 from lxml import etree
 
 from adapters.common.codes import Unreadable
+from adapters.common.outcome import FAULTS, Notes, business_order
 from adapters.common.reading import Fields, read_with_attributes
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.outcome import PARTICULARS
+from adapters.fr_enedis.sge import measures
 from adapters.fr_enedis.sge.services import SERVICES
 from adapters.fr_enedis.sge.writing import SOAP
 from energycomm.kernel import safexml
 from energycomm.kernel.instants import EPOCH
 from energycomm.kernel.messages import ErrorReport, KernelMessage, RequestAnswer, RequestStatus
-from energycomm.kernel.parts import FoundPoint
+from energycomm.kernel.parts import AnswerReason, FoundPoint
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
@@ -59,8 +63,15 @@ OURS = re.compile(r"https?://(?:www\.|sge-b2b\.)?(?:enedis|erdf)\.fr/")
 SUCCESS = "SGT200"
 BUSINESS = re.compile(r"SGT4..|SGT566|SGT570")
 """Codes by which a request is refused for what it asks; any other one is a failure of the exchange."""
-_BARE = frozenset(service.namespace for service in SERVICES if service.header == "none")
+_BARE = frozenset(
+    (
+        *(service.namespace for service in SERVICES if service.header == "none"),
+        "http://www.enedis.fr/sge/b2b/services/consultationmesuresdetaillees/v2.0",
+    )
+)
 """Namespaces of the services that answer without an acquittement."""
+NO_MEASURES = AnswerReason(code="NO_MEASURES", text="The answer holds no measures.")
+"""Reason of an answer that was given, and gives nothing."""
 _NAME = re.compile(r"^answer-(?P<reference>.+?)(?:_(?P<at>\d{8}T\d{6}Z))?(?:\.xml)?$", re.IGNORECASE)
 _MOST_POINTS = 200
 _MAX_BYTES = 32 << 20
@@ -84,6 +95,7 @@ class Answer(NamedTuple):
       affaire: the market's reference of what was opened.
       found: access points found by a search.
       parts: its elements, by the label of their particulars.
+      measures: the response, where it is one of measures.
     """
 
     code: str
@@ -96,11 +108,17 @@ class Answer(NamedTuple):
     affaire: str | None
     found: tuple[FoundPoint, ...]
     parts: dict[str, etree._Element]
+    measures: etree._Element | None = None
 
 
 def is_ours(namespaces: tuple[str, ...]) -> bool:
     """Whether a SOAP envelope that declares these namespaces comes from Enedis."""
     return any(OURS.match(namespace) for namespace in namespaces)
+
+
+def is_bare(name: str, namespaces: tuple[str, ...]) -> bool:
+    """Whether a SOAP envelope is named as the answer to a call of ours, and names nobody: a fault of SOAP alone."""
+    return _NAME.match(re.split(r"[/\\]", name)[-1]) is not None and set(namespaces) <= {SOAP}
 
 
 def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
@@ -127,7 +145,10 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
     at = _instant(by_name["at"] if by_name else None)
     notes = [] if at is not None else [refusal("NOTE_TIME_UNKNOWN", path=name, expected="answer-..._YYYYMMDDTHHMMSSZ")]
     reference = f"{ours or '-'}:{answer.operation or 'fault'}:{answer.code}"[:400]
-    *others, message = _messages(answer, ours, reference, at or EPOCH)
+    measured, told = _measures(answer, reference, at)
+    notes += told
+    empty = answer.measures is not None and not measured and not told
+    *others, message = _messages(answer, ours, reference, at or EPOCH, (NO_MEASURES,) if empty else ())
     for label, element in answer.parts.items():
         (message,), left = PARTICULARS.added((message,), f"{FLUX}-{label}", element)
         notes += left
@@ -140,9 +161,24 @@ def digest(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
         access_point=answer.point,
         sender=SENDER,
         identity=_identity(root, ours),
-        messages=(*others, message),
+        messages=tuple(sorted((*others, message, *measured), key=business_order)),
         notes=tuple(notes),
     )
+
+
+def _measures(answer: Answer, reference: str, at: datetime | None) -> tuple[list[KernelMessage], Notes]:
+    """The messages of the measures of an answer, and what was noticed."""
+    notes: Notes = []
+    if answer.measures is None:
+        return [], notes
+    try:
+        return measures.measures(answer.measures, _head(answer, reference), at, notes), notes
+    except Unreadable as unreadable:
+        found = unreadable.refusal
+        return [], [*notes, refusal("NOTE_MEASURES_UNREAD", found.path, found.value, found.expected)]
+    except FAULTS as fault:
+        value = f"{type(fault).__name__}: {fault}"
+        return [], [*notes, refusal("NOTE_MEASURES_UNREAD", path="Envelope/Body", value=value)]
 
 
 def _instant(written: str | None) -> datetime | None:
@@ -152,15 +188,12 @@ def _instant(written: str | None) -> datetime | None:
         return None
 
 
-def _messages(answer: Answer, ours: str | None, reference: str, at: datetime) -> Iterator[KernelMessage]:
-    head: dict[str, Any] = {
+def _head(answer: Answer, reference: str) -> dict[str, Any]:
+    return {
         "market": MARKET,
         "market_type": FLUX,
         "market_reason": answer.operation,
         "reference": reference,
-        "correlation": ours,
-        "created": at,
-        "effective": at,
         "access_point": answer.point,
         "request_reference": answer.affaire,
         "sender": SENDER,
@@ -168,6 +201,12 @@ def _messages(answer: Answer, ours: str | None, reference: str, at: datetime) ->
         "sender_role": "grid-operator",
         "receiver_role": "supplier",
     }
+
+
+def _messages(
+    answer: Answer, ours: str | None, reference: str, at: datetime, reasons: tuple[AnswerReason, ...]
+) -> Iterator[KernelMessage]:
+    head = {**_head(answer, reference), "correlation": ours, "created": at, "effective": at}
     accepted = answer.code == SUCCESS and not answer.fault
     if accepted and answer.affaire is None and ours is not None:
         yield RequestStatus(**head, request=ours[:64], state="done", state_code=answer.code, initiated_by_us=True)
@@ -179,6 +218,7 @@ def _messages(answer: Answer, ours: str | None, reference: str, at: datetime) ->
             text=answer.text,
             request=answer.affaire,
             found=answer.found,
+            reasons=reasons,
         )
     else:
         yield ErrorReport(**head, code=answer.code, text=answer.text)
@@ -226,6 +266,7 @@ def _read(root: etree._Element) -> Answer:
         affaire=said.affaire or _affaire(content),
         found=tuple(_points(content)),
         parts={operation: content} | ({} if acknowledged is None else {"acquittement": acknowledged}),
+        measures=content if operation in measures.ANSWERS and (said.code or SUCCESS) == SUCCESS else None,
     )
 
 

@@ -6,9 +6,11 @@ bytes of a file are fetched apart; here is only its number, name and sort.
 
 from __future__ import annotations
 
+from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Digester, Notes
 from adapters.common.reading import Fields, leaf, node, nodes
 from adapters.nl_edsn.answers import REJECTIONS, refusing
+from adapters.nl_edsn.codes import refusal
 from adapters.nl_edsn.header import Context, answered
 from energycomm.kernel.messages import KernelMessage, RequestAnswer
 from energycomm.kernel.parts import Attachment
@@ -28,7 +30,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     """The files that are named, or why none is.
 
     Raises:
-      Unreadable: a rejection has no code.
+      Unreadable: a rejection gives no reason, or one without a code.
     """
     reference, _ = refer(fields, context)
     head = {**context.head, "reference": reference, "correlation": reference, "effective": context.head["created"]}
@@ -38,7 +40,10 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     refused = [(one, node(one, "Portaal_Rejection")) for one in found if nodes(one, "Portaal_Rejection")]
     refused += [({}, held) for tag in REJECTIONS for held in nodes(fields, tag)]
     for details, held in refused:
-        reasons = refusing([*nodes(held, "Rejection"), *nodes(held, "Rejections")], "Portaal_Rejection/Rejection")
+        given = [*nodes(held, "Rejection"), *nodes(held, "Rejections")]
+        if not given:
+            raise Unreadable(refusal("SYN_MISSING", path="Portaal_Rejection/Rejection", expected="a reason"))
+        reasons = refusing(given, "Portaal_Rejection/Rejection")
         told.append(RequestAnswer(**head, **reasons, request=leaf(details, "FileID"), attachments=_files([details])))
     if taken or not refused:
         number = leaf(taken[0], "FileID") if len(taken) == 1 else None

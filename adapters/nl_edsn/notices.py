@@ -38,4 +38,9 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     return Digested(reference, ean, [told])
 
 
-DIGESTER = Digester(digest, refer)
+def addressed(context: Context) -> str:
+    """Who the notice is told to: it decides whether the notice is ours."""
+    return repr(context.head["receiver"])
+
+
+DIGESTER = Digester(digest, refer, salt=addressed)

@@ -11,7 +11,7 @@ from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.delivery import Again, Parcel, Takes, about_channel, deliver
+from energycomm.pipeline.delivery import Again, Bundles, Parcel, Takes, about_channel, deliver
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 
 log = structlog.get_logger()
@@ -30,6 +30,7 @@ class Delivering(Duty):
       takes: which requests of the market go through it; all of them by default.
       share: names that share of the market; the market by default.
       again: writes a further attempt anew, where the market wants that; the same bytes by default.
+      bundles: which requests go out as one message; each alone by default.
     """
 
     def __init__(
@@ -39,10 +40,11 @@ class Delivering(Duty):
         takes: Takes | None = None,
         share: str = "",
         again: Again | None = None,
+        bundles: Bundles | None = None,
     ) -> None:
         # By what is sent, not by channel: one worker sends it, whatever its channel is named.
         super().__init__(desk, f"send/{share or channel.market}", desk.config.daemon.send_seconds)
-        self.channel, self.takes, self.again = channel, takes, again
+        self.channel, self.takes, self.again, self.bundles = channel, takes, again, bundles
         self._failures = 0
 
     def turn(self) -> float | None:
@@ -55,6 +57,7 @@ class Delivering(Duty):
             takes=self.takes,
             watch=self._watch,
             again=self.again,
+            bundles=self.bundles,
         )
         for outcome, number in counts.items():
             self.desk.report.count("energycomm_requests", self.channel.market, outcome, value=number)

@@ -25,7 +25,7 @@ from energycomm.daemon.sending import Delivering, Notifying
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
 from energycomm.masking import mask_output
-from energycomm.pipeline.delivery import repetition
+from energycomm.pipeline.delivery import Bundles, repetition
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import Progress
@@ -141,8 +141,8 @@ class Worker:
         incoming, outgoing = open_channels(self.config, self.stop, SeenFiles(desk.store.engine))
         duties: list[Duty] = [Housekeeping(desk, gateway.rules_version_id)]
         duties += [Polling(desk, channel, gateway.inbound) for channel in incoming]
-        again = repetition(gateway.markets)
-        duties += [Delivering(desk, route.channel, route.takes, route.share, again) for route in outgoing]
+        again, bundles = repetition(gateway.markets), Bundles(gateway.markets)
+        duties += [Delivering(desk, route.channel, route.takes, route.share, again, bundles) for route in outgoing]
         places = open_places(self.config)
         duties += asking_duties(desk, self.config, gateway.markets, places, self.stop)
         target = open_target(self.config)

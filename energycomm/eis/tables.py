@@ -472,6 +472,7 @@ outgoing = Table(
     Column("idempotency_key", String(120), unique=True),
     Column("submitted_by", String(120), nullable=False),
     Column("answers", String(400), comment="The market's reference of the request to us that it answers."),
+    Column("batch", String(120), comment="Reference of the message in which it went out with others."),
     UniqueConstraint("reference"),
     Index("ix_outgoing_state", "state", "id"),
     Index(None, "market_reference"),
@@ -483,6 +484,13 @@ outgoing = Table(
         "answers",
         postgresql_where=text("answers IS NOT NULL"),
         sqlite_where=text("answers IS NOT NULL"),
+    ),
+    # So few go out in batches.
+    Index(
+        "ix_outgoing_batch",
+        "batch",
+        postgresql_where=text("batch IS NOT NULL"),
+        sqlite_where=text("batch IS NOT NULL"),
     ),
     comment="Requests to the market and what became of them.",
 )

@@ -196,6 +196,27 @@ class Repeating(Protocol):
 
 
 @runtime_checkable
+class Batching(Protocol):
+    """An adapter of a market that takes several requests in one message (optional)."""
+
+    def batches(self, messages: Sequence[OutgoingMessage]) -> list[list[int]]:
+        """Which messages go out as one: their numbers in groups, each number in one; a group of one goes out as it
+        is.
+
+        Args:
+          messages: as they were built, in the order of sending.
+        """
+
+    def batch(self, messages: Sequence[OutgoingMessage], reference: str) -> bytes:
+        """Several messages of one group as one; each keeps its own reference inside.
+
+        Args:
+          messages: two at least.
+          reference: of the whole, another one each time: an answer that bears it answers all of them.
+        """
+
+
+@runtime_checkable
 class Acknowledging(Protocol):
     """An adapter of a market whose senders expect an acknowledgement (optional)."""
 

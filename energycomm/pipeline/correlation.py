@@ -79,14 +79,13 @@ def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]
         step = step_of(message)
         if step is None:
             continue
-        found = _request(tx, message, step[3]) or _called(tx, message, message_id)
-        if found is not None:
+        for found in _requests(tx, message, step[3]) or _called(tx, message, message_id):
             moved += _follow(tx, found, step, message_id, message, now)
     return moved
 
 
-def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> int | None:
-    """The request a message is about."""
+def _requests(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> list[int]:
+    """The request a message is about; all of a batch where it is about that."""
     for column, value in (
         ("reference", message.correlation),
         ("market_reference", market_reference or message.request_reference),
@@ -96,20 +95,30 @@ def _request(tx: StoreTransaction, message: KernelMessage, market_reference: str
             sql = f"SELECT id FROM outgoing WHERE {column} = ? AND market = ?"  # noqa: S608 - our columns
             rows = tx.driver.rows(sql, (value, message.market))
             if rows:
-                return int(rows[0][0])
-    return None
+                return [int(rows[0][0])]
+    return _of_batch(tx, message.correlation, message.market)
 
 
-def _called(tx: StoreTransaction, message: KernelMessage, message_id: int) -> int | None:
-    """The request on whose call an answer was received, where it repeats nothing that we know."""
+def _of_batch(tx: StoreTransaction, batch: str | None, market: str) -> list[int]:
+    """The requests that went out in one message, by its reference."""
+    if batch is None:
+        return []
+    sql = "SELECT id FROM outgoing WHERE batch = ? AND market = ? ORDER BY id"
+    return [int(number) for (number,) in tx.driver.rows(sql, (batch, market))]
+
+
+def _called(tx: StoreTransaction, message: KernelMessage, message_id: int) -> list[int]:
+    """The request on whose call an answer was received, where it repeats nothing that we know; all of a batch."""
     if not isinstance(message, RequestAnswer | ErrorReport):
-        return None
+        return []
     sql = (
-        "SELECT o.id FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
+        "SELECT o.id, o.batch FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
         "JOIN envelope e ON e.id = c.envelope_id JOIN outgoing o ON o.id = e.answers WHERE k.id = ? AND o.market = ?"
     )
     rows = tx.driver.rows(sql, (message_id, message.market))
-    return int(rows[0][0]) if rows else None
+    if not rows:
+        return []
+    return _of_batch(tx, rows[0][1], message.market) or [int(rows[0][0])]
 
 
 def _follow(

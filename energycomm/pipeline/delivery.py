@@ -1,5 +1,6 @@
 """Delivery: requests that are built go out through a channel, the same bytes until they are there.
 
+Where a market takes several requests in one message, those that are due go out together, under a reference of the whole.
 A technical error is tried again with growing pauses. A message that the other side refuses as it is, or that was tried
 too often, is put aside as `dead` with its reason. While a channel itself is the trouble (nothing listens, the login is
 refused) its messages wait, however long that takes. What a market answers is no error: it is taken in like any
@@ -9,7 +10,8 @@ envelope, in the transaction that records the sending.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from energycomm.eis import tables
@@ -18,7 +20,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
-from energycomm.market.contract import Adapter, OutgoingMessage, Repeating
+from energycomm.market.contract import Adapter, Batching, OutgoingMessage, Repeating
 from energycomm.masking import mask
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
 from energycomm.transport.patience import ABOUT_ONE_ITEM
@@ -76,12 +78,43 @@ def repetition(adapters: Mapping[str, Adapter]) -> Again:
         adapter: object = adapters.get(market)
         if not isinstance(adapter, Repeating):
             return parcel.content
-        message = OutgoingMessage(
-            type=parcel.type, content=parcel.content, reference=parcel.reference, content_type=parcel.content_type
-        )
-        return adapter.repeated(message, parcel.failed + 1)
+        return adapter.repeated(_message(parcel), parcel.failed + 1)
 
     return again
+
+
+class Bundles:
+    """Which requests go out together, and as what: as the markets' adapters say."""
+
+    def __init__(self, adapters: Mapping[str, Adapter]) -> None:
+        self.adapters = adapters
+
+    def groups(self, parcels: Sequence[Parcel], market: str) -> list[list[Parcel]]:
+        """Requests in groups that go out as one message; those that failed before alone, and first."""
+        adapter: object = self.adapters.get(market)
+        if not isinstance(adapter, Batching):
+            return [[one] for one in parcels]
+        # What failed goes out alone: one request that the other side cannot take holds up no others.
+        alone, first = [one for one in parcels if one.failed], [one for one in parcels if not one.failed]
+        found = adapter.batches([*map(_message, first)])
+        return [*([one] for one in alone), *([first[number] for number in group] for group in found)]
+
+    def whole(self, store: Store, group: list[Parcel], market: str) -> Parcel:
+        """What goes out for a group of two or more. Its reference is stored before it is sent."""
+        adapter = self.adapters[market]
+        assert isinstance(adapter, Batching)  # only such an adapter makes groups
+        reference = str(uuid.uuid4())
+        content = adapter.batch([*map(_message, group)], reference)
+        with store.transaction() as tx:
+            for one in group:
+                tx.driver.run("UPDATE outgoing SET batch = ? WHERE id = ?", (reference, one.id))
+        return group[0]._replace(content=content, reference=reference)
+
+
+def _message(parcel: Parcel) -> OutgoingMessage:
+    return OutgoingMessage(
+        type=parcel.type, content=parcel.content, reference=parcel.reference, content_type=parcel.content_type
+    )
 
 
 def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | None = None) -> list[Parcel]:
@@ -141,6 +174,7 @@ def deliver(
     takes: Takes | None = None,
     watch: Callable[[Parcel, Sent | TechnicalError], bool] | None = None,
     again: Again | None = None,
+    bundles: Bundles | None = None,
 ) -> dict[str, int]:
     """Send what is due.
 
@@ -152,18 +186,23 @@ def deliver(
       takes: which requests go through these channels; all of them by default.
       watch: told of each attempt; answers False to stop.
       again: writes a further attempt; the same bytes by default.
+      bundles: which of them go out as one message; each alone by default.
 
     Returns:
-      How many were sent, put off, and put aside as dead.
+      How many requests were sent, put off, and put aside as dead.
     """
     counts = {"sent": 0, "put_off": 0, "dead": 0}
     for market, channel in channels.items():
         failures = 0
-        for parcel in due(store, market, now_micros(), limit, takes):
-            if parcel.failed and again is not None:
+        parcels = due(store, market, now_micros(), limit, takes)
+        for group in bundles.groups(parcels, market) if bundles is not None else [[one] for one in parcels]:
+            parcel = group[0]
+            if len(group) > 1 and bundles is not None:
+                parcel = bundles.whole(store, group, market)
+            elif parcel.failed and again is not None:
                 parcel = parcel._replace(content=again(parcel, market))
             outcome = channel.send(parcel)
-            counts[settle(store, parcel, channel.name, outcome, answered)] += 1
+            counts[settle(store, parcel, channel.name, outcome, answered, group[1:])] += len(group)
             if watch is not None and not watch(parcel, outcome):
                 break
             failures = failures + 1 if isinstance(outcome, TechnicalError) else 0
@@ -178,42 +217,64 @@ def about_channel(error: TechnicalError) -> bool:
 
 
 def settle(
-    store: Store, parcel: Parcel, channel: str, outcome: Sent | TechnicalError, answered: Answered | None = None
+    store: Store,
+    parcel: Parcel,
+    channel: str,
+    outcome: Sent | TechnicalError,
+    answered: Answered | None = None,
+    others: Sequence[Parcel] = (),
 ) -> str:
-    """Record one attempt, and the answer that came with it; what it came to: sent, put_off or dead."""
+    """Record one attempt, and the answer that came with it; what it came to: sent, put_off or dead.
+
+    Args:
+      store: the EIS.
+      parcel: what was sent.
+      channel: its name.
+      outcome: of the attempt.
+      answered: takes in the answer.
+      others: requests that went out in the same message.
+    """
     now = now_micros()
-    attempts = parcel.attempts + 1
     with store.transaction() as tx:
         if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
             answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
-        if isinstance(outcome, Sent):
-            # Nobody answers an answer: it is done when it is sent, unless the market refuses it later.
-            sql = (
-                "UPDATE outgoing SET state = CASE WHEN answers IS NULL THEN 'sent' ELSE 'done' END, "
-                "settled_at = CASE WHEN answers IS NULL THEN settled_at ELSE ? END, "
-                "sent_at = ?, attempts = ?, channel = ?, receipt = ?, last_error = NULL "
-                "WHERE id = ? AND state = 'built'"
-            )
-            tx.driver.run(sql, (now, now, attempts, channel, outcome.receipt[:400], parcel.id))
-            event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}
-            tx.insert(tables.outgoing_event, [event])
-            return "sent"
-        dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
-        whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
-        pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
-        pause = min(pause, LONGEST_PAUSE)
-        state = "dead" if dead else "built"
-        next_at = None if dead else now + int(pause * SECOND)
-        words = mask(str(outcome))
-        # An answer may have come all the same, of an attempt that seemed to fail: it says more than the error.
+        return [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)][0]
+
+
+def _settle(
+    tx: StoreTransaction, parcel: Parcel, channel: str, outcome: Sent | TechnicalError, now: int, together: bool
+) -> str:
+    """Record what an attempt came to for one request; one that went out with others is not what is wrong for sure."""
+    attempts = parcel.attempts + 1
+    if isinstance(outcome, Sent):
+        # Nobody answers an answer: it is done when it is sent, unless the market refuses it later.
         sql = (
-            "UPDATE outgoing SET state = ?, attempts = ?, channel = ?, next_at = ?, last_error = ? "
+            "UPDATE outgoing SET state = CASE WHEN answers IS NULL THEN 'sent' ELSE 'done' END, "
+            "settled_at = CASE WHEN answers IS NULL THEN settled_at ELSE ? END, "
+            "sent_at = ?, attempts = ?, channel = ?, receipt = ?, last_error = NULL "
             "WHERE id = ? AND state = 'built'"
         )
-        tx.driver.run(sql, (state, attempts, channel, next_at, words, parcel.id))
-        event = {"outgoing_id": parcel.id, "at": now, "state": "dead" if dead else "put-off", "text": words}
-        tx.insert(tables.outgoing_event, [{**event, "code": outcome.code}])
+        tx.driver.run(sql, (now, now, attempts, channel, outcome.receipt[:400], parcel.id))
+        event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}
+        tx.insert(tables.outgoing_event, [event])
+        return "sent"
+    dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
+    dead = dead and not together
+    whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
+    pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
+    pause = min(pause, LONGEST_PAUSE)
+    state = "dead" if dead else "built"
+    next_at = None if dead else now + int(pause * SECOND)
+    words = mask(str(outcome))
+    # An answer may have come all the same, of an attempt that seemed to fail: it says more than the error.
+    sql = (
+        "UPDATE outgoing SET state = ?, attempts = ?, channel = ?, next_at = ?, last_error = ? "
+        "WHERE id = ? AND state = 'built'"
+    )
+    tx.driver.run(sql, (state, attempts, channel, next_at, words, parcel.id))
+    event = {"outgoing_id": parcel.id, "at": now, "state": "dead" if dead else "put-off", "text": words}
+    tx.insert(tables.outgoing_event, [{**event, "code": outcome.code}])
     return "dead" if dead else "put_off"
 
 

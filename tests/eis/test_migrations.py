@@ -421,3 +421,27 @@ def test_a_filled_store_is_followed_from_its_first_export_on(empty: Engine, monk
         assert changelog.place_of(connection, str(begun)) == begun
         assert (begun.number, changelog.present(connection).number > 0) == (0, True)
     assert logged == [(1, "delete"), (2, "insert")]
+
+
+def test_requests_that_were_sent_before_batches_went_out_alone(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filled table of requests takes the new column on both databases; what was sent keeps every value."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0020")
+        migrations.upgrade(empty)
+    message = (
+        "INSERT INTO kernel_message (id, position, market, market_type, kind, effective, state, received_at, xml, "
+        "version) VALUES (1, 1, 'NL', 'M', 'MoveInRequest', 0, 'accepted', 7, 'x', 1)"
+    )
+    sent = (
+        "INSERT INTO outgoing (id, message_id, market, kind, type, reference, content, content_type, state, created_at, "
+        "answer_by, attempts, submitted_by) VALUES (:n, 1, 'NL', 'MoveInRequest', 'MoveInRequest', :r, :c, 'text/xml', "
+        "'sent', 1, 2, 1, 'anna')"
+    )
+    with writing(empty) as connection:
+        connection.execute(text(message))
+        for number in (1, 2):
+            connection.execute(text(sent), {"n": number, "r": f"r{number}", "c": b"bytes"})
+    assert migrations.upgrade(empty) == ("0020", migrations.HEAD)
+    with empty.connect() as connection:
+        rows = connection.execute(text("SELECT reference, state, attempts, batch FROM outgoing ORDER BY id")).all()
+    assert rows == [("r1", "sent", 1, None), ("r2", "sent", 1, None)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -25,6 +25,7 @@ from energycomm.pipeline.correlation import step_of
 from energycomm.pipeline.outbound import Outbound
 from energycomm.transport.channel import Outgoing, Sent, TechnicalError
 from energycomm.transport.keys import StorageKey
+from energycomm.transport.patience import ABOUT_ONE_ITEM
 from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import transaction
 
@@ -83,6 +84,18 @@ class Line:
         if outcome == "answers":
             return Sent(reference=message.reference, receipt="there", answer=b"<answer/>")
         return TechnicalError(code=outcome, channel=self.name, detail="the line is broken", item=message.reference)
+
+
+class Batches(Market):
+    """A market that takes two requests in one message."""
+
+    def batches(self, messages: Sequence[OutgoingMessage]) -> list[list[int]]:
+        """By twos, in their order."""
+        return [list(range(n, min(n + 2, len(messages)))) for n in range(0, len(messages), 2)]
+
+    def batch(self, messages: Sequence[OutgoingMessage], reference: str) -> bytes:
+        """One behind the other."""
+        return b"<both ref='%s'>%s</both>" % (reference.encode(), b"".join(one.content for one in messages))
 
 
 def request(kind: type[KernelMessage] = MoveInRequest, **fields: Any) -> KernelMessage:
@@ -335,3 +348,57 @@ def test_an_answer_of_several_reasons_tells_them_all() -> None:
     assert step_of(first) == ("refused", "E10", "E10 unknown point; E17", None)
     apart = RequestAnswer(**_head(), accepted=False, code="E10", text="see both", reasons=reasons)
     assert step_of(apart) == ("refused", "E10", "see both (E10 unknown point; E17)", None)
+
+
+def batched(desk: Desk, count: int) -> tuple[Batches, list[str]]:
+    """Requests for points of their own, to a market that takes batches."""
+    market = Batches()
+    outbound = Outbound(desk.store, desk.engine, {"FR": market}, desk.version)
+    made = [outbound.submit(request(access_point=f"9900000000000{n}"), "anna").reference for n in range(count)]
+    return market, [str(one) for one in made]
+
+
+def test_requests_go_out_in_one_message_and_its_answer_is_theirs(desk: Desk) -> None:
+    """Three requests, two in a batch: two messages; a refusal of the batch refuses its two, and the third goes on."""
+    market, made = batched(desk, 3)
+    line, taken = Line("answers", "ok"), list[Any]()
+    bundles = delivery.Bundles({"FR": market})
+    counts = delivery.deliver(desk.store, {"FR": line}, lambda _tx, *answer: taken.append(answer), bundles=bundles)
+    assert counts == {"sent": 3, "put_off": 0, "dead": 0}
+    assert len(line.sent) == 2
+    assert all(one.encode() in line.sent[0] for one in made[:2])
+    first, second, third = (batch for (batch,) in desk.rows("SELECT batch FROM outgoing ORDER BY id"))
+    assert first == second is not None
+    assert third is None
+    assert len(taken) == 1
+    assert str(first) in taken[0][1]
+    refusal = transaction([RequestAnswer(**_head(correlation=str(first)), accepted=False, code="200")])
+    desk.deliver([refusal])
+    assert [one for (one,) in desk.rows("SELECT state FROM outgoing ORDER BY id")] == ["refused", "refused", "sent"]
+
+
+def test_each_request_of_a_batch_has_an_end_of_its_own(desk: Desk) -> None:
+    """The batch is taken; later one is done and the other refused, each by its own reference."""
+    market, made = batched(desk, 2)
+    delivery.deliver(desk.store, {"FR": Line()}, lambda *_: None, bundles=delivery.Bundles({"FR": market}))
+    ((whole,),) = set(desk.rows("SELECT batch FROM outgoing"))
+    desk.deliver([transaction([RequestAnswer(**_head(correlation=str(whole)), accepted=True)])])
+    assert {one for (one,) in desk.rows("SELECT state FROM outgoing")} == {"acknowledged"}
+    desk.deliver([transaction([RequestAnswer(**_head(correlation=made[0]), accepted=False, code="210")])])
+    done = RequestStatus(**_head(reference="m", correlation=made[1]), request="7", state="done")
+    desk.deliver([transaction([done])])
+    assert [one for (one,) in desk.rows("SELECT state FROM outgoing ORDER BY id")] == ["refused", "done"]
+
+
+def test_what_failed_in_a_batch_goes_out_alone(desk: Desk) -> None:
+    """One request that the other side does not take makes only itself dead."""
+    market, made = batched(desk, 2)
+    line = Line("CHANNEL_REFUSED", "CHANNEL_REFUSED", "ok")
+    bundles = delivery.Bundles({"FR": market})
+    assert "CHANNEL_REFUSED" in ABOUT_ONE_ITEM
+    delivery.deliver(desk.store, {"FR": line}, lambda *_: None, bundles=bundles)
+    assert {one for (one,) in desk.rows("SELECT state FROM outgoing")} == {"built"}
+    no_pause(desk)
+    delivery.deliver(desk.store, {"FR": line}, lambda *_: None, bundles=bundles)
+    assert [one for (one,) in desk.rows("SELECT state FROM outgoing ORDER BY id")] == ["dead", "sent"]
+    assert [made[0].encode() in one for one in line.sent[1:]] == [True, False]

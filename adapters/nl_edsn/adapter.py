@@ -76,8 +76,17 @@ class NlEdsn(MarketAdapter):
     entry = _announced("GainResultResponse", "MOVEIN")
     exit = _announced("LossResultResponse", "EOSUPPLY")
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
-    lists = frozenset(("GainResultResponse", "MasterDataResponse"))
-    """The points that came to a supplier, and the master data of those that it asked for."""
+    lists = frozenset(
+        (
+            "GainResultResponse",
+            "MasterDataGainResponse",
+            "MasterDataResponse",
+            "MasterDataUpdateResponse",
+            "GetMeteringPointResponse",
+        )
+    )
+    """The points that came to a supplier, and the master data of those that it asked for; what a batch of queries asked
+    for comes in the list of updates."""
 
     def __init__(self, settings: Settings = DEFAULT) -> None:
         """Args:

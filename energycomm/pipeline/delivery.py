@@ -1,9 +1,9 @@
 """Delivery: requests that are built go out through a channel, the same bytes until they are there.
 
-Where a market takes several requests in one message, those that are due go out together, under a reference of the whole.
-A technical error is tried again with growing pauses. A message that the other side refuses as it is, or that was tried
-too often, is put aside as `dead` with its reason. While a channel itself is the trouble (nothing listens, the login is
-refused) its messages wait, however long that takes. What a market answers is no error: it is taken in like any
+Where a market takes several requests in one message, those that are due go out together, under a reference of their
+own. A technical error is tried again with growing pauses. A message that the other side refuses as it is, or that was
+tried too often, is put aside as `dead` with its reason. While a channel itself is the trouble (nothing listens, the
+login is refused) its messages wait, however long that takes. What a market answers is no error: it is taken in like any
 envelope, in the transaction that records the sending.
 """
 
@@ -239,7 +239,8 @@ def settle(
         if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
             answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
-        return [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)][0]
+        came_to = [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)]
+    return came_to[0]
 
 
 def _settle(

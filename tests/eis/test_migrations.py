@@ -433,9 +433,9 @@ def test_requests_that_were_sent_before_batches_went_out_alone(empty: Engine, mo
         "version) VALUES (1, 1, 'NL', 'M', 'MoveInRequest', 0, 'accepted', 7, 'x', 1)"
     )
     sent = (
-        "INSERT INTO outgoing (id, message_id, market, kind, type, reference, content, content_type, state, created_at, "
-        "answer_by, attempts, submitted_by) VALUES (:n, 1, 'NL', 'MoveInRequest', 'MoveInRequest', :r, :c, 'text/xml', "
-        "'sent', 1, 2, 1, 'anna')"
+        "INSERT INTO outgoing (id, message_id, market, kind, type, reference, content, content_type, state, "
+        "created_at, answer_by, attempts, submitted_by) VALUES (:n, 1, 'NL', 'MoveInRequest', 'MoveInRequest', :r, :c, "
+        "'text/xml', 'sent', 1, 2, 1, 'anna')"
     )
     with writing(empty) as connection:
         connection.execute(text(message))

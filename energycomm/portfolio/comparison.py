@@ -57,6 +57,15 @@ class Line(Struct, frozen=True, kw_only=True):
     there: str | None = None
     here: str | None = None
 
+    @property
+    def cells(self) -> tuple[str | None, ...]:
+        """The cells of a table below `HEAD`."""
+        return (self.access_point, self.what, self.column, self.there, self.here)
+
+
+HEAD = ("access point", "difference", "column", "there", "here")
+"""Head of a table of differences."""
+
 
 class Comparison(Struct, frozen=True, kw_only=True):
     """What a comparison found.

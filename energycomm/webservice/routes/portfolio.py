@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from contextlib import nullcontext
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
@@ -77,13 +76,14 @@ def load(
     if wrong:
         mistakes = [mistake_of(refusal) for refusal in wrong]
         raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is stored.", errors=mistakes)
+    shared.writer()  # the rules' version is stored before a rehearsal holds the store
     if dry_run:
         with shared.rehearsing() as store, rehearsal(store.engine):
             return answer(load_portfolio(store, inbound_of(shared, store), io.BytesIO(sent), name, MOST), 201)
 
     def do() -> Response:
-        with nullcontext(shared.store) as store:
-            return answer(load_portfolio(store, inbound_of(shared, store), io.BytesIO(sent), name, MOST), 201)
+        inbound = inbound_of(shared, shared.store)
+        return answer(load_portfolio(shared.store, inbound, io.BytesIO(sent), name, MOST), 201)
 
     return once(request, shared.store, person, key, sent, do)
 

@@ -20,6 +20,7 @@ from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
     CustomerData,
+    EndOfSupply,
     KernelMessage,
     MeterData,
     StartOfSupply,
@@ -170,6 +171,8 @@ def compare_points(
             points = [ours[one.access_point] for one in batch if one.access_point in ours]
             known = _messages(reader, [point.id for point in points], at)
             for one in batch:
+                if any(isinstance(message, EndOfSupply) and message.effective <= on for message in one.messages):
+                    continue  # a supply that has ended is nobody's
                 there += 1
                 point = one.access_point or ""
                 own = ours.get(point)

@@ -61,7 +61,7 @@ def test_every_form_says_the_same() -> None:
         assert values_of(content, "p.csv") == wanted
     own: dict[str, object] = {
         "access_point": 99000000000017,
-        "supply.start": dt.datetime(2019, 3, 1),  # noqa: DTZ001 - as spreadsheets hold days
+        "supply.start": dt.datetime(2019, 3, 1),
         "contract.subscribed_power": 6.5,
         "index.supplier.BASE": 12000.0,
     }

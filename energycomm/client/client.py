@@ -27,6 +27,8 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.injection import Injection
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.pipeline.outbound import Submission
+from energycomm.pipeline.portfolio import Loaded
+from energycomm.portfolio.comparison import Comparison
 from energycomm.webservice.domain import AccessPointView
 from energycomm.webservice.lineage import Kinship
 from energycomm.webservice.pages import Counted, Page
@@ -141,6 +143,17 @@ class Client(Connection):
     def submit(self, message: KernelMessage, *, key: str | None = None) -> Submission:
         """Ask something of the market."""
         return self.ask(Submission, "POST", "/requests", body=encode_json(message), key=key)
+
+    def load_portfolio(
+        self, content: bytes, name: str = "portfolio.csv", *, dry_run: bool = False, key: str | None = None
+    ) -> Loaded:
+        """Load a portfolio file, or try it."""
+        query = {"name": name, "dry_run": str(dry_run).lower()}
+        return self.ask(Loaded, "POST", "/portfolio", query=query, body=content, key=key)
+
+    def compare_portfolio(self, content: bytes, name: str = "portfolio.csv", *, on: date | None = None) -> Comparison:
+        """Compare a portfolio file, or a list that a market sent, with the store."""
+        return self.ask(Comparison, "POST", "/portfolio/comparison", query={"name": name, "on": on}, body=content)
 
     def request(self, number: int) -> RequestDetail:
         """A request, step by step."""

@@ -20,7 +20,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
 from energycomm.portfolio.columns import fixed_columns
-from energycomm.portfolio.comparison import Line
+from energycomm.portfolio.comparison import HEAD
 from energycomm.portfolio.files import write_table
 
 app = typer.Typer(no_args_is_help=True, help="A supplier's points: taken over on the first day, compared at any time.")
@@ -116,14 +116,14 @@ def compare(
         raise UserError(f"{file}: {found}", "See docs/portfolio.md.", ExitCode.UNREADABLE)
     if output is not None:
         try:
-            write_table(output, LINES, [lines_of(line) for line in found.lines])
+            write_table(output, HEAD, [line.cells for line in found.lines])
         except OSError as error:
             raise UserError(f"{output} cannot be written: {error.strerror}.", "Check the path.") from None
     if json:
         print_json(found)
     else:
         if output is None:
-            print_rows(LINES, [lines_of(line) for line in found.lines[:SHOWN]])
+            print_rows(HEAD, [line.cells for line in found.lines[:SHOWN]])
         more = found.left_out + (max(0, len(found.lines) - SHOWN) if output is None else 0)
         if more:
             typer.echo(f"{more} more differences are not shown")
@@ -141,15 +141,6 @@ def compare(
     if found.unreadable:
         raise typer.Exit(ExitCode.UNREADABLE)
     raise typer.Exit(ExitCode.REJECTED if found.lines else ExitCode.OK)
-
-
-LINES = ("access point", "difference", "column", "there", "here")
-"""Head of the table of differences."""
-
-
-def lines_of(line: Line) -> tuple[str | None, ...]:
-    """A difference as the cells of a table."""
-    return (line.access_point, line.what, line.column, line.there, line.here)
 
 
 def _noon(day: str) -> datetime:

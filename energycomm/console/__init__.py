@@ -16,6 +16,7 @@ from energycomm.console import (
     front,
     health,
     messages,
+    portfolio,
     rules,
     tickets,
     worklists,
@@ -24,7 +25,7 @@ from energycomm.console.jobs import Workbench
 
 STATIC = Path(__file__).parent / "static"
 
-PARTS = (front, messages, editing, access_points, failures, campaigns, tickets, worklists, rules, health)
+PARTS = (front, messages, editing, access_points, failures, campaigns, tickets, worklists, portfolio, rules, health)
 """The modules with pages, each with its router."""
 
 

@@ -16,6 +16,31 @@ def translate(text: str, language: str) -> str:
 
 
 FRENCH: dict[str, str] = {
+    "a file, or a list of a market, against the points that we supply": (
+        "un fichier, ou une liste d'un marché, face aux points que nous fournissons"
+    ),
+    "CSV, XLSX or Parquet, or a list that a market sent": "CSV, XLSX ou Parquet, ou une liste envoyée par un marché",
+    "On the day": "Au jour du",
+    "Compare": "Comparer",
+    "Compare, as XLSX": "Comparer, en XLSX",
+    "points of the file": "points du fichier",
+    "points that we supply": "points que nous fournissons",
+    "without a difference": "sans écart",
+    "only in the file": "seulement dans le fichier",
+    "only with us": "seulement chez nous",
+    "with other terms": "avec d'autres conditions",
+    "rows that cannot be read": "lignes illisibles",
+    "Difference": "Écart",
+    "Column": "Colonne",
+    "In the file": "Dans le fichier",
+    "With us": "Chez nous",
+    "More are in the workbook, and on the command line.": (
+        "Les autres sont dans le classeur et sur la ligne de commande."
+    ),
+    "No difference.": "Aucun écart.",
+    "Portfolio": "Portefeuille",
+    "Choose a file.": "Choisissez un fichier.",
+    "This is no day.": "Ce n'est pas un jour.",
     "30 days": "30 jours",
     "7 days": "7 jours",
     "A piece of member": "Un extrait du membre",

@@ -12,7 +12,7 @@ def reference() -> str:
     """A table of the columns for each group."""
     groups: dict[str, list[str]] = {}
     for column in fixed_columns().values():
-        groups.setdefault("" if column.group is None else GROUPS[column.group], []).append(_row(column))
+        groups.setdefault(column.name.partition(".")[0] if column.group else "", []).append(_row(column))
     for keyed, group in zip(KEYED, ("contract", "reading"), strict=True):
         groups[group].append(f"| `{keyed.shown}` | a number, in `{keyed.unit}` | {keyed.english} |")
     kinds = {group: kind.__name__ for kind, group in GROUPS.items()}

@@ -10,6 +10,7 @@ from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
     CustomerData,
+    EndOfSupply,
     KernelMessage,
     MeterData,
     MeterReading,
@@ -28,6 +29,7 @@ OPENING_KINDS: tuple[type[KernelMessage], ...] = (
     MeterData,
     MeterReading,
     RequestStatus,
+    EndOfSupply,
 )
 """The kinds that an opening balance is told by, in business order."""
 

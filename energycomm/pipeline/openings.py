@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from energycomm.eis import tables
 from energycomm.eis.store import AccessPointRow, StoreTransaction
+from energycomm.kernel.messages import EndOfSupply, StartOfSupply
 from energycomm.kernel.opening import OPENING
 from energycomm.pipeline.fold import Entry
 from energycomm.pipeline.rejudging import WITHDRAWN
@@ -36,6 +37,8 @@ def withdraw_replaced(
         point = points[entry.message.access_point or ""]
         if point.state:
             told.setdefault(point.id, set()).add(type(entry.message).__name__)
+            if isinstance(entry.message, StartOfSupply):
+                told[point.id].add(EndOfSupply.__name__)  # of the supply that is told anew
             names[point.id] = point.identifier
     if not told:
         return {}

@@ -10,12 +10,13 @@ from typing import IO
 from msgspec import Struct, structs
 
 from energycomm.eis.bulk import Row, driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.database import Conflict, reading
 from energycomm.eis.store import Store
+from energycomm.errors import UserError
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.inbound import Inbound
-from energycomm.pipeline.records import look, to_process
+from energycomm.pipeline.records import TakenOver, look, to_process
 from energycomm.portfolio.columns import refuse
 from energycomm.portfolio.comparison import Comparison, compare_points
 from energycomm.portfolio.files import Unreadable, rows_of, table_form
@@ -102,13 +103,21 @@ def load_portfolio(store: Store, inbound: Inbound, source: IO[bytes], name: str,
       source: the bytes, seekable.
       name: file name.
       most: how many mistakes are told one by one.
+
+    Raises:
+      UserError: another process, a daemon, has begun with it.
     """
     source.seek(0)
     (archived,) = inbound.archive([(source, name)], CHANNEL)
     if archived.duplicate_of is not None:
         return structs.replace(loaded(store, archived.duplicate_of, most), repeated=True)
-    for _ in inbound.process(to_process(archived, name, CHANNEL)):
-        pass
+    try:
+        for _ in inbound.process(to_process(archived, name, CHANNEL)):
+            pass
+    except (Conflict, TakenOver):
+        raise UserError(
+            f"Another process takes in {name}.", "Wait until it is done; then load it again, to see what became of it."
+        ) from None
     return loaded(store, archived.envelope_id, most)
 
 

@@ -12,12 +12,13 @@ from energycomm.market.dispatch import dispatch
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_keys
 from energycomm.pipeline.records import look
+from energycomm.portfolio.opening import CHANNEL as PORTFOLIO
 from energycomm.transport.codes import refuse
 from energycomm.transport.envelopes import open_envelope
 
 _CH = (
-    "SELECT c.position, m.path, e.name, e.sha256, c.market FROM ch_message c JOIN member m ON m.id = c.member_id "
-    "JOIN envelope e ON e.id = c.envelope_id WHERE c.id = ?"
+    "SELECT c.position, m.path, e.name, e.sha256, c.market, e.channel FROM ch_message c "
+    "JOIN member m ON m.id = c.member_id JOIN envelope e ON e.id = c.envelope_id WHERE c.id = ?"
 )
 
 
@@ -36,7 +37,9 @@ def reread(config: Config, store: Store, ch_message_id: int) -> list[Refusal]:
         rows = driver_of(connection).rows(_CH, (ch_message_id,))
     if not rows:
         return []
-    position, path, name, sha256, market = rows[0]
+    position, path, name, sha256, market, channel = rows[0]
+    if channel == PORTFOLIO:
+        return []  # all that is wrong with a row was told when it was read
     adapters = installed_adapters(config.mapping_files)
     with (
         open_raw(store.engine, bytes(sha256)) as raw,

@@ -21,6 +21,7 @@ from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
     CustomerData,
+    EndOfSupply,
     KernelMessage,
     MeterData,
     MeterReading,
@@ -116,6 +117,15 @@ def fixed_columns() -> Mapping[str, Column]:
         if kind is StartOfSupply:
             columns.append(
                 Column("supply.start", kind, "effective", scalar_of(CivilDay), "First day of our supply of the point.")
+            )
+            columns.append(
+                Column(
+                    "supply.end",
+                    EndOfSupply,
+                    "effective",
+                    scalar_of(CivilDay),
+                    "First day without us, of a supply that has ended or will end; empty while its end is unknown.",
+                )
             )
         if kind is MeterReading:
             columns.append(

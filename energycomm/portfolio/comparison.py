@@ -20,6 +20,7 @@ from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
     CustomerData,
+    EndOfSupply,
     KernelMessage,
     MeterData,
     StartOfSupply,
@@ -56,6 +57,15 @@ class Line(Struct, frozen=True, kw_only=True):
     column: str = ""
     there: str | None = None
     here: str | None = None
+
+    @property
+    def cells(self) -> tuple[str | None, ...]:
+        """The cells of a table below `HEAD`."""
+        return (self.access_point, self.what, self.column, self.there, self.here)
+
+
+HEAD = ("access point", "difference", "column", "there", "here")
+"""Head of a table of differences."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -161,6 +171,8 @@ def compare_points(
             points = [ours[one.access_point] for one in batch if one.access_point in ours]
             known = _messages(reader, [point.id for point in points], at)
             for one in batch:
+                if any(isinstance(message, EndOfSupply) and message.effective <= on for message in one.messages):
+                    continue  # a supply that has ended is nobody's
                 there += 1
                 point = one.access_point or ""
                 own = ours.get(point)

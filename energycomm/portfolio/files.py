@@ -101,15 +101,15 @@ def _decoded(line: bytes) -> str:
 
 
 def _lines(content: IO[bytes]) -> Iterator[str]:
-    buffered: Any = content if hasattr(content, "peek") else io.BufferedReader(content)
-    head = buffered.peek(4)[:4]
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        reader = codecs.getreader("utf-16")(buffered, "replace")
+    mark = content.read(2)
+    content.seek(0)
+    if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        reader = codecs.getreader("utf-16")(content, "replace")
         while line := reader.readline(LONGEST_LINE):
             yield line
         return
     first = True
-    while raw := buffered.readline(LONGEST_LINE + 1):
+    while raw := content.readline(LONGEST_LINE + 1):
         if len(raw) > LONGEST_LINE:
             expected = f"lines of at most {LONGEST_LINE} bytes"
             raise Unreadable(refuse("PORTFOLIO_FILE", "", "a longer line", expected, "check the file"))

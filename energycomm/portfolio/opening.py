@@ -21,6 +21,7 @@ from energycomm.kernel.instants import midnight
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
+    EndOfSupply,
     KernelMessage,
     MeterData,
     MeterReading,
@@ -214,7 +215,12 @@ class Table:
         }
         if (energy := values.get("energy")) is not None:
             head["energy"] = energy
-        begins, holds = midnight(self.zone, start), midnight(self.zone, max(start, as_of))
+        end = values.get("supply.end")
+        if end is not None and end <= start:
+            expected = f"a day after supply.start, {start}"
+            return (), [refuse("PORTFOLIO_VALUE", "supply.end", end, expected, "correct one of the two")]
+        held = max(start, as_of) if end is None else min(max(start, as_of), end)
+        begins, holds = midnight(self.zone, start), midnight(self.zone, held)
         groups: dict[tuple[type[KernelMessage], int], dict[str, Any]] = {}
         for column, value in row.cells:
             if column.group is None:
@@ -255,6 +261,8 @@ class Table:
         if kind is StartOfSupply:
             fields["contract_start"] = fields.pop("effective")
             head["effective"] = begins
+        elif kind is EndOfSupply:
+            head["effective"] = midnight(self.zone, fields.pop("effective"))
         elif kind is MeterData:
             fields["action"] = "present"
         elif kind is RequestStatus:
@@ -366,7 +374,7 @@ def opening_of(messages: Sequence[KernelMessage], zone: ZoneInfo) -> tuple[Kerne
     that the picture names, or holds from the picture on.
     """
     kept = [one for one in messages if isinstance(one, OPENING_KINDS)]
-    if not kept or any(type(one).__name__ == "EndOfSupply" for one in messages):
+    if not kept or any(isinstance(one, EndOfSupply) for one in messages):
         return ()
     first = kept[0]
     if not any(isinstance(one, StartOfSupply) for one in kept):

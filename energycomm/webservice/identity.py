@@ -162,6 +162,7 @@ async def check_form(request: Request, csrf: str) -> None:
         field = (await request.form()).get(CSRF_FIELD)
         sent = field if isinstance(field, str) else None
     if sent is None or not hmac.compare_digest(sent.encode(), csrf.encode()):
+        await request.close()  # of the files that came with the form
         raise Problem("API_FORGED", "The CSRF token is missing or wrong.", advice="Load the page again.")
 
 

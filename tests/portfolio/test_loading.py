@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from energycomm.correction.editing import edit, editable
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.comparison import compare
 from energycomm.eis.database import reading, rehearsal
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio
+from energycomm.pipeline.rereading import reread
 from energycomm.portfolio.comparison import Comparison
 from tests.portfolio.conftest import make_gateway
 from tests.portfolio.tables import HEAD, csv_of, french
@@ -57,6 +59,17 @@ def test_a_row_becomes_an_opening_balance_and_again_changes_nothing(gateway: Gat
     again = load(gateway, write(french(), french("99000000000018"), name="more.csv"))
     assert (again.repeated, again.new, again.unchanged) == (False, 1, 1)
     assert states(gateway) == {"accepted": 10}
+
+
+def test_a_consultant_corrects_an_opening_as_any_message(small: Gateway, write: Write) -> None:
+    """A refused message is explained, corrected by hand and replayed; then it is treated."""
+    load(small, write(french(contract_tariff="BTXXX")))
+    ((number,),) = rows_of(small, "SELECT id FROM kernel_message WHERE state = 'rejected'")
+    assert reread(small.config, small.store, 1) == []
+    xml = editable(small.store, small.markets, int(str(number))).replace("BTXXX", "BTINFMU4")
+    edit(small.store, small.writer, int(str(number)), xml, by="anna", why="typed wrongly")
+    assert rows_of(small, "SELECT tariff FROM contract") == [("BTINFMU4",)]
+    assert states(small) == {"accepted": 4, "treated": 2}
 
 
 def test_a_later_portfolio_takes_the_place_of_what_it_tells(gateway: Gateway, write: Write) -> None:

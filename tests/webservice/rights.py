@@ -58,6 +58,8 @@ GET    /api/v1/requests/owed                              readers        read
 GET    /api/v1/requests/{number}                          readers        read
 
 POST   /api/v1/injections                                 readers        inject
+POST   /api/v1/portfolio                                  readers        inject
+POST   /api/v1/portfolio/comparison                       readers        read
 POST   /api/v1/requests                                   back_office    request
 GET    /api/v1/notifications                              back_office    notify
 POST   /api/v1/notifications/pull                         back_office    notify
@@ -115,6 +117,8 @@ GET    /campaigns                                         readers        read
 GET    /campaigns/{number}                                readers        read
 GET    /campaigns/{number}/progress                       readers        read
 GET    /quarantine                                        readers        read
+GET    /portfolio                                         readers        read
+POST   /portfolio                                         readers        read
 GET    /requests                                          readers        read
 GET    /requests/{number}                                 readers        read
 GET    /tickets                                           readers        read

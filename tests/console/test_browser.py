@@ -116,7 +116,7 @@ def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Si
     page.fill("#xml", page.input_value("#xml").replace('unit="Wh"', 'unit="kWh"'))
     page.click("button:has-text('Check')")
     seen(page, "#examined .diff .add")
-    assert "frees 1 messages" in page.inner_text("#examined")
+    assert "frees 1 message" in page.inner_text("#examined")
     page.fill("input[name=why]", "unit confirmed by telephone")
     page.click("text=Save and replay")
     seen(page, "#progress .chip.w-done")

@@ -95,7 +95,7 @@ def test_a_consultants_hour(page: Any, lite: Site) -> None:
     assert "the operator confirmed the unit" in page.inner_text("main")
     # The rest is for somebody else.
     page.goto(f"/failures/code/{CODE}")
-    assert page.inner_text("p.count") == "1 messages"
+    assert page.inner_text("p.count") == "1 message"
     page.fill("input[name=owner]", "ben")
     page.click("text=Make tickets")
     seen(page, "text=Ticket 1")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import date, datetime, tzinfo
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -30,6 +32,8 @@ Anybody = Annotated[Person, Depends(require())]
 Reader = Annotated[Person, Depends(require(*READERS))]
 Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
 Shared = Annotated[Services, Depends(services)]
+
+_COUNTED = re.compile(r"\{(\w+)\|([^|{}]+)\|([^|{}]+)\}")
 
 THEMES = ("auto", "light", "dark")
 COOKIE_LANGUAGE, COOKIE_THEME = "console-language", "console-theme"
@@ -73,9 +77,13 @@ class Words:
         self.taste = taste
 
     def t(self, text: str, **values: object) -> str:
-        """A text of ours in the visitor's language."""
+        """A text of ours in the visitor's language; `{n|message|messages}` is a number with its words."""
         found = translate(text, self.taste.language)
-        return found.format(**values) if values else found
+        return _COUNTED.sub(partial(self._counted, values), found).format(**values) if values else found
+
+    def _counted(self, values: Mapping[str, object], place: re.Match[str]) -> str:
+        ones = ("0", "1") if self.taste.language == "fr" else ("1",)
+        return f"{{{place[1]}}} {place[2] if str(values[place[1]]) in ones else place[3]}"
 
     def when(self, at: datetime | None, market: str | None = None) -> str:
         """An instant to the minute, in the legal time of its market, or of this house."""

@@ -220,7 +220,7 @@ FRENCH: dict[str, str] = {
     "Requests": "Demandes",
     "Rule": "Règle",
     "Rules": "Règles",
-    "Run on {n} messages": "Lancer sur {n} messages",
+    "Run on {n|message|messages}": "Lancer sur {n|message|messages}",
     "Save": "Enregistrer",
     "Save and replay": "Enregistrer et rejouer",
     "Script": "Script",
@@ -301,7 +301,7 @@ FRENCH: dict[str, str] = {
     "envelopes of the day": "enveloppes du jour",
     "expected": "attendu :",
     "faults of the script": "fautes du script",
-    "frees {n} messages": "libère {n} messages",
+    "frees {n|message|messages}": "libère {n|message|messages}",
     "frees {n} of {tried} tried": "en libère {n} sur {tried} essayés",
     "from line {n}": "à partir de la ligne {n}",
     "from {sender}": "de {sender}",
@@ -327,23 +327,27 @@ FRENCH: dict[str, str] = {
     "value": "valeur",
     "version {n}": "version {n}",
     "would be freed": "seraient libérés",
-    "{done} of {total} actions, {freed} messages freed": "{done} actions sur {total}, {freed} messages libérés",
+    "{done} of {total|action|actions}, {freed|message|messages} freed": (
+        "{done|action|actions} sur {total}, {freed|message libéré|messages libérés}"
+    ),
     "{n} failed": "{n} en échec",
-    "{n} gaps between readings; the longest has {days} days.": (
-        "{n} lacunes entre relevés ; la plus longue est de {days} jours."
+    "{n|gap|gaps} between readings; the longest has {days|day|days}.": (
+        "{n|lacune|lacunes} entre relevés ; la plus longue est de {days|jour|jours}."
     ),
     "{n} in tickets": "{n} en tickets",
-    "{n} messages": "{n} messages",
-    "{n} messages are stuck": "{n} messages bloqués",
-    "{n} messages wait": "{n} messages attendent",
-    "{n} messages were looked at.": "{n} messages ont été examinés.",
-    "{n} messages would lose their acceptance": "{n} messages perdraient leur acceptation",
+    "{n|message|messages}": "{n|message|messages}",
+    "{n|message is|messages are} stuck": "{n|message bloqué|messages bloqués}",
+    "{n|message waits|messages wait}": "{n|message attend|messages attendent}",
+    "{n|message was|messages were} looked at.": "{n|message a été examiné|messages ont été examinés}.",
+    "{n|message would lose its|messages would lose their} acceptance": (
+        "{n|message perdrait son|messages perdraient leur} acceptation"
+    ),
     "{n} more": "{n} de plus",
-    "{n} more are not shown.": "{n} autres ne sont pas affichés.",
+    "{n|more is|more are} not shown.": "{n|autre n'est pas affiché|autres ne sont pas affichés}.",
     "{n} of other groups too": "{n} d'autres groupes aussi",
     "{n} overdue": "{n} en retard",
-    "{n} rules in force today": "{n} règles en vigueur aujourd'hui",
-    "{n} rules judged it.": "{n} règles l'ont jugé.",
-    "{n} tickets": "{n} tickets",
+    "{n|rule|rules} in force today": "{n|règle|règles} en vigueur aujourd'hui",
+    "{n|rule|rules} judged it.": "{n|règle l'a jugé|règles l'ont jugé}.",
+    "{n|ticket|tickets}": "{n|ticket|tickets}",
 }
 """What pages say, in English -> in French."""

@@ -66,7 +66,7 @@ class Examined(Struct, frozen=True, kw_only=True):
         codes = sorted({found.code for found in self.findings if found.severity == "error"})
         told = " ".join([str(self.state), *codes, *([f"(waits for {self.waits_for})"] if self.waits_for else [])])
         lost = f"; {len(self.lost)} messages would lose their acceptance" if self.lost else ""
-        return f"{told}; frees {len(self.freed)} messages{lost}"
+        return f"{told}; frees {len(self.freed)} message{'' if len(self.freed) == 1 else 's'}{lost}"
 
 
 def editable(store: Store, markets: Markets, message_id: int) -> str:

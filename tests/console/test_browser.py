@@ -95,7 +95,7 @@ def test_a_consultants_hour(page: Any, lite: Site) -> None:
     assert "the operator confirmed the unit" in page.inner_text("main")
     # The rest is for somebody else.
     page.goto(f"/failures/code/{CODE}")
-    assert page.inner_text("p.count") == "1 messages"
+    assert page.inner_text("p.count") == "1 message"
     page.fill("input[name=owner]", "ben")
     page.click("text=Make tickets")
     seen(page, "text=Ticket 1")
@@ -116,7 +116,7 @@ def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Si
     page.fill("#xml", page.input_value("#xml").replace('unit="Wh"', 'unit="kWh"'))
     page.click("button:has-text('Check')")
     seen(page, "#examined .diff .add")
-    assert "frees 1 messages" in page.inner_text("#examined")
+    assert "frees 1 message" in page.inner_text("#examined")
     page.fill("input[name=why]", "unit confirmed by telephone")
     page.click("text=Save and replay")
     seen(page, "#progress .chip.w-done")

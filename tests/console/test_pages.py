@@ -233,7 +233,7 @@ def test_an_edit_is_checked_before_it_is_saved_and_done_once(site: Site) -> None
     broken = anna.send(f"/messages/{number}/edit/check", xml=text.replace("MeterReading", "Reading"))
     assert "cannot replace the original" in broken.text
     checked = anna.send(f"/messages/{number}/edit/check", xml=right)
-    assert "frees 1 messages" in checked.text
+    assert "frees 1 message" in checked.text
     assert 'class="add"' in checked.text
     assert rows(site, "SELECT count(*) FROM campaign") == [(0,)]
     refused = anna.send(f"/messages/{number}/edit", xml=right, why="", key=key.group(1))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from energycomm.console import STATIC
 from energycomm.console.terms import ENGLISH, TERMS
-from energycomm.console.view import STATES
+from energycomm.console.view import STATES, Taste, Words
 from energycomm.console.words import FRENCH, translate
 from energycomm.correction.analysis import AGES, DIMENSIONS
 from energycomm.correction.tickets import STATES as TICKET_STATES
 from energycomm.daemon.survey import Survey
 from energycomm.eis import tables
 from energycomm.engine.rule import RULE_SETS
+from energycomm.market.legaltime import LegalTime
 
 FOLDER = STATIC.parent
 
@@ -107,7 +109,22 @@ def test_no_french_words_are_kept_that_nobody_asks_for() -> None:
 
 def test_both_languages_fill_in_the_same_values() -> None:
     for english, french in FRENCH.items():
-        assert sorted(re.findall(r"\{\w+\}", english)) == sorted(re.findall(r"\{\w+\}", french)), english
+        assert sorted(re.findall(r"\{(\w+)[|}]", english)) == sorted(re.findall(r"\{(\w+)[|}]", french)), english
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "shown"),
+    [
+        ("en", 0, "0 messages"),
+        ("en", 1, "1 message"),
+        ("fr", 0, "0 message"),
+        ("fr", 1, "1 message"),
+        ("fr", 2, "2 messages"),
+    ],
+)
+def test_a_number_has_its_word_for_one_or_for_several(language: str, number: int, shown: str) -> None:
+    words = Words(Taste(language, "auto", LegalTime({}, UTC)))
+    assert words.t("{n|message|messages}", n=number) == shown
 
 
 def test_no_french_text_is_empty_or_left_in_english() -> None:
@@ -118,7 +135,7 @@ def test_no_french_text_is_empty_or_left_in_english() -> None:
         *("Action", "Actions", "Campaign", "Code", "Codes", "Condition", "Message", "Messages", "Note", "Notes"),
         *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
         *("absent", "message", "messages", "note", "notifications", "tables", "version", "volume"),
-        *("{n} messages", "{n} tickets", "version {n}"),
+        *("{n|message|messages}", "{n|ticket|tickets}", "version {n}"),
     }
 
 

@@ -124,7 +124,7 @@ def test_the_command_opens_the_editor_and_shows_what_would_become_of_it(
     assert cli.main(["correct", "edit", number]) == ExitCode.OK
     shown = capsys.readouterr().out
     assert '+    value="1300"' in shown
-    assert "treated; frees 1 messages" in shown
+    assert "treated; frees 1 message\n" in shown
     assert desk.rows("SELECT count(*) FROM campaign") == [(0,)]
     assert cli.main(["correct", "edit", number, "--yes"]) == ExitCode.USAGE
     monkeypatch.setenv("EDITOR", "false")

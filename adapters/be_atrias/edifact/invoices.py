@@ -62,16 +62,15 @@ def head_of(table: Table, invoice: Invoice, head: dict[str, Any]) -> tuple[GridI
     """
     read = _Read(table, [*invoice.before, *invoice.summary], invoice.type)
     whole = read.amounts
+    told: dict[str, Any] = {field: whole[name] for field, name in _TOTALS.items() if name in whole}
+    told |= {**head, **_numbered(invoice), "reason": "invoicing", "effective": read.written}
     made = GridInvoice(
-        **{**head, "reason": "invoicing"},
-        **_numbered(invoice),
         invoice_type=invoice.type or None,
-        effective=read.written,
         invoice_date=read.written.date(),
         due_date=read.day("due"),
         currency=read.currency(),
         charges=len([point for point in invoice.lines if point]) or None,
-        **{field: whole[name] for field, name in _TOTALS.items() if name in whole},
+        **told,
     )
     return made, read.kept(head)
 
@@ -94,19 +93,17 @@ def charge_of(
         contract = contract or read.facts.names.get("contract")
         original = original or read.facts.names.get("original_invoice")
         kept |= {f"{named(f'LIN+{run[0].get(0)}')}/{name}": value for name, value in read.kept(head).items()}
-    numbered = _numbered(invoice)
+    told = {**head, **_numbered(invoice), "reason": "invoicing", "effective": of_head.written}
     made = GridCharge(
-        **{**head, "reason": "invoicing"},
-        **numbered,
         access_point=None if point is None else short(point, 40, "LOC"),
-        effective=of_head.written,
         invoice_date=of_head.written.date(),
-        charge_reference=short(f"{numbered['invoice']}:{point or '-'}", 64, "BGM"),
+        charge_reference=short(f"{told['invoice']}:{point or '-'}", 64, "BGM"),
         currency=of_head.currency(),
         contract_reference=contract,
         original_invoice=original or of_head.facts.names.get("original_invoice"),
         total_excluding_tax=sum((line.amount for line in lines), Decimal(0)),
         lines=tuple(lines),
+        **told,
     )
     return made, kept
 
@@ -139,7 +136,11 @@ class _Read:
         self.table, self.edi = table, table.raw["edifact"]
         sign = -1 if self.edi["documents"].get(type_) == "credit" else 1
         self.amounts: dict[str, Decimal] = {}
-        self.article = self.label = self.unit = self.rate = self._currency = None
+        self.article: str | None = None
+        self.label: str | None = None
+        self.unit: str | None = None
+        self.rate: str | None = None
+        self._currency: str | None = None
         self.quantity: Decimal | None = None
         self.price: Decimal | None = None
         self._rest: list[Segment] = []

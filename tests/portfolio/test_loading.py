@@ -240,20 +240,23 @@ def _under(row: dict[str, str]) -> dict[str, str]:
     return {name.replace(".", "_"): value for name, value in own.items()}
 
 
-def test_an_index_below_that_of_the_opening(small: Gateway, write: Write, project_root: Path) -> None:
-    """The rule is that of every reading; its comment says where the index before came from."""
-    opening = french(
-        "99000000000404",
-        as_of="2026-01-20",
-        **{"index.distributor.BASE": "99999"},
-    )
-    load(small, write(opening, head=(*HEAD, "index.distributor.BASE")))
-    process(small, project_root / "fixtures" / "fr" / "r151_daily.xml")
+def test_an_index_below_that_of_the_opening(small: Gateway, write: Write, shared: Path) -> None:
+    """The rule is that of every reading; its comment says in both languages where the index before came from, and
+    gives both: the sample's 15 276 kWh and the opening's."""
+    opening = french("99147508449444", as_of="2024-01-01", reading_at="2024-01-01", index_supplier_BASE="99999")
+    load(small, write(opening))
+    process(small, shared / "markets" / "fr" / "samples" / "r15.xml")
     found = rows_of(
         small,
-        "SELECT DISTINCT f.comment FROM finding f WHERE f.\"current\" AND f.error_code IN ('CO-R05', 'CO-R07')",
+        "SELECT f.comment, f.comment_fr FROM finding f JOIN kernel_message k ON k.id = f.message_id "
+        "WHERE f.\"current\" AND k.market_type = 'R15' AND k.kind = 'MeterReading' AND f.severity = 'error'",
     )
-    assert found == [] or all("comes from the opening balance" in str(row[0]) for row in found)
+    assert len(found) == 1
+    english, french_words = (str(words) for words in found[0])
+    assert "comes from the opening balance" in english
+    assert "vient de l'état d'ouverture" in french_words
+    assert "15276" in english.replace(" ", "")
+    assert "99999" in english.replace(" ", "")
 
 
 def test_the_store_of_the_same_rows_is_the_same(tmp_path: Path, project_root: Path, write: Write) -> None:

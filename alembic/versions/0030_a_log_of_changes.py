@@ -8,7 +8,7 @@ from alembic import op
 from energycomm.eis import changelog
 
 revision = "0030"
-down_revision = "0022"
+down_revision = "0024"
 branch_labels = None
 depends_on = None
 

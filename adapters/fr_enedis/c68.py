@@ -62,6 +62,8 @@ STATUS: dict[str, ContractStatus] = {**CONTRACT_STATUS, "SERVC": "in-service", "
 """etatContractuel -> status of the contract."""
 WIRES = {"2": 1, "4": 3}
 """nbFilsBranchement -> phases."""
+MOST_STRANGE = 100
+"""Objects at the beginning of a document that have no element of a point."""
 _MOST_POWER = Decimal(10**9)
 
 
@@ -461,9 +463,18 @@ class Walk(ondemand.Walk):
                 "modePublication": ONE_OFF,
             }
         )
-        yield self.order.member_head()
+        strange: list[Any] = []
         for piece in self._points(content):
-            yield self._transaction(piece, self.order)
+            if not self.position and not self.table and not BLOCKS & piece.keys() and len(strange) < MOST_STRANGE:
+                strange.append(piece)  # a broken one of them, or another document altogether
+                continue
+            if not self.position:
+                yield self.order.member_head()
+            for one in (*strange, piece):
+                yield self._transaction(one, self.order)
+            strange.clear()
+        if not self.position:
+            raise Unreadable(refusal("ROOT_UNEXPECTED", value="no point", expected=", ".join(sorted(BLOCKS))))
 
     def refer(self, piece: Any, order: Order) -> str:
         """``PRM:order``: of another order, the same content is another snapshot."""
@@ -482,5 +493,5 @@ def types() -> dict[str, DocumentType]:
     root = ",".join(sorted(BLOCKS))
     return {
         FLUX: DocumentType(FLUX, "json", root, (ondemand.VERSION,), ABOUT),
-        TABLE: DocumentType(TABLE, "other", "PRM", (ondemand.VERSION,), ABOUT),
+        TABLE: DocumentType(TABLE, "other", "PRM;Segment", (ondemand.VERSION,), ABOUT),
     }

@@ -44,6 +44,8 @@ _FILES = re.compile(r"(nb|nombre|total).*(fichier|archive)|(fichier|archive)s? .
 _STATE = re.compile(r"statut|etat|resultat")
 _CODE = re.compile(r"code")
 _WORDS = re.compile(r"libelle|motif|message|commentaire")
+_LISTS = ("points", "prms", "listePrm", "listePoints", "mesures", "resultats")
+"""Lists of points that are read one by one."""
 _REFUSED = re.compile(r"refus|rejet|non recevable|non realise|nonrealise|ko|erreur|echec|absen|inconnu|indisponible")
 """Words of a state that say that there is no data."""
 
@@ -95,7 +97,8 @@ def _is_leaf(value: Any) -> bool:
 
 
 def report(content: IO[bytes], name: str, table: bool) -> Iterator[MemberHead | Transaction]:
-    """The head and the transactions of a report.
+    """The head and the transactions of a report: points one by one where the order and the number of files stand before
+    them, else after the whole was read.
 
     Args:
       content: of the member.
@@ -105,13 +108,35 @@ def report(content: IO[bytes], name: str, table: bool) -> Iterator[MemberHead | 
     Raises:
       Unreadable: it names no order, or does not tell how many files there are.
     """
-    said, named = Report(), names.tokens(name)
+    said, head, position = Report(), None, 1
+    for part in _parts(content, table):
+        said.take(part)
+        if head is None and said.files is not None and said.points:
+            head = _report_head(said, name)
+            yield from _opening(said, head)
+        if head is not None:
+            for point in said.points:
+                position += 1
+                yield _point(point, head, position)
+            said.points.clear()
+    if head is None:
+        head = _report_head(said, name)
+        yield from _opening(said, head)
+        for position, point in enumerate(said.points, 2):
+            yield _point(point, head, position)
+
+
+def _parts(content: IO[bytes], table: bool) -> Iterator[Any]:
     if table:
-        for row in csvpieces.rows(csvpieces.Lines(content), ()):
-            said.take(dict(row))
+        yield from (dict(row) for row in csvpieces.rows(csvpieces.Lines(content), ()))
     else:
-        for path, value in jsonform.split(content, [("header",)]):
-            said.take({path[-1] if path else "": value})
+        for path, value in jsonform.split(content, [(name,) for name in _LISTS]):
+            yield value if path[-1:] and path[-1] in _LISTS else {path[-1] if path else "": value}
+
+
+def _report_head(said: Report, name: str) -> dict[str, Any]:
+    """What every message of the report starts with."""
+    named = names.tokens(name)
     order = said.order or named.get("order")
     if order is None:
         raise Unreadable(refusal("HEADER_INVALID", "idDemande", None, "the number of the order"))
@@ -120,33 +145,45 @@ def report(content: IO[bytes], name: str, table: bool) -> Iterator[MemberHead | 
     at = names.written(name)
     if at is None:
         raise Unreadable(refusal("HEADER_INVALID", "horodate", None, "a file name that ends in its time stamp"))
-    head = _head(REPORT, order, named.get("contract"), at)
+    return _head(REPORT, order, named.get("contract"), at)
+
+
+def _opening(said: Report, head: dict[str, Any]) -> Iterator[MemberHead | Transaction]:
+    """The head, and the end of the order."""
+    order, files = head["request_reference"], said.files or 0
     yield MemberHead(
-        type=REPORT, version=ondemand.VERSION, sender=ondemand.SENDER, receiver=head["receiver"], request=order,
-        files=said.files,
-    )  # fmt: skip
-    outcomes = [_outcome(point) for point in said.points]
-    done = said.files > 0 and not (outcomes and all(state == "refused" for state, _, _ in outcomes))
+        type=REPORT,
+        version=ondemand.VERSION,
+        sender=ondemand.SENDER,
+        receiver=head["receiver"],
+        request=order,
+        files=files,
+    )
     whole = RequestStatus(
         **head,
         reference=f"{order}:{REPORT}",
         request=order,
-        state="done" if done else "refused",
+        state="done" if files else "refused",
         state_code=REPORT,
-        particulars=kept([("nbFichiers", said.files), ("nbPoints", len(said.points) or None)])[0],
+        particulars=kept([("nbFichiers", files)])[0],
     )
-    yield _transaction(1, whole, (order, said.files, len(said.points)))
-    for number, (point, (state, code, words)) in enumerate(zip(said.points, outcomes, strict=True), 2):
-        prm = next(value for label, value in point.items() if label in _POINT)
-        one = RequestStatus(
-            **{**head, "access_point": prm[:40]},
-            reference=f"{order}:{REPORT}:{prm}"[:400],
-            request=f"{order}:{prm}"[:64],
-            state=state,
-            state_code=(code or state)[:64],
-            particulars=kept([("libelle", words)])[0],
-        )
-        yield _transaction(number, one, sorted(point.items()))
+    yield _transaction(1, whole, (order, files))
+
+
+def _point(point: Mapping[str, str], head: dict[str, Any], position: int) -> Transaction:
+    """What became of one point."""
+    order = head["request_reference"]
+    prm = next(value for label, value in point.items() if label in _POINT)
+    state, code, words = _outcome(point)
+    one = RequestStatus(
+        **{**head, "access_point": prm[:40] or None},
+        reference=f"{order}:{REPORT}:{prm}"[:400],
+        request=f"{order}:{prm}"[:64],
+        state=state,
+        state_code=(code or state)[:64],
+        particulars=kept([("libelle", words)])[0],
+    )
+    return _transaction(position, one, sorted(point.items()))
 
 
 def _outcome(point: Mapping[str, str]) -> tuple[RequestState, str | None, str | None]:
@@ -293,7 +330,7 @@ def types() -> dict[str, DocumentType]:
     """The rows of the table of types."""
     about = "report that ends an order; its form is not public, it is read by the names of its elements"
     return {
-        REPORT: DocumentType(REPORT, "json", "header", (ondemand.VERSION,), about),
-        REPORT_TABLE: DocumentType(REPORT_TABLE, "other", "PRM", (ondemand.VERSION,), about),
+        REPORT: DocumentType(REPORT, "json", "header,nbFichiers", (ondemand.VERSION,), about),
+        REPORT_TABLE: DocumentType(REPORT_TABLE, "other", "PRM;Statut", (ondemand.VERSION,), about),
         NOTICE: DocumentType(NOTICE, "json", "header,services", (ondemand.VERSION,), NOTICES.about),
     }

@@ -193,7 +193,7 @@ def test_a_report_may_be_a_table() -> None:
     assert isinstance(found.head, MemberHead)
     assert (found.head.files, [only(one, RequestStatus)[0].state for one in found.transactions]) == (
         3,
-        ["refused", "refused"],
+        ["done", "refused"],
     )
 
 

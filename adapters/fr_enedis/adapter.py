@@ -15,7 +15,7 @@ from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
 from adapters.common.reading import Fields, read
-from adapters.fr_enedis import csvpieces, names, ondemand
+from adapters.fr_enedis import c68, csvpieces, names, ondemand, reports
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
 from adapters.fr_enedis.outcome import PARTICULARS
@@ -51,6 +51,8 @@ class FrEnedis(MarketAdapter):
     types: Mapping[str, DocumentType] = {
         **TYPES,
         **ondemand.types(FAMILY),
+        **c68.types(),
+        **reports.types(),
         **answers.TYPES,
     }
 
@@ -83,12 +85,8 @@ class FrEnedis(MarketAdapter):
             return self._soap(sniff)
         if sniff.form == "xml" and not sniff.namespace and sniff.root in UNREAD_ROOTS:
             return refusal("TYPE_UNKNOWN", path=sniff.name, value=UNREAD_ROOTS[sniff.root], expected=expected)
-        if sniff.form == "json":
-            keys = {key.strip() for key in (sniff.root or "").split(",")}
-            if keys >= JSON_KEYS:
-                return ondemand.LABEL
-        if sniff.form == "other" and sniff.root and _is_table(sniff.root):
-            return ondemand.TABLE
+        if sniff.form in ("json", "other") and (label := _measures(sniff)):
+            return label
         if names.is_ours(sniff.name):
             return refusal("TYPE_UNKNOWN", path=sniff.name, value=sniff.root, expected=expected)
         return refusal("TYPE_NOT_OURS", path=sniff.name, value=sniff.root, expected=expected)
@@ -106,6 +104,12 @@ class FrEnedis(MarketAdapter):
         """The head and the transactions. See `adapters.common.adapter.MarketAdapter.parts`."""
         if label in (ondemand.LABEL, ondemand.TABLE):
             return ondemand.Walk(READERS, name, table=label == ondemand.TABLE).parts(content)
+        if label in (c68.FLUX, c68.TABLE):
+            return c68.Walk(name, table=label == c68.TABLE).parts(content)
+        if label in (reports.REPORT, reports.REPORT_TABLE):
+            return reports.report(content, name, label == reports.REPORT_TABLE)
+        if label == reports.NOTICE:
+            return reports.Notices(name).parts(content)
         if label == answers.LABEL:
             return answers.digest(content, name)
         return _Member(BY_LABEL[label]).parts(content)
@@ -255,10 +259,27 @@ class _Member:
         return structs.replace(last, notes=(*last.notes, note))
 
 
-def _is_table(beginning: str) -> bool:
-    """Whether a text begins with the labels of a CSV of measures; the end of a long first line is not seen."""
+def _measures(sniff: Sniff) -> str | None:
+    """The label of JSON and CSV: a report by its name, others by their first keys, or the labels of their columns. The
+    end of a long first line is not seen."""
+    beginning = sniff.root or ""
+    if sniff.form == "json":
+        keys = {key.strip() for key in beginning.split(",")}
+        if keys >= JSON_KEYS:
+            return ondemand.LABEL
+        if keys >= reports.NOTICE_KEYS:
+            return reports.NOTICE
+        told = names.tokens(sniff.name).get("flux") == c68.FLUX or "idPrm" in keys
+        if keys and keys <= c68.BLOCKS and told:
+            return c68.FLUX
+        return reports.REPORT if names.is_report(sniff.name) else None
     labels = csvpieces.names(beginning)
-    return any(set(reader.needed[:2]) <= labels for reader in FAMILY)
+    if names.is_report(sniff.name):
+        return reports.REPORT_TABLE
+    if any(set(reader.needed[:2]) <= labels for reader in FAMILY):
+        return ondemand.TABLE
+    is_snapshot = "prm" in labels and len(labels) > 1
+    return c68.TABLE if is_snapshot or names.tokens(sniff.name).get("flux") == c68.FLUX else None
 
 
 def _depth(element: etree._Element) -> int:

@@ -98,6 +98,18 @@ _TABLE = CodeTable(
         "Look at the curve before it is invoiced.",
     ),
     AdapterCode(
+        "NOTE_TIME_OF_CHANGE",
+        "note",
+        "Data of a point came under a name without time; they were dated by the latest change that they tell.",
+        "Keep files under the names that Enedis gave them.",
+    ),
+    AdapterCode(
+        "NOTE_CONTRACT_AMBIGUOUS",
+        "note",
+        "Data of a point name several contracts, and no date tells which one is in force; no terms were made of them.",
+        "Look at the contracts among the particulars of the point.",
+    ),
+    AdapterCode(
         "NOTE_VALUE_MISSING",
         "note",
         "A file names a day without a value; nothing is put in its place.",

@@ -11,7 +11,7 @@ from lxml import etree
 
 from adapters.common.coverage import LeafPath, Ledger, LedgerDocument, opened, write_json, write_xml
 from adapters.common.schemaleaves import SchemaElement, documents_of, leaves_of
-from adapters.fr_enedis import ondemand
+from adapters.fr_enedis import c68, ondemand, reports
 from adapters.fr_enedis.c15 import CATEGORY, CONNECTION_STATUS, CONTRACT_STATUS, PHASES, QUALIFICATION
 from adapters.fr_enedis.r6x import READERS
 from adapters.fr_enedis.registers import NATURE
@@ -58,6 +58,30 @@ publicationCrp
 """Leaves of the header of measures in JSON, one-off and recurrent."""
 DUE = "type horodateDebutPublication frequence"
 """Leaves of what the header of recurrent measures tells of their dates."""
+
+NOTICE_LEAVES = """
+header/idDestinataire services[]/idPrm services[]/segments[]/segment
+services[]/segments[]/serviceSouscrits[]/typeServiceSouscrit services[]/segments[]/serviceSouscrits[]/typeService
+services[]/segments[]/serviceSouscrits[]/etatService services[]/segments[]/serviceSouscrits[]/dateDebut
+services[]/segments[]/serviceSouscrits[]/dateFin services[]/segments[]/serviceSouscrits[]/motifFinCode
+services[]/segments[]/serviceSouscrits[]/motifFinLibelle
+"""
+"""Leaves of a notice of stopped services."""
+
+SNAPSHOT: dict[str, Sequence[str]] = {
+    "etatAlimentation": [code for code in CONNECTION_STATUS if code],
+    "etatContractuel": ("SERVC", "RESIL"),
+    "clientFinal/categorie": ("RES", "PRO"),
+    "nbFilsBranchement": ("2", "4"),
+    "puissanceRaccordementSoutirage/unite": ("kVA", "kW"),
+    "puissanceSouscrite/valeur": ("6", "9"),
+    "puissanceSouscrite/unite": ("kVA", "kW"),
+    "puissance/valeur": ("6", "9"),
+    "puissance/unite": ("kVA", "kW"),
+    "niveauOuvertureServices/code": ("1", "2"),
+    "situationsContractuelles/dateDebut": ("2026-01-20", "2026-01-21"),
+}
+"""Values of C68 of which its digester knows the meaning."""
 
 VALUES: dict[str, Sequence[str]] = {
     "Etat_Alimentation": [code for code in CONNECTION_STATUS if code],
@@ -170,7 +194,54 @@ def ledger() -> Ledger:
     with ANSWERS.open(newline="", encoding="utf-8") as rows:
         answered = groupby(csv.DictReader(rows), lambda row: row["element"])
         said = [_answer(element, [row["leaf"] for row in leaves]) for element, leaves in answered]
-    return Ledger([*fluxes, *said], REASONS)
+    return Ledger([*fluxes, _snapshot(), _notice(), *said], REASONS, unknown=(reports.REPORT, reports.REPORT_TABLE))
+
+
+def _snapshot() -> LedgerDocument:
+    """C68, an array of points, by the file of its leaves."""
+    root = _tree((leaf.path, leaf.type) for leaf in c68.LEAVES)
+    return LedgerDocument(
+        label=c68.FLUX,
+        type=c68.FLUX,
+        root=root,
+        values=VALUES | SNAPSHOT,
+        settings=({}, {"tensionLivraison": ""}, {"numSiret": "", "numeroSerie": "", "telephoneFixe": ""}),
+        name="ENEDIS_C68_P_ITC_M0000AC1_00001_20260306080000.json",
+        write=lambda document, values: b"[" + write_json(document, values) + b"]",
+    )
+
+
+def _notice() -> LedgerDocument:
+    """NASS, by the leaves that a public reader takes."""
+    root = _tree((path, "text") for path in NOTICE_LEAVES.split())
+    return LedgerDocument(
+        label=reports.NOTICE,
+        type=reports.NOTICE,
+        root=root,
+        values={
+            "dateDebut": ("2026-01-20", "2026-01-21"),
+            "dateFin": ("2026-03-01", "2026-03-02"),
+            "motifFinCode": ("4", "7"),
+        },
+        name="ENEDIS_NASS_Q_SERV_7100009_00001_20260306100000.json",
+        write=write_json,
+    )
+
+
+def _tree(leaves: Iterable[tuple[str, str]]) -> SchemaElement:
+    """The elements of paths, a mark ``[]`` behind those that may stand several times."""
+    root = SchemaElement("")
+    for path, kind in leaves:
+        held = root
+        for step in path.split("/"):
+            name = step.removesuffix("[]")
+            found = next((child for child in held.children if child.name == name), None)
+            if found is None:
+                found = SchemaElement(name, many=step.endswith("[]"))
+                held.children.append(found)
+            held = found
+        held.type = {"truth": "flag"}.get(kind, kind)
+    return root
 
 
 def _answer(element: str, leaves: Iterable[str]) -> LedgerDocument:

@@ -127,6 +127,14 @@ _OURS = re.compile(
 )
 
 
+_REPORT = re.compile(r"[^_]+_CR[.-]M023_.+", re.IGNORECASE)
+
+
+def is_report(name: str) -> bool:
+    """Whether a file's name is that of the report that ends an order."""
+    return _REPORT.fullmatch(re.split(r"[/\\]", name)[-1]) is not None
+
+
 def is_ours(name: str) -> bool:
     """Whether a file's name looks like one of Enedis' fluxes, read or not."""
     return _OURS.fullmatch(re.split(r"[/\\]", name)[-1]) is not None

@@ -76,6 +76,11 @@ class Order(NamedTuple):
         """When the file was written: as its name says, else the end of the period told."""
         return self.written or instant(until, "periode/dateFin")
 
+    def member_head(self) -> MemberHead:
+        """The head of the member."""
+        order = None if self.recurrent else self.head["request_reference"]
+        return MemberHead(type=self.flux, version=VERSION, sender=SENDER, receiver=self.head["receiver"], request=order)
+
 
 class Reader(NamedTuple):
     """What reads the pieces of one family of fluxes.
@@ -128,9 +133,7 @@ class Walk:
                 self.order = self._order(found)
                 if not told:
                     told = True
-                    yield MemberHead(
-                        type=self.order.flux, version=VERSION, sender=SENDER, receiver=self.order.head["receiver"]
-                    )
+                    yield self.order.member_head()
             elif path == _MEASURES and self.order is None:
                 raise Unreadable(refusal("HEADER_MISSING", path="header", expected="the header before the measures"))
             elif path == _MEASURES and self.order is not None:
@@ -198,7 +201,7 @@ class Walk:
         refusals: tuple[Refusal, ...] = ()
         # Equal content gives equal text; what no text can hold is written as an escape.
         text = repr(piece)
-        reference = refer(piece)
+        reference = self.refer(piece, order)
         head = {**order.head, "reference": reference, "access_point": point_of(piece)}
         head["reason"] = "periodic" if order.recurrent else "on-demand"
         try:
@@ -219,11 +222,15 @@ class Walk:
             reference=reference,
             access_point=point_of(piece),
             sender=SENDER,
-            identity=_identity(order, reference, text),
+            identity=identity_of(order.flux, order.head["request_reference"], reference, text),
             messages=tuple(messages),
             refusals=refusals,
             notes=tuple(dict.fromkeys(notes)),
         )
+
+    def refer(self, piece: Any, order: Order) -> str:
+        """The reference of a piece, however broken it is."""
+        return refer(piece)
 
 
 def _published(message: KernelMessage, order: Order) -> KernelMessage:
@@ -234,10 +241,11 @@ def _published(message: KernelMessage, order: Order) -> KernelMessage:
     return structs.replace(message, particulars=(*message.particulars, *made))
 
 
-def _identity(order: Order, reference: str, text: str) -> bytes:
+def identity_of(flux: str, order: str | None, reference: str, text: str) -> bytes:
+    """The identity of a CH message, of its flux, its order, its reference and its content as text."""
     state = blake2b(digest_size=16)
-    state.update(repr((MARKET, SENDER, order.flux, order.head["request_reference"], reference)).encode())
-    state.update(text.encode())
+    state.update(repr((MARKET, SENDER, flux, order, reference)).encode())
+    state.update(text.encode("utf-8", "surrogatepass"))
     return state.digest()
 
 

@@ -36,6 +36,8 @@ ALARMS: tuple[AlarmCode, ...] = (
     ),
     AlarmCode("ENGINE_ERROR", "Messages could not be judged because a rule failed."),
     AlarmCode("REQUEST_OVERDUE", "The market did not answer requests in time."),
+    AlarmCode("RESULT_UNREPORTED", "Files of an order are there, but the report that ends it is not."),
+    AlarmCode("RESULT_INCOMPLETE", "Files of an order that its report announces are missing."),
     AlarmCode("ANSWER_DUE", "An answer that we owe is late, or due soon."),
     AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),
     AlarmCode("OUTBOX_FAILING", "The back office cannot be notified."),

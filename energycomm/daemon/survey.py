@@ -32,6 +32,18 @@ _PUT_ASIDE = (
     "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'DIGEST_FAILED') AND i.at > ? "
     "AND (c.outcome = 'put-aside' OR (c.id IS NULL AND e.state = 'failed'))"
 )
+_NAMED = 5
+"""Orders that an alarm names."""
+REPORT_HOURS = 72
+"""Hours after the first file of an order within which its report has to be there."""
+REPORT_DAYS = 60
+"""Days after which an order is not looked at any more."""
+_RESULTS = (
+    "SELECT request, max(files), min(received_at), "
+    "count(DISTINCT CASE WHEN files IS NULL AND state <> 'failed' THEN coalesce(series_number, -id) END), "
+    "max(received_at) FROM envelope WHERE request IS NOT NULL AND duplicate_of IS NULL "
+    "GROUP BY market, request HAVING max(received_at) > ?"
+)
 
 
 class Survey(Struct):
@@ -46,6 +58,8 @@ class Survey(Struct):
       overdue: market -> requests without an answer in time.
       answers_due: market -> requests to us whose answer is late or due soon.
       put_aside: envelopes that were put aside, or a message of them, within the last day.
+      unreported: orders of which files came, and no report in time.
+      incomplete: order -> number of files there, and announced by its report, where these differ.
     """
 
     waiting: int = 0
@@ -56,6 +70,8 @@ class Survey(Struct):
     overdue: dict[str, int] = field(default_factory=dict)
     answers_due: dict[str, int] = field(default_factory=dict)
     put_aside: int = 0
+    unreported: list[str] = field(default_factory=list)
+    incomplete: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def alarms(self) -> Iterator[tuple[str, str, int, str]]:
         """What alarms: (code, subject, how many, in words); those of which there are none too."""
@@ -66,6 +82,12 @@ class Survey(Struct):
         yield "OUTBOX_DEAD", "notifications", dead, f"{dead} notifications were put aside"
         yield "REQUEST_DEAD", "requests", requests, f"{requests} requests were put aside"
         yield "REQUEST_OVERDUE", "requests", overdue, f"{overdue} requests have no answer in time"
+        named = ", ".join(self.unreported[:_NAMED])
+        yield "RESULT_UNREPORTED", "orders", len(self.unreported), f"no report after {REPORT_HOURS} hours: {named}"
+        told = "; ".join(
+            f"{order}: {there} of {files} files" for order, (there, files) in [*self.incomplete.items()][:_NAMED]
+        )
+        yield "RESULT_INCOMPLETE", "orders", len(self.incomplete), told
         yield "ANSWER_DUE", "answers", due, f"{due} requests to us have no answer of ours, which is late or due soon"
         yield (
             "ENVELOPE_PUT_ASIDE",
@@ -100,4 +122,10 @@ def survey(engine: Engine, now: int, answer_hours: float) -> Survey:
         soon = now + round(answer_hours * 3600) * SECOND
         found.answers_due = {row[0]: row[1] for row in driver.rows(_ANSWERS_DUE, (soon,))}
         found.put_aside = driver.rows(_PUT_ASIDE, (now - DAY,))[0][0]
+        for request, files, first, there, _ in driver.rows(_RESULTS, (now - REPORT_DAYS * DAY,)):
+            if files is None:
+                if now - first > REPORT_HOURS * 3600 * SECOND:
+                    found.unreported.append(request)
+            elif there != files:
+                found.incomplete[request] = (there, files)
     return found

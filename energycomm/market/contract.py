@@ -141,6 +141,8 @@ class MemberHead(Struct, frozen=True, kw_only=True):
       sender, receiver: parties of the header.
       created: when the market wrote it, as written.
       announced: number of transactions the header announces, where it does.
+      request: the market's reference of the request whose result, or a part of it, the member is.
+      files: number of files that a report on that request announces; None where the member is no report.
       notes: what was noticed in the header.
     """
 
@@ -151,6 +153,8 @@ class MemberHead(Struct, frozen=True, kw_only=True):
     receiver: str | None = None
     created: str | None = None
     announced: int | None = None
+    request: str | None = None
+    files: int | None = None
     notes: tuple[Refusal, ...] = ()
 
 

@@ -476,7 +476,8 @@ class _Work:
             again = _named_before(row, entries)
             if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
                 late = Reassessment(self.tx, self.writer, row, zone, self.now)
-                fold = late.run(entries, min(filter(_known, (since.get(point), again)), default=None))
+                starts = [one for one in (since.get(point), again) if one is not None]
+                fold = late.run(entries, min(starts, default=None))
                 self._judged_again(late, tally)
             else:
                 fold = around_broken(partial(self._ahead, row, zone, entries))
@@ -593,9 +594,6 @@ def _named_before(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
     awaited = load_state(row.state).awaited
     return min((awaited[reference] for reference in started if reference in awaited), default=None)
 
-
-def _known(instant: int | None) -> bool:
-    return instant is not None
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:

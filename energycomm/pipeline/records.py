@@ -371,8 +371,9 @@ def add_member(
     }
     tx.insert(tables.member, [row])
     sql = (
-        "UPDATE envelope SET market = COALESCE(?, market), "
-        "state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
+        "UPDATE envelope SET market = COALESCE(?, market), request = COALESCE(?, request), "
+        "files = COALESCE(?, files), state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
     )
-    tx.driver.run(sql, (market, envelope_id))
+    told = (head.request, head.files) if head and state != "refused" else (None, None)
+    tx.driver.run(sql, (market, *told, envelope_id))
     return record

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -206,7 +207,7 @@ def test_each_class_of_a_contract_has_its_own_power(tmp_path: Path) -> None:
     """A point of C4 with 20 kVA in HPH and 30 kVA in HCH: 600 kWh of a day are too many for the one, not for the other;
     and no tariff above 36 kVA has so little."""
     entry = start(PRM, day(0))
-    changes = {
+    changes: dict[type, dict[str, Any]] = {
         AccessPointData: {"segment": "C4"},
         ContractTerms: {
             "tariff": "BTSUPCU4",

@@ -638,7 +638,7 @@ UNREACHABLE: dict[str, str] = {
         "the simulated market publishes no curves (R50, R4x, R171); tests/adapters/test_fr_curves.py shows them",
     ),
     **dict.fromkeys(
-        ("FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
+        ("FR-A19", "FR-A20", "FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
         "lives are written in the fluxes of invoicing; what is measured on demand answers orders, and "
         "tests/adapters/test_fr_measures.py shows it",
     ),

@@ -595,6 +595,5 @@ def _named_before(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
     return min((awaited[reference] for reference in started if reference in awaited), default=None)
 
 
-
 def _key(entry: Entry) -> tuple[Any, ...]:
     return entry.key

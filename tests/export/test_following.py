@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from itertools import pairwise
+from threading import Thread
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -87,6 +88,31 @@ def follow(desk: Desk, order: list[int], cuts: list[int], read: int) -> set[str]
         assert taken(desk, name, cursors[name])[0] == []
         assert held[name] == whole(desk, name)
     return done
+
+
+def test_following_while_two_others_write(database_url: str) -> None:
+    """Each writer tells the life of a point of its own; the reader does not wait for them."""
+    desk = Desk(database_url)
+    held: Warehouse = {name: {} for name in NAMES}
+    cursors: dict[str, str] = {}
+
+    def tell(prm: str, number: int) -> None:
+        writer = Desk(database_url)
+        writer.deliveries = number * 1000  # envelopes of their own
+        for one in (story(prm)[index] for index in (0, 1, 4, 2, 3, 9)):
+            writer.deliver([one])
+
+    writers = [Thread(target=tell, args=(f"9900000000004{number}", number)) for number in (1, 2)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers) or not cursors:
+        for name in NAMES:
+            rows, cursors[name] = taken(desk, name, cursors.get(name))
+            apply(held[name], rows)
+    for name in NAMES:
+        apply(held[name], taken(desk, name, cursors[name])[0])
+        assert held[name] == whole(desk, name)
+    assert len(held["supply"]) == 4
 
 
 def test_what_is_exported_is_what_arrived(database_url: str) -> None:

@@ -171,7 +171,7 @@ _Key = tuple[str, str, str, str, str]
 
 
 def billing_period(
-    engine: Engine, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo]
+    engine: Engine, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo], market: str | None = None
 ) -> BillingPeriod:
     """The billing period of a contract.
 
@@ -180,6 +180,7 @@ def billing_period(
       contract: its reference, or the access point where that has one contract in the period.
       first, last: the days, both included.
       zones: market -> its legal time.
+      market: only of this market.
 
     Raises:
       UserError: there is no such contract in the period, or several; the days are in the wrong order.
@@ -189,7 +190,7 @@ def billing_period(
     if not FIRST_DAY <= first <= last <= LAST_DAY:
         raise UserError(f"{first} to {last} is out of range.", f"Name days from {FIRST_DAY} to {LAST_DAY}.")
     with reading(engine) as connection:
-        span = _span(connection, contract, first, last, zones)
+        span = _span(connection, contract, first, last, zones, market)
         return _Gathering(connection, span, zones[span.market], first, last).period()
 
 
@@ -202,13 +203,17 @@ class _Span(NamedTuple):
     end: int | None
 
 
-def _span(connection: Connection, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo]) -> _Span:
+def _span(
+    connection: Connection, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo], market: str | None
+) -> _Span:
     supply, point = tables.supply_period.c, tables.access_point.c
     query = (
         select(point.id, point.market, point.identifier, supply.reference, supply["at"], supply.ended_at)
         .join_from(tables.supply_period, tables.access_point, point.id == supply.access_point_id)
         .order_by(supply["at"])
     )
+    if market is not None:
+        query = query.where(point.market == market)
     # Two steps, each with an index or a small result: a point is found by its identifier.
     found = [_Span._make(row) for row in connection.execute(query.where(point.identifier == contract))]
     if not found:

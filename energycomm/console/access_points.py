@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
+from energycomm.billing.period import BLOCKING, NOTED, billing_period
 from energycomm.console.lifeline import LANES, draw, indexes, marks_of
+from energycomm.console.terms import REMARKS
 from energycomm.console.view import Reader, Shared, Words, address, page, words_of
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, Timeline, timelines
+from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 
@@ -43,13 +47,29 @@ def look_up(request: Request, person: Reader, shared: Shared, identifier: str = 
 
 
 @router.get("/access-points/{market}/{identifier}")
-def show(request: Request, market: str, identifier: str, person: Reader, shared: Shared) -> HTMLResponse:
-    """The life of one access point."""
+def show(
+    request: Request,
+    market: str,
+    identifier: str,
+    person: Reader,
+    shared: Shared,
+    contract: str = "",
+    first: date | None = None,
+    last: date | None = None,
+) -> HTMLResponse:
+    """The life of one access point; with two days, the billing period between them too."""
     about(request, f"access point {market} {identifier}")
     found = timelines(shared.store.engine, identifier, market=market, limit=MOST)
     if not found:
         raise not_found("access point", "identifier", identifier)
     (timeline,) = found
+    period, refused = None, None
+    if first is not None and last is not None:
+        zones = installed_adapters(shared.config.mapping_files).zones
+        try:
+            period = billing_period(shared.store.engine, contract.strip() or identifier, first, last, zones, market)
+        except UserError as error:
+            refused = error
     words, now = words_of(request), datetime.now(UTC)
     labels = {lane: words.t(lane) for lane in LANES}
     name = words.t("Life of access point {identifier}", identifier=identifier)
@@ -64,6 +84,10 @@ def show(request: Request, market: str, identifier: str, person: Reader, shared:
         facts=_facts(timeline, words),
         entries=[(entry, told(entry, words, timeline.market)) for entry in latest[:LISTED]],
         cut=len(latest) > LISTED or not timeline.complete,
+        asked={"contract": contract, "first": first, "last": last},
+        period=period,
+        refused=refused,
+        meanings=REMARKS if words.taste.language == "fr" else BLOCKING | NOTED,
         browse=address("/messages", access_point=identifier),
     )
 

@@ -6,6 +6,11 @@ from energycomm.kernel.family import KINDS
 
 TERMS: dict[str, str] = {
     **{cls.kept.table.replace("_", " "): cls.kept.french for cls in KINDS.values() if cls.kept is not None},
+    "distributor": "distributeur",
+    "supplier": "fournisseur",
+    "consumption": "soutirage",
+    "production": "injection",
+    "estimated": "estimé",
     "accepted": "accepté",
     "acknowledged": "accusé",
     "acted": "fait",
@@ -104,3 +109,19 @@ ENGLISH: dict[str, str] = {
     "engine_error": "rule broke",
 }
 """What the store names in a way of its own -> in English."""
+
+REMARKS: dict[str, str] = {
+    "READINGS_NONE": "aucun relevé dans la période",
+    "READING_MISSING": "une borne de la période n'a pas de relevé, et aucun ne la suit ou ne la précède",
+    "READING_BETWEEN": "une borne de la période est entre deux relevés : son index est interpolé",
+    "READINGS_CONTRADICT": "deux relevés du même cadran, à la même date, donnent des index différents",
+    "INDEX_FELL": "un index est inférieur au précédent, et rien n'indique un passage par zéro",
+    "METER_CHANGE_OPEN": "le compteur a été changé sans l'index de dépose de l'ancien ou l'index de pose du nouveau",
+    "TERMS_UNKNOWN": "aucune condition du contrat n'est connue au début de la période",
+    "SUPPLY_PARTIAL": "notre fourniture ne couvre qu'une partie des jours",
+    "READING_ESTIMATED": "un index de borne a été estimé par le marché",
+    "READING_DOUBTFUL": "le marché met en doute un index de borne",
+    "VOLUME_NOT_ENERGY": "c'est un volume de gaz : son énergie dépend du pouvoir calorifique de chaque mois",
+    "MESSAGES_HELD": "des messages de la période sont en attente ou rejetés, et peuvent la changer",
+}
+"""What hinders a bill or is to be known of it, in French: code of `energycomm.billing.period` -> its words."""

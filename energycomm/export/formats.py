@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -126,10 +127,15 @@ def _cell(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
-        return plain_cell(value)
+        return _text(value)
     return format(value, "f") if not isinstance(value, int) else str(value)
 
 
+_text = lru_cache(maxsize=65_536)(plain_cell)
+"""Texts come again and again: units, time classes, access points."""
+
+
+@lru_cache(maxsize=65_536)
 def _instant(value: datetime) -> str:
     return value.isoformat().replace("+00:00", "Z")
 

@@ -96,7 +96,9 @@ class Export:
         self._table = tables.metadata.tables[subject.table]
         self._names = column_names(self._table)
         self._cause = OF_MESSAGE + self._names.index("message_id")
-        self._made = {column.name: column for column in subject.columns if column.source == "made"}
+        self._own = subject.columns[len(HEAD) :]
+        self._of_part = [(place, one) for place, one in enumerate(subject.columns) if one.source == "part"]
+        self._intervals = next((place for place, one in enumerate(subject.columns) if one.source == "made"), None)
         self._empty: Row = (None,) * (len(subject.columns) - len(HEAD))
 
     def rows(self) -> Iterator[Row]:
@@ -238,45 +240,29 @@ class Export:
             row = {"kind": kind, "market_type": market_type, **dict(zip(self._names, content, strict=True))}
             if not self._within(market, at, row):
                 continue
-            own = {
-                column.name: _value(column, row[column.key])
-                for column in self.subject.columns
-                if column.source == "row"
-            }
             parts: list[dict[str, Any]] = [{}]
             if self.subject.parts:
                 parts = msgspec.json.decode(row[self.subject.parts])
+            # What all parts share is made once: curves have thousands.
+            whole = [op, row["message_id"], 0, market, point, instant(at)]
+            whole += [_value(one, row[one.key]) if one.source == "row" else None for one in self._own]
             for part in parts:
                 item += 1
-                yield (
-                    op,
-                    row["message_id"],
-                    item,
-                    market,
-                    point,
-                    instant(at),
-                    *self._content(own, part, market, at, row),
-                )
+                made = whole.copy()
+                made[2] = item
+                for place, column in self._of_part:
+                    made[place] = _value(column, part.get(column.key))
+                if self._intervals is not None:
+                    made[self._intervals : self._intervals + 2] = self._interval(market, at, row, part["position"])
+                yield tuple(made)
 
-    def _content(
-        self, own: Mapping[str, Any], part: Mapping[str, Any], market: str, at: int, row: Any
-    ) -> Iterator[Any]:
-        made = self._interval(market, at, row, part["position"]) if self._made else {}
-        for column in self.subject.columns[len(HEAD) :]:
-            if column.source == "row":
-                yield own[column.name]
-            elif column.source == "part":
-                yield _value(column, part.get(column.key))
-            else:
-                yield made[column.name]
-
-    def _interval(self, market: str, at: int, row: Mapping[str, Any], position: int) -> dict[str, datetime]:
+    def _interval(self, market: str, at: int, row: Mapping[str, Any], position: int) -> tuple[datetime, datetime]:
         """Start and end of an interval. Steps of whole days, months and years follow the civil calendar."""
         zone = self.zones.get(market) or next(iter(self.zones.values()))
         start, minutes = instant(at), row["resolution"]
         if minutes is not None and minutes % DAY_MINUTES:
             step = timedelta(minutes=minutes)
-            return {"interval_start": start + (position - 1) * step, "interval_end": start + position * step}
+            return start + (position - 1) * step, start + position * step
         local = start.astimezone(zone).replace(tzinfo=None)
         bounds = []
         for number in (position - 1, position):
@@ -286,7 +272,7 @@ class Export:
                 months = local.month - 1 + number * (row["resolution_months"] or 1)
                 moved = local.replace(year=local.year + months // 12, month=months % 12 + 1)
             bounds.append(moved.replace(tzinfo=zone).astimezone(start.tzinfo))
-        return {"interval_start": bounds[0], "interval_end": bounds[1]}
+        return bounds[0], bounds[1]
 
 
 def _value(column: Column, stored: Any) -> Any:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute
 
+from energycomm.billing.period import BLOCKING, NOTED
 from energycomm.config import CorrectionSettings
 from energycomm.console import PARTS
+from energycomm.console.terms import REMARKS
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading as looking
@@ -133,6 +135,17 @@ def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None
     assert re.search(rf'<a href="/messages/{number}"[^>]*><polygon class="m-bad"', drawing)
     assert "m-wait" in anna.get(f"/access-points/FR/{WAITING}").text
     assert anna.get("/access-points/FR/1").status_code == 404
+
+
+def test_a_billing_period_is_shown_in_both_languages_with_what_hinders_the_bill(lite: Site, anna: Visitor) -> None:
+    """No reading follows the last one: the last border is missing."""
+    address = f"/access-points/FR/{ODD}?first=2026-01-05&last=2099-12-31"
+    words = plain(anna.get(address).text)
+    assert "not ready to be billed" in words
+    assert "READING_MISSING" in words or "READINGS_NONE" in words
+    assert "no contract" in plain(anna.get(f"{address}&contract=none").text)
+    assert anna.get(f"/access-points/FR/{ODD}?first=soon&last=2026-01-01").status_code == 422
+    assert REMARKS.keys() == BLOCKING.keys() | NOTED.keys()
 
 
 def test_rules_are_listed_with_how_often_they_are_found(anna: Visitor) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from threading import Thread
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
@@ -17,6 +19,7 @@ from energycomm.export.subjects import NAMES
 from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, reading, start, story
+from tests.postgres import PostgresServer
 
 Warehouse = dict[str, dict[int, list[Row]]]
 """Subject -> message -> its rows, without what to do with them."""
@@ -47,10 +50,20 @@ def whole(desk: Desk, subject: str) -> dict[int, list[Row]]:
     return held
 
 
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> Iterator[str]:
+    """A fresh database on PostgreSQL: on SQLite a second writer waits for the first."""
+    name = postgres.create_database()
+    yield postgres.url(name)
+    while Desk.open:
+        Desk.open.pop().database.dispose()
+    postgres.drop_database(name)
+
+
 STORY = [*story(), *story("99000000000024"), reading("99000000000031", day(31), 1)]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     order=st.permutations(range(len(STORY))),
     cuts=st.lists(st.integers(1, len(STORY) - 1), max_size=5, unique=True),
@@ -87,6 +100,31 @@ def follow(desk: Desk, order: list[int], cuts: list[int], read: int) -> set[str]
         assert taken(desk, name, cursors[name])[0] == []
         assert held[name] == whole(desk, name)
     return done
+
+
+def test_following_while_two_others_write(postgres_url: str) -> None:
+    """Each writer tells the life of a point of its own; the reader does not wait for them."""
+    desk = Desk(postgres_url)
+    held: Warehouse = {name: {} for name in NAMES}
+    cursors: dict[str, str] = {}
+
+    def tell(prm: str, number: int) -> None:
+        writer = Desk(postgres_url)
+        writer.deliveries = number * 1000  # envelopes of their own
+        for one in (story(prm)[index] for index in (0, 1, 4, 2, 3, 7)):
+            writer.deliver([one])
+
+    writers = [Thread(target=tell, args=(f"9900000000004{number}", number)) for number in (1, 2)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers) or not cursors:
+        for name in NAMES:
+            rows, cursors[name] = taken(desk, name, cursors.get(name))
+            apply(held[name], rows)
+    for name in NAMES:
+        apply(held[name], taken(desk, name, cursors[name])[0])
+        assert held[name] == whole(desk, name)
+    assert len(held["supply"]) == 2
 
 
 def test_what_is_exported_is_what_arrived(database_url: str) -> None:
@@ -135,11 +173,9 @@ def test_filters_choose_by_day_point_market_and_segment(database_url: str) -> No
     assert len(taken(desk, "supply", last=day(-1).date())[0]) == 0
 
 
-def test_a_transaction_that_commits_late_is_not_lost(database_url: str) -> None:
+def test_a_transaction_that_commits_late_is_not_lost(postgres_url: str) -> None:
     """It began, and took its ids, before another one that committed first; in between somebody read."""
-    if database_url.startswith("sqlite"):
-        return  # there a second writer waits for the first
-    desk = Desk(database_url)
+    desk = Desk(postgres_url)
     desk.deliver([start("99000000000017", day(0)), start("99000000000024", day(0))])
     _, cursor = taken(desk, "supply")
     change = "UPDATE supply_period SET end_reason = :why WHERE message_id = :message"

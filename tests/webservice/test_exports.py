@@ -39,6 +39,8 @@ def test_a_stream_and_what_came_after_it(site: Site) -> None:
     again = caller.get("/api/v1/exports/readings", params={"since": after.headers["x-cursor"], "format": "csv"})
     assert len(again.text.splitlines()) == 1
     assert again.headers["x-cursor"] == after.headers["x-cursor"]
+    Desk.open.remove(desk)
+    desk.database.dispose()
 
 
 def test_refusals_say_what_is_wrong(story_site: Site) -> None:

@@ -8,6 +8,7 @@ One ``PRM`` is one CH message, each of its ``Donnees_Releve`` (up to 20) one met
 * Units stand in the header: indexes in Wh, powers in VA, where C15 and R15 write kWh. They are carried as they are.
 * Rogue calendars and time classes (INCONNU, DN999999) are carried as they are; rules judge them.
 * Indice_Vraisemblance 1 is taken for doubtful. No public document says so for R151; for R50 one does.
+* R64B continues R151: both tell the index of midnight of the same registers, and one of the two holds.
 * There is no identifier of the reading, and no serial number. The indexes were read from afar: they are actual
   readings.
 """
@@ -22,7 +23,7 @@ from adapters.common.reading import Fields, flag, need, need_node, node, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import daily, digester
-from adapters.fr_enedis.registers import GRIDS
+from adapters.fr_enedis.registers import DAILY, GRIDS
 from adapters.fr_enedis.times import end_of_day
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
@@ -87,6 +88,7 @@ def _reading(releve: Fields, unit: str, head: dict[str, Any], context: Context) 
         request_reference=releve.get("Id_Affaire"),
         qualification="periodic",
         nature="read",
+        stream=DAILY,
         calendar=releve.get("Id_Calendrier_Distributeur"),
         supplier_calendar=releve.get("Id_Calendrier_Fournisseur"),
         maximum_power=_power(node(releve, "Puissance_Maximale").get("Valeur"), context),

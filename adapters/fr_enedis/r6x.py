@@ -37,7 +37,7 @@ from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.curves import PRODUCT, SENSE
 from adapters.fr_enedis.labels import plain
 from adapters.fr_enedis.ondemand import Order, Point, Reader, Word, Words, instant
-from adapters.fr_enedis.registers import REASONS
+from adapters.fr_enedis.registers import DAILY, REASONS
 from adapters.fr_enedis.times import again, here, instant_at, start_of_day
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Position, Register, Volume
@@ -645,6 +645,7 @@ def indexes(measures: Measures[IndexSetting], order: Order, notes: Notes) -> lis
                     effective=at,
                     qualification=QUALIFICATION.get(setting.typeReleve, "periodic"),
                     nature="read",
+                    stream=DAILY if order.recurrent and setting.typeReleve == "AQ" else None,
                     calendar=found.calendars.get("distributor"),
                     supplier_calendar=found.calendars.get("supplier"),
                     registers=tuple(found.registers),

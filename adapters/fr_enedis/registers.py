@@ -54,6 +54,9 @@ REASONS: dict[str, Reason] = {
 """Nature_Evenement (C15, C12) and the Motif_Releve (R15) of readings that belong to an event -> reason. MDACT, and what
 the natures of C12 from CPS on stand for, are unverified."""
 
+DAILY = "daily"
+"""Stream of the readings of midnight that R151 told until R64B took its place."""
+
 CLASSES = {"Pointe": "P", "Base": "BASE"}
 """Time class of C2 to C4 as C12 and R17 write it -> as the other fluxes do."""
 

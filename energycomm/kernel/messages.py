@@ -550,6 +550,13 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
     next_reading: Annotated[
         CivilDay | None, field("Day the next periodic reading is due.", "Jour prévu du prochain relevé périodique.")
     ] = None
+    stream: Annotated[
+        Code | None,
+        field(
+            "Series of readings that several sources tell one after the other: one holds of what two of them tell.",
+            "Série de relevés que plusieurs sources donnent l'une après l'autre : un seul est valable par index.",
+        ),
+    ] = None
     registers: Annotated[
         tuple[Register, ...], field("The indexes.", "Index.", kept="registers", item="register", longest=1_000)
     ] = ()

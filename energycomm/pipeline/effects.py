@@ -220,6 +220,7 @@ def store_reading(step: Step) -> None:
             estimated,
             registers,
             role_of(m),
+            stream=m.stream,
         )
     )
     step.write(status="current")

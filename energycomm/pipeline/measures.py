@@ -68,11 +68,13 @@ def role_of(message: MeterReading | MeteredVolume) -> str:
 
 
 def told_before(state: AccessPointState, message: MeterReading | MeteredVolume) -> Iterator[ReadingState]:
-    """The current measures of the message's instant that tell of the same: those of its kind, source and role, and the
-    one that bears its identifier."""
+    """The current measures of the message's instant that tell of the same: those of its kind, source or stream, and
+    role, and the one that bears its identifier."""
     kind, role, named = type(message).__name__, role_of(message), message.reading_reference
+    stream = message.stream if isinstance(message, MeterReading) else None
     for known in state.readings:
-        if known.kind == kind and known.source == message.market_type and known.status == "current":
+        same = known.source == message.market_type or (stream is not None and known.stream == stream)
+        if known.kind == kind and same and known.status == "current":
             same_name = named is not None and named == known.reference
             if known.role == role or (same_name and isinstance(message, MeterReading)):
                 yield known

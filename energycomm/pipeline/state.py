@@ -76,6 +76,8 @@ class ReadingState(Struct, array_like=True):
     energies: dict[str, str] = field(default_factory=dict)
     unnamed: bool = False
     """A correction that names no original replaced it: its cancellation is another message."""
+    stream: str | None = None
+    """Series of readings that several sources tell."""
 
 
 class CurveDay(Struct, array_like=True):

@@ -24,8 +24,8 @@ VALUES: Mapping[str, Sequence[str]] = {
     "Contrat/Code_EIC_*": ("17XLUMINEFICT01X", "17XLUMINEFICT02X"),
     "Date_Previsionnelle_Deploiement_Compteur_Linky": ("2026-03", "2026-04"),
     "Commune/@Code_INSEE": ("01999", "01998"),
+    "Operation/Categorie_Materiel": ("COMPTEUR", "DISJONCTEUR"),
     "Mois_*": ("01/03/2026", "01/04/2026"),
-    "Evenement_Declencheur/Nature_Evenement": ("MES", "PHC"),
 }
 """What has a form that no list of examples knows."""
 NEEDED = {"PRM/Segment_Clientele", "En_Tete_Flux/Identifiant_Emetteur"}

@@ -450,6 +450,18 @@ def test_both_generations_of_a_point_of_the_register_are_read(name: str) -> None
         assert str(kept[f"{since}/AllocationMethod"]) == "2023-04-01"
 
 
+def test_a_second_address_and_a_second_party_of_a_point_are_kept() -> None:
+    content = fixture("metering_point.xml").decode()
+    address = content[content.index("<EDSN_AddressExtended>") : content.index("<ValidFromDate>")]
+    party = content[content.index("<GridContractParty>") : content.index("<BalanceSupplier_Company>")]
+    second = address.replace("Testdorp", "Proefstad"), party.replace("Voorbeeld", "Ander")
+    content = content.replace(address, address + second[0]).replace(party, party + second[1])
+    (transaction,) = transactions(content.encode())
+    kept = {one.name: one.value for one in transaction.messages[0].particulars}
+    assert kept["Portaal_MeteringPoint/EDSN_AddressExtended[2]/CityName"] == "Proefstad"
+    assert kept["Portaal_MeteringPoint/MPCommercialCharacteristics/GridContractParty[2]/Surname"] == "Ander"
+
+
 def test_a_search_that_finds_a_hundred_points_loses_nothing_of_them() -> None:
     content = fixture("search_old.xml").decode()
     start, end = content.index("<Portaal_MeteringPoint>"), content.index("</Portaal_MeteringPoint>")

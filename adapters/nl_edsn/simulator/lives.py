@@ -52,7 +52,6 @@ _REFUSED = {
 _TOLD: dict[str, Callable[[str, str], str]] = {
     "SearchMeteringPointsResponse": lambda point, _: holdings.found(point),
     "ContractDataResponse": lambda point, name: holdings.contract(point, name, name[3:].replace("-", "")),
-    "MeterReadingExchangeAcknowledgement": lambda *_: element("Portaal_Content"),
 }
 """Type of an answer -> what it tells of a point under our reference."""
 _LISTED: dict[str, tuple[Callable[[str, str, str], str], str]] = {
@@ -213,6 +212,8 @@ def _answer(label: str, life: Life, day: int) -> Draft:
         return Draft(label, told, point, reference, ("RequestAnswer", "RequestStatus"), group=reference)
     root, tag, code = _REFUSED[label]
     reason = element("Rejection", leaves(RejectionCode=code, RejectionText="Afgewezen"))
+    if tag == "Portaal_Rejection":  # it names its point, without which two of them are one
+        reason += element("Portaal_MeteringPoint", leaves(EANID=point))
     return Draft(label, element(root, element(tag, reason)), point, reference, ("RequestAnswer",), group=reference)
 
 

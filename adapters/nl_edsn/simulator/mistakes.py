@@ -258,7 +258,7 @@ def _reply(name: str, label: str, edit: Edit, errors: Codes = "", warnings: Code
     return Mistake(name, "reading", None, errors, warnings, document=edit, type=label, **more)
 
 
-_SWITCHED, _ACKNOWLEDGED = "ChangeOfSupplierResponse", "MeterReadingExchangeAcknowledgement"
+_SWITCHED = "ChangeOfSupplierResponse"
 
 ANSWERS: tuple[Mistake, ...] = (
     _reply("NL-A02", _SWITCHED, put("RejectionCode", "199"), warnings=ANSWER, error_class="product"),
@@ -270,8 +270,8 @@ ANSWERS: tuple[Mistake, ...] = (
     _reply("NL-A08", "ContractDataResponse", put("NoticePeriod", "365"), ANSWER),
     _reply(
         "NL-A09",
-        _ACKNOWLEDGED,
-        drop("MessageID"),
+        "ContractDataResponse",
+        both(drop("MessageID"), drop("ExternalReference")),
         warnings={ANSWER: ("NL-A05",), STATUS: ("NL-A09",)},
         error_class="missing",
     ),

@@ -24,10 +24,7 @@ from energycomm.kernel.parts import ChargeLine
 CENT = Decimal("0.01")
 DAY = timedelta(days=1)
 ZERO = Decimal(0)
-BY_DAY = ("j", "c.j", "p.j", "j.kVA", "kVA.j", "kW.j", "kVA.jour")
-"""Units that count days."""
-BY_POWER = ("j.kVA", "kVA.j", "kW.j")
-"""Units that count days of each unit of power."""
+POWER_DAY = "power-day"
 DAILY = ("management", "metering", "fixed")
 """Components that a day bears once."""
 
@@ -242,7 +239,7 @@ def _line(charge: GridCharge, line: ChargeLine, facts: PointFacts, prices: Price
                 f"{_exact(expected / line.quantity)} EUR",
                 line.amount - expected,
             )
-    elif component.name in DAILY and line.unit in BY_DAY:
+    elif component.name in DAILY and prices.counts(line.unit):
         yield from _daily(charge, line, component, facts, prices)
 
 
@@ -255,7 +252,7 @@ def _daily(
     assert line.quantity is not None
     days = list(_days(line.start, line.end))
     sign = -1 if line.amount < 0 else 1
-    quantity, by_power = abs(line.quantity), line.unit in BY_POWER
+    quantity, by_power = abs(line.quantity), prices.counts(line.unit) == POWER_DAY
     amount = abs(line.amount)
     listed = [prices.price(component, line.tariff, day) for day in days]
     paid = amount / quantity if quantity else ZERO
@@ -393,38 +390,40 @@ def _twice(charges: Sequence[GridCharge], facts: PointFacts, prices: PriceList) 
     energies: Counter[tuple[object, ...]] = Counter()
     for market_type, earlier in facts.before:
         for line in earlier:
-            _count(days, energies, prices.component(market_type, line), line)
+            _count(days, energies, prices, market_type, line)
     given = [(charge, line) for charge in charges for line in charge.lines if line.amount < 0]
     charged = [(charge, line) for charge in charges for line in charge.lines if line.amount > 0]
     for charge, line in given:
-        _count(days, energies, prices.component(charge.market_type, line), line)
+        _count(days, energies, prices, charge.market_type, line)
     for charge, line in charged:
         component = prices.component(charge.market_type, line)
         if component is None or line.start is None or line.end is None:
             continue
         span = list(_days(line.start, line.end))
-        if component.name in DAILY and line.unit in BY_DAY:
+        if component.name in DAILY and prices.counts(line.unit):
             again = [day for day in span if days[component.name, day] >= 1]
             if again:
                 told, euros = f"{len(span)} days", line.amount * len(again) / len(span)
                 yield _finding(charge, line, "twice", told, f"{len(span) - len(again)} days", euros)
         elif component.name == "energy" and energies[_key(component, line)] >= 1:
             yield _finding(charge, line, "twice", f"{_exact(line.quantity or ZERO)} kWh", "0 kWh", line.amount)
-        _count(days, energies, component, line)
+        _count(days, energies, prices, charge.market_type, line)
 
 
 def _count(
     days: Counter[tuple[str, date]],
     energies: Counter[tuple[object, ...]],
-    component: Component | None,
+    prices: PriceList,
+    market_type: str,
     line: ChargeLine,
 ) -> None:
+    component = prices.component(market_type, line)
     if component is None or line.start is None or line.end is None:
         return
     sign = -1 if line.amount < 0 else 1
     if component.name == "energy":
         energies[_key(component, line)] += sign
-    elif component.name in DAILY and line.unit in BY_DAY and line.amount:
+    elif component.name in DAILY and prices.counts(line.unit) and line.amount:
         for day in _days(line.start, line.end):
             days[component.name, day] += sign
 

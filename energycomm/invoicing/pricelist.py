@@ -1,8 +1,9 @@
 """The dated tables of a market's folder of rules: prices of the grid, tax rates, and what the lines of an invoice are.
 
 ``charge_lines.csv`` says of which component a line is, by its code, its nature or its label; ``grid_prices.csv`` what a
-component costs, by tariff, time class and day; ``tax_rates.csv`` the rates of value added tax that a line may bear. A
-market without these files has none of these checks, and a day without a price gives no verdict.
+component costs, by tariff, time class and day; ``charge_units.csv`` which units count days; ``tax_rates.csv`` the rates
+of value added tax that a line may bear. A market without these files has none of these checks, and a day without a
+price gives no verdict.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from energycomm.errors import UserError
 from energycomm.kernel.parts import ChargeLine
 
 PRICES, RATES, LINES = "grid_prices.csv", "tax_rates.csv", "charge_lines.csv"
-HUNDREDTH = {"cEUR/kWh": Decimal(100), "cEUR/kVArh": Decimal(100)}
-"""Unit of a price -> how many of it make a euro."""
+UNITS = "charge_units.csv"
+CENTS = "cEUR/"
+"""What the unit of a price in cents begins with."""
 
 
 class Component(NamedTuple):
@@ -51,13 +53,14 @@ class PriceList:
     def __init__(self, folder: Path) -> None:
         self._prices: dict[tuple[str, str, str], list[Dated]] = {}
         for row, place in _rows(folder / PRICES):
-            value = _number(row["price"], place) / HUNDREDTH.get(row["unit"], Decimal(1))
+            value = _number(row["price"], place) / (100 if row["unit"].startswith(CENTS) else 1)
             key = row["component"], row["tariff"], row["time_class"]
             self._prices.setdefault(key, []).append(_dated(value, row, place))
         self._rates: list[tuple[str, Decimal | None, Dated]] = []
         for row, place in _rows(folder / RATES):
             most = _number(row["power_up_to"], place) if row["power_up_to"] else None
             self._rates.append((row["component"], most, _dated(_number(row["rate"], place), row, place)))
+        self._units = {row["unit"]: row["counts"] for row, _ in _rows(folder / UNITS)}
         self._lines = [
             (
                 row["market_type"],
@@ -67,6 +70,10 @@ class PriceList:
             )
             for row, place in _rows(folder / LINES)
         ]
+
+    def counts(self, unit: str | None) -> str | None:
+        """What a unit counts: day, power-day (days of each unit of power); None for others."""
+        return self._units.get(unit or "")
 
     def component(self, market_type: str, line: ChargeLine) -> Component | None:
         """What a line charges; None where no table tells."""

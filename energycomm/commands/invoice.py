@@ -117,7 +117,9 @@ def disputes(
         found = checker.checked(_market(checker, number, market), number)
     rows = [(found.invoice, *_row(one), CHECKS[one.check]) for one in found.findings]
     write_table(to, ("invoice", *_HEAD, "why"), rows)
-    typer.echo(f"{len(rows)} findings, {found.contested} {found.currency} contested: {to}")
+    typer.echo(
+        f"{len(rows)} {'finding' if len(rows) == 1 else 'findings'}, {found.contested} {found.currency} contested: {to}"
+    )
 
 
 def _row(one: InvoiceFinding) -> tuple[object, ...]:

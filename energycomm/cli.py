@@ -48,6 +48,7 @@ COMMANDS: dict[str, Place] = {
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
     "export": Place("export", "export", "Readings, curves, charges and more as files: all, or what changed since."),
     "billing": Place("billing", "billing", "The billing period of a contract: consumption, terms, what is missing."),
+    "invoice": Place("invoice", "app", "Grid invoices, checked: what they charge that nothing explains, in euros."),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(
         "simulate",

@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.billing": COMMON | {"energycomm.eis"},
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
+    "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},
     "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},
 }
 """Part -> the parts that it may import besides itself."""

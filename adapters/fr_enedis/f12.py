@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
@@ -312,7 +313,7 @@ def _tax(item: Fields, code: str | None, rate: str, base: str, amount: str) -> T
     return Tax(code=code, rate=number(item, rate), base=number(item, base), amount=number(item, amount))
 
 
-def _invoice(head: Fields, context: Context, part: InvoicePart, **told: object) -> GridInvoice:
+def _invoice(head: Fields, context: Context, part: InvoicePart, **told: Any) -> GridInvoice:
     """The grid invoice of one file.
 
     Raises:

@@ -286,6 +286,16 @@ particular = Table(
     comment="Values of the market that no field has a place for, so that messages are found by them.",
 )
 
+invoice_message = Table(
+    "invoice_message",
+    metadata,
+    Column("message_id", Id, ForeignKey("kernel_message.id"), primary_key=True, autoincrement=False),
+    Column("market", String(2), nullable=False),
+    Column("invoice", String(64), nullable=False),
+    Index(None, "market", "invoice"),
+    comment="The messages that a grid invoice is made of, whatever their verdict.",
+)
+
 message_tally = Table(
     "message_tally",
     metadata,

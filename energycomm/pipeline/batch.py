@@ -21,6 +21,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import NewRow
 from energycomm.eis.database import Conflict
 from energycomm.eis.fitting import expected, fits, storable
+from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
 from energycomm.errors import UserError
@@ -521,6 +522,7 @@ class _Work:
         tx.insert(tables.ch_duplicate, sorting.duplicates)
         tx.insert(tables.kernel_message, self._message_rows())
         store_particulars(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
+        store_invoices(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
         for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, reading
+from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, Store, StoreTransaction
 from energycomm.kernel.codec import decode, encode
@@ -118,6 +119,7 @@ def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
     tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120], **more}])
     store_particulars(tx, [(number, message)])
+    store_invoices(tx, [(number, message)])
     tx.insert(tables.state_change, [change_row(number, "received", "to_replay", now, why, by)])
     return number
 

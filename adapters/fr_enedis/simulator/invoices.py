@@ -124,7 +124,7 @@ def charge(
 ) -> Draft:
     """What an access point is charged for a month: management, metering and power, under the terms of each day, and
     the energy between the readings that no invoice charged yet."""
-    lines = []
+    lines: list[Line] = []
     for _, days in groupby(range(first, last + 1), key=lambda day: _terms(life, situation, day)):
         on = list(days)
         lines += fixed_lines(_terms(life, situation, on[0]), almanac.civil(on[0]), almanac.civil(on[-1]))

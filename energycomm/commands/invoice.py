@@ -1,0 +1,150 @@
+"""`energycomm invoice`: grid invoices against their parts, the price lists and the store; what to dispute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.recording import recorded
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.invoicing.checking import CHECKS, InvoiceFinding
+from energycomm.invoicing.gathering import InvoiceCheck
+from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.gateway import open_store
+from energycomm.portfolio.files import write_table
+
+app = typer.Typer(
+    no_args_is_help=True, help="Grid invoices, checked: what they charge that nothing explains, in euros."
+)
+
+Number = Annotated[str, typer.Argument(help="Number of the invoice.", show_default=False)]
+Market = Annotated[str | None, typer.Option("--market", help="Only of this market, by its ISO code.")]
+_HEAD = ("check", "access point", "charge", "line", "first day", "last day", "charged", "expected", "euros")
+
+
+@contextmanager
+def _checker() -> Iterator[InvoiceCheck]:
+    config = load()
+    with open_store(config) as store:
+        yield InvoiceCheck(store, config.rules_folder, installed_adapters().zones)
+
+
+@app.command("list")
+@recorded("invoice list")
+def list_(
+    market: Market = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """List the invoices with what they charge and how many euros of it are contested.
+
+    Example: energycomm invoice list --market FR
+    """
+    with _checker() as checker:
+        numbers = checker.numbers(market=None if market is None else market.upper(), limit=limit)
+        found = [checker.checked(*one) for one in numbers]
+    if json:
+        print_json(found)
+        return
+    head = ("market", "invoice", "date", "net", "charges", "announced", "findings", "contested")
+    rows = [
+        (
+            one.market,
+            one.invoice,
+            one.invoice_date,
+            one.charged if one.total is None else one.total,
+            one.charges,
+            one.announced,
+            len(one.findings),
+            one.contested,
+        )
+        for one in found
+    ]
+    print_rows(head, rows, f"{len(rows)} invoices, {sum(one.contested for one in found)} contested")
+
+
+@app.command()
+@recorded("invoice show")
+def show(number: Number, market: Market = None, json: Json = False) -> None:
+    """Show an invoice: its totals, and every finding with both values and the euros.
+
+    Example: energycomm invoice show 3100000000017
+    """
+    with _checker() as checker:
+        found = checker.checked(_market(checker, number, market), number)
+    if json:
+        print_json(found)
+        return
+    print_facts(
+        [
+            ("invoice", f"{found.market} {found.invoice}"),
+            ("date", found.invoice_date),
+            (
+                "net total",
+                "the general file is not there" if found.total is None else f"{found.total} {found.currency}",
+            ),
+            ("charges", f"{found.charges} there, {'-' if found.announced is None else found.announced} announced"),
+            ("sum of the charges", f"{found.charged} {found.currency}"),
+            ("contested", f"{found.contested} {found.currency}"),
+        ]
+    )
+    print_rows(_HEAD, [_row(one) for one in found.findings])
+    for check in dict.fromkeys(one.check for one in found.findings):
+        typer.echo(f"{check}: {CHECKS[check]}")
+
+
+@app.command()
+@recorded("invoice disputes")
+def disputes(
+    number: Number,
+    to: Annotated[Path, typer.Option("--to", help="The file, .csv or .xlsx; replaced.", show_default=False)],
+    market: Market = None,
+) -> None:
+    """Write what an invoice is contested for as a table, to be sent to the grid operator.
+
+    Example: energycomm invoice disputes 3100000000017 --to disputes.xlsx
+    """
+    if to.suffix.lower() not in (".csv", ".xlsx"):
+        raise UserError(f"{to.name} is neither a CSV nor an XLSX file.", "End its name in .csv or .xlsx.")
+    with _checker() as checker:
+        found = checker.checked(_market(checker, number, market), number)
+    rows = [(found.invoice, *_row(one), CHECKS[one.check]) for one in found.findings]
+    write_table(to, ("invoice", *_HEAD, "why"), rows)
+    typer.echo(
+        f"{len(rows)} {'finding' if len(rows) == 1 else 'findings'}, {found.contested} {found.currency} contested: {to}"
+    )
+
+
+def _row(one: InvoiceFinding) -> tuple[object, ...]:
+    values = (
+        one.check,
+        one.access_point,
+        one.charge,
+        one.code,
+        one.first,
+        one.last,
+        one.charged,
+        one.expected,
+        one.euros,
+    )
+    return tuple("" if value is None else value for value in values)
+
+
+def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:
+    known = checker.markets_of(number)
+    if market is not None:
+        known = [one for one in known if one == market.upper()]
+    if len(known) == 1:
+        return known[0]
+    if known:
+        raise UserError(f"{number} is an invoice in {' and '.join(known)}.", "Name one: --market.")
+    near = get_close_matches(number, [one for _, one in checker.numbers(limit=1_000)], n=3)
+    advice = f"Did you mean {', '.join(near)}?" if near else "`energycomm invoice list` shows those there are."
+    raise UserError(f"There is no invoice {number}.", advice)

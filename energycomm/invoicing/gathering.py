@@ -1,0 +1,201 @@
+"""Invoices as the store has them: every message that one is made of, and what is known of its access points.
+
+All messages count, also those that wait or were rejected: they are on the invoice. Only withdrawn ones do not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, func, select
+
+from energycomm.eis import tables
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import reading
+from energycomm.eis.store import Store
+from energycomm.invoicing.checking import Content, InvoiceFinding, Metered, PointFacts, Terms, check
+from energycomm.invoicing.pricelist import PriceList
+from energycomm.kernel.codec import decode
+from energycomm.kernel.instants import instant
+from energycomm.kernel.messages import GridCharge, GridInvoice
+from energycomm.kernel.parts import ChargeLine
+
+DAY = timedelta(days=1)
+PORTION = 400
+"""Access points, or messages, that one query asks for."""
+KWH = {"Wh": Decimal(1000), "kWh": Decimal(1), "MWh": Decimal("0.001")}
+_lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
+
+
+class CheckedInvoice(Struct, frozen=True, kw_only=True):
+    """An invoice and what it is contradicted in.
+
+    Attributes:
+      market, invoice: which one.
+      invoice_date: its date, where its general file or a charge tells it.
+      currency: of its amounts.
+      total: its net total as the general file says; None while that is not there.
+      charged: sum of the charges that are there.
+      charges, announced: how many charges are there, and how many the general file announces.
+      contested: sum of the euros of the findings.
+      findings: the findings, those of the invoice as a whole first.
+    """
+
+    market: str
+    invoice: str
+    invoice_date: date | None
+    currency: str
+    total: Decimal | None
+    charged: Decimal
+    charges: int
+    announced: int | None
+    contested: Decimal
+    findings: tuple[InvoiceFinding, ...]
+
+
+class InvoiceCheck:
+    """Checks invoices against the store and the tables of the rules.
+
+    Args:
+      store: the EIS.
+      rules: the folder of the rules.
+      zones: market -> its legal time.
+    """
+
+    def __init__(self, store: Store, rules: Path, zones: dict[str, ZoneInfo]) -> None:
+        self.store, self.rules, self.zones = store, rules, zones
+        self._prices: dict[str, PriceList] = {}
+
+    def numbers(self, *, market: str | None = None, limit: int = 50) -> list[tuple[str, str]]:
+        """Market and number of the invoices, those that came last first."""
+        i = tables.invoice_message.c
+        query = select(i.market, i.invoice).group_by(i.market, i.invoice).order_by(func.max(i.message_id).desc())
+        if market is not None:
+            query = query.where(i.market == market)
+        with reading(self.store.engine) as connection:
+            return [(row.market, row.invoice) for row in connection.execute(query.limit(limit))]
+
+    def markets_of(self, number: str) -> list[str]:
+        """The markets that have an invoice of a number."""
+        i = tables.invoice_message.c
+        with reading(self.store.engine) as connection:
+            return sorted(connection.scalars(select(i.market).where(i.invoice == number).distinct()))
+
+    def checked(self, market: str, number: str) -> CheckedInvoice:
+        """An invoice, checked against what the store holds now."""
+        zone = self.zones[market]
+        prices = self._prices.setdefault(market, PriceList(self.rules / market.lower()))
+        with reading(self.store.engine) as connection:
+            content, points = self._content(connection, market, number)
+            facts = {name: PointFacts() for name in points.values()}
+            for portion in _portions(sorted(points)):
+                self._facts(connection, portion, points, facts, zone, number)
+        found = check(content, facts, prices)
+        found.sort(
+            key=lambda one: (one.access_point is not None, one.access_point or "", one.charge or "", one.code or "")
+        )
+        general = content.general
+        told = [one for one in (general, *content.charges, *content.parts) if one is not None]
+        return CheckedInvoice(
+            market=market,
+            invoice=number,
+            invoice_date=next((one.invoice_date for one in told if one.invoice_date is not None), None),
+            currency=told[0].currency if told else "",
+            total=None if general is None else general.total_excluding_tax,
+            charged=content.net,
+            charges=len(content.charges),
+            announced=None if general is None else general.charges,
+            contested=sum((one.euros for one in found), Decimal("0.00")),
+            findings=tuple(found),
+        )
+
+    def _content(self, connection: Connection, market: str, number: str) -> tuple[Content, dict[int, str]]:
+        i, k = tables.invoice_message.c, tables.kernel_message.c
+        query = (
+            select(k.id, k.xml, k.access_point_id)
+            .join(tables.invoice_message, i.message_id == k.id)
+            .where(i.market == market, i.invoice == number, k.state != "withdrawn")
+            .order_by(k.effective, k.id)
+        )
+        content, points, vault = Content(number), {}, driver_of(connection).vault
+        for row in connection.execute(query):
+            message = decode(vault.text("kernel_message", row.id, row.xml))
+            if isinstance(message, GridInvoice):
+                content.parts.append(message)
+            elif isinstance(message, GridCharge):
+                content.charges.append(message)
+                if row.access_point_id is not None and message.access_point is not None:
+                    points[row.access_point_id] = message.access_point
+        content.charges.sort(key=lambda one: (one.effective, one.charge_reference))
+        return content, points
+
+    def _facts(
+        self,
+        connection: Connection,
+        portion: Sequence[int],
+        points: dict[int, str],
+        facts: dict[str, PointFacts],
+        zone: ZoneInfo,
+        number: str,
+    ) -> None:
+        """Contracts, supplies, energies and earlier charges of some access points."""
+        c = tables.contract.c
+        query = select(c.access_point_id, c.at, c.tariff, c.subscribed_power).where(c.access_point_id.in_(portion))
+        for row in connection.execute(query.order_by(c.at, c.id)):
+            told = facts[points[row.access_point_id]].terms
+            before = told[-1] if told else None
+            tariff = row.tariff or (before.tariff if before else None)
+            power = Decimal(row.subscribed_power) if row.subscribed_power else (before.power if before else None)
+            told.append(Terms(_day(row.at, zone), tariff, power))
+        s = tables.supply_period.c
+        for supply in connection.execute(
+            select(s.access_point_id, s.at, s.ended_at).where(s.access_point_id.in_(portion)).order_by(s.at)
+        ):
+            ended = None if supply.ended_at is None else _day(supply.ended_at, zone) - DAY
+            facts[points[supply.access_point_id]].supplied.append((_day(supply.at, zone), ended))
+        v = tables.volume.c
+        for energy in connection.execute(
+            select(v.access_point_id, v.at, v.start_at, v.volumes)
+            .where(v.access_point_id.in_(portion), v.status == "current", v.start_at.is_not(None))
+            .order_by(v.at, v.id)
+        ):
+            energies = _energies(json.loads(energy.volumes))
+            if energies:
+                metered = Metered(_day(energy.start_at, zone), _day(energy.at, zone) - DAY, energies)
+                facts[points[energy.access_point_id]].metered.append(metered)
+        g, k = tables.DOMAIN["grid_charge"].c, tables.kernel_message.c
+        for charge in connection.execute(
+            select(g.access_point_id, g.invoice, g.lines, k.market_type)
+            .join(tables.kernel_message, k.id == g.message_id)
+            .where(g.access_point_id.in_(portion), g.invoice != number)
+            .order_by(g.at, g.id)
+        ):
+            if (len(charge.invoice), charge.invoice) < (len(number), number):  # numbers grow
+                facts[points[charge.access_point_id]].before.append((charge.market_type, _lines.decode(charge.lines)))
+
+
+def _day(at: int, zone: ZoneInfo) -> date:
+    found: datetime = instant(at)
+    return found.astimezone(zone).date()
+
+
+def _energies(volumes: Iterable[dict[str, str]]) -> dict[str, Decimal]:
+    """kWh by time class: of the distributor's grid where it is told, else of ours."""
+    grids: dict[str, dict[str, Decimal]] = {}
+    for one in volumes:
+        if one.get("direction", "consumption") == "consumption" and one["unit"] in KWH and not one.get("purpose"):
+            classes = grids.setdefault(one["grid"], {})
+            name = one["time_class"]
+            classes[name] = classes.get(name, Decimal(0)) + Decimal(str(one["quantity"])) / KWH[one["unit"]]
+    return grids.get("distributor") or grids.get("supplier") or {}
+
+
+def _portions(ids: Sequence[int]) -> Iterable[Sequence[int]]:
+    return (ids[start : start + PORTION] for start in range(0, len(ids), PORTION))

@@ -11,6 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date
+from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,6 +22,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from energycomm.errors import UserError
+from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.keys import STORAGE
@@ -216,6 +218,12 @@ class Config(BaseSettings):
         default=Path("spool"), description="Folder for received files and messages until they are in the store."
     )
     quarantine_days: int = Field(default=30, ge=0, description="Days after which a waiting message is given up.")
+    curve_tolerance: Decimal = Field(
+        default=CURVE_TOLERANCE,
+        ge=0,
+        le=100,
+        description="Percent by which the sum of a curve may differ from the rise of the indexes of the same days.",
+    )
     language: Literal["en", "fr"] = Field(default="en", description="Language of the rules' comments.")
     log_format: Literal["text", "json"] = Field(default="text", description="Form of the log on standard error.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

@@ -556,6 +556,16 @@ def without_value(positions: tuple[Position, ...]) -> int:
 
 
 @predicate
+def percent_apart(first_wh: int, second_wh: int) -> Decimal:
+    """By how many percent of the second two energies differ.
+
+    >>> percent_apart(105000, 100000), percent_apart(1, 0)
+    (Decimal('5'), Decimal('100'))
+    """
+    return Decimal(abs(first_wh - second_wh) * 100) / Decimal(max(abs(second_wh), 1))
+
+
+@predicate
 def values_missing(positions: tuple[Position, ...], start: datetime, end: datetime, minutes: int) -> int:
     """How many intervals of a period have no value, be their places left out or empty.
 

@@ -228,9 +228,8 @@ def _adviser(model: str | None) -> tuple[Config, Adviser]:
     kind = model or DEFAULT
     folder = model_folder(load_config(), kind) if kind in KINDS else Path(kind)
     catalogue = open_catalogue(config.rules_folder)
-    return config, Adviser(
-        folder, catalogue, open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
-    )
+    engine = open_engine(catalogue, config.engine, config.curve_tolerance)
+    return config, Adviser(folder, catalogue, engine, installed_adapters(config.mapping_files))
 
 
 def _of_store(config: Config, adviser: Adviser, number: int | None, limit: int) -> list[Opinion]:

@@ -71,7 +71,7 @@ def build(
     serialiser = Serialiser(catalogue, tokens, held_out)
     builder = Builder(
         catalogue,
-        open_engine(catalogue, config.engine),
+        open_engine(catalogue, config.engine, config.curve_tolerance),
         installed_adapters(config.mapping_files),
         serialiser,
         Amounts(per_code=per_code, accepted=3 * per_code, near=max(3, per_code // 8), seed=seed),

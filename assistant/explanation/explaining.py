@@ -67,7 +67,8 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
     """
     with open_store(config) as store:
         catalogue = open_catalogue(config.rules_folder)
-        engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
+        engine = open_engine(catalogue, config.engine, config.curve_tolerance)
+        markets = installed_adapters(config.mapping_files)
         found = explain(store, catalogue, engine, markets, message_id)
         if found is None:
             raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")

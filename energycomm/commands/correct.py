@@ -63,7 +63,7 @@ def replay(
             by=user(by),
             why=why,
             rules=rules,
-            engine_of=lambda catalogue: open_engine(catalogue, config.engine),
+            engine_of=lambda catalogue: open_engine(catalogue, config.engine, config.curve_tolerance),
         )
     states = {str(number): state for number, state in done.states.items()}
     if json:

@@ -102,7 +102,10 @@ def explain(
             found = explain_ch_message(config, store, _number(message_id[3:]))
         else:
             catalogue = open_catalogue(config.rules_folder)
-            engine, markets = open_engine(catalogue, config.engine), installed_adapters(config.mapping_files)
+            engine, markets = (
+                open_engine(catalogue, config.engine, config.curve_tolerance),
+                installed_adapters(config.mapping_files),
+            )
             found = explain_message(store, catalogue, engine, markets, _number(message_id))
     if found is None and message_id.startswith("ch:"):
         raise UserError(f"There is no CH message {message_id[3:]}.", "`energycomm envelope show` lists them.")

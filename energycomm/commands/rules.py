@@ -178,7 +178,7 @@ def impact_(
     """
     config = load()
     begin = datetime.combine(_day(since), time(), UTC)
-    engine = open_engine(_catalogue(folder), config.engine)
+    engine = open_engine(_catalogue(folder), config.engine, config.curve_tolerance)
     with open_store(config) as store:
         found = impact(store, engine, installed_adapters(config.mapping_files), micros(begin))
     if json:

@@ -7,6 +7,7 @@ has to be judged again, by those of today. A verdict that old rules gave holds u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from msgspec import Struct
 
@@ -68,6 +69,11 @@ class ChosenRules:
 
     def __init__(self, today: Judge, today_id: int, chosen: Mapping[KernelMessage, Version]) -> None:
         self._today, self._today_id, self._chosen = today, today_id, chosen
+
+    @property
+    def curve_tolerance(self) -> Decimal:
+        """That of today."""
+        return self._today.curve_tolerance
 
     def _of(self, message: KernelMessage) -> Judge:
         version = self._chosen.get(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from energycomm.engine.compiling import Compiled, Hit
 from energycomm.engine.rule import Rule, RuleSet
 from energycomm.engine.validity import Segments
 from energycomm.kernel.family import is_incoming
-from energycomm.kernel.history import History
+from energycomm.kernel.history import CURVE_TOLERANCE, History
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import VERBS, Action, Finding, Verdict
 
@@ -54,6 +55,8 @@ class RuleEngine(ABC):
 
     name: str
     """``parallel`` or ``durable-rules``."""
+    curve_tolerance: Decimal = CURVE_TOLERANCE
+    """Percent by which a curve may differ from the indexes of the same days: a setting."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue

@@ -21,6 +21,9 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.shape import Scalar, shape_of
 from energycomm.kernel.vocabulary import ReceivedState, RequestState
 
+CURVE_TOLERANCE = Decimal(5)
+"""Percent by which the sum of a curve may differ from the rise of the indexes, where the settings say nothing else."""
+
 
 class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The known values of one register (same grid, time class and direction) before the message."""
@@ -161,6 +164,18 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     identifier_used: Annotated[
         bool, Meta(description="An accepted reading or volume of another instant bears the identifier of this one.")
     ] = False
+    rise_since: Annotated[
+        datetime | None,
+        Meta(description="Instant of the indexes before, where a curve tells the energy of the days since then."),
+    ] = None
+    rise_wh: Annotated[int | None, Meta(description="What the indexes of one grid rise by since then, in Wh.")] = None
+    curve_wh: Annotated[
+        int | None,
+        Meta(description="What the curve of these days sums up to, in Wh, if that is not the rise of the indexes."),
+    ] = None
+    curve_tolerance: Annotated[
+        Decimal | None, Meta(description="Percent by which both may differ: the setting curve_tolerance.")
+    ] = None
     other_values_of: Annotated[
         date | None,
         Meta(description="First civil day of which an accepted series of the same source tells other values."),

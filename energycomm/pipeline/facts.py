@@ -18,7 +18,7 @@ from energycomm.kernel.messages import (
     RequestStatus,
 )
 from energycomm.kernel.requests import MeterReadingSubmission
-from energycomm.pipeline.measures import contradictions, other_values_of, register_key, volume_facts
+from energycomm.pipeline.measures import contradictions, other_values_of, register_key, sums_of, volume_facts
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState, identifier_key
 
 DAY = 86_400_000_000
@@ -137,6 +137,8 @@ def history_of(
     if isinstance(message, MeterReading | MeterReadingSubmission):
         registers = _register_facts(state, message, at)
         if isinstance(message, MeterReading):
+            if state.curves:
+                _sum_facts(facts, state, message, at, zone)
             registers = _repetition_facts(facts, state, message, ahead.taken_back.get(at, NONE_TAKEN_BACK), registers)
         facts["registers"] = registers
     elif isinstance(message, MeteredVolume):
@@ -251,6 +253,14 @@ def _repetition_facts(
         structs.replace(known, other_value=others[place]) if place in others else known
         for place, known in enumerate(registers)
     )
+
+
+def _sum_facts(
+    facts: dict[str, object], state: AccessPointState, message: MeterReading, at: int, zone: ZoneInfo
+) -> None:
+    sums = sums_of(state, message, at, generation_for(state, message, at), zone)
+    if sums is not None:
+        facts["rise_since"], facts["rise_wh"], facts["curve_wh"] = instant(sums.since), sums.rise, sums.curve
 
 
 _NO_REGISTER = RegisterFacts()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 import structlog
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from energycomm.eis.fitting import storable
 from energycomm.kernel.family import FUNCTION_RANK, RANK
@@ -37,6 +38,10 @@ APPLIED = frozenset(("accepted", "treated"))
 
 class Judge(Protocol):
     """The operations of a rule engine that the fold needs."""
+
+    @property
+    def curve_tolerance(self) -> Decimal:
+        """Percent by which a curve may differ from the indexes."""
 
     def judge(self, message: KernelMessage, history: History) -> Verdict:
         """Validate, then qualify or reject."""
@@ -206,7 +211,10 @@ class Fold(Struct):
         return self._history(entry)
 
     def _history(self, entry: Entry) -> History:
-        return history_of(self.state, entry.message, entry.at, self.zone, self.ahead)
+        history = history_of(self.state, entry.message, entry.at, self.zone, self.ahead)
+        if history.curve_wh is not None:
+            return structs.replace(history, curve_tolerance=self.engine.curve_tolerance)
+        return history
 
     def _await(self, entry: Entry) -> None:
         """Remember a message that came to nothing and names a contract that is not known."""

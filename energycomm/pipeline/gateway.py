@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from pathlib import Path
 
 import structlog
@@ -24,6 +25,7 @@ from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
+from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.kernel.instants import now_micros
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter
@@ -52,7 +54,7 @@ class Gateway:
         gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
         self.config = config
         self.catalogue = open_catalogue(config.rules_folder)
-        self.engine = open_engine(self.catalogue, config.engine)
+        self.engine = open_engine(self.catalogue, config.engine, config.curve_tolerance)
         self.store = store
         with self.store.transaction() as tx:
             self.rules_version_id = tx.rules_version(
@@ -150,12 +152,23 @@ def open_catalogue(folder: Path) -> Catalogue:
         ) from None
 
 
-def open_engine(catalogue: Catalogue, name: str) -> RuleEngine:
+def open_engine(catalogue: Catalogue, name: str, curve_tolerance: Decimal = CURVE_TOLERANCE) -> RuleEngine:
     """A rules engine by its name in the configuration.
+
+    Args:
+      catalogue: the rules.
+      name: ``parallel`` or ``durable-rules``.
+      curve_tolerance: percent by which a curve may differ from the indexes of the same days.
 
     Raises:
       UserError: the engine is not installed.
     """
+    engine = _engine(catalogue, name)
+    engine.curve_tolerance = curve_tolerance
+    return engine
+
+
+def _engine(catalogue: Catalogue, name: str) -> RuleEngine:
     if name == "parallel":
         return ParallelEngine(catalogue)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import NamedTuple
 from zlib import crc32
 from zoneinfo import ZoneInfo
 
@@ -253,3 +254,64 @@ def remember_curve(state: AccessPointState, series: MeasureSeries, zone: ZoneInf
     today = local_day(zone, micros(series.effective)).toordinal()
     past = sum(day.day < today for day in kept)
     state.curves[curve_key(series)] = kept[max(0, past - MOST_DAYS) :][: MOST_DAYS + min(past, MOST_DAYS)]
+
+
+class Sums(NamedTuple):
+    """What the indexes of a reading rise by since the ones before, and what a curve says of the same days.
+
+    Attributes:
+      since: instant of the indexes before.
+      rise, curve: in Wh.
+    """
+
+    since: int
+    rise: int
+    curve: int
+
+
+def sums_of(state: AccessPointState, message: MeterReading, at: int, generation: int, zone: ZoneInfo) -> Sums | None:
+    """The rise of the indexes of a reading beside the sum of the curve that comes nearest to it.
+
+    None where they cannot be compared: a register is missing, passed through zero, or is of another meter; the indexes
+    are not of midnight; a day of the curve is not whole; or they differ by no more than the indexes are rounded.
+    """
+    grid = "distributor" if any(one.grid == "distributor" for one in message.registers) else "supplier"
+    ours = [
+        one
+        for one in message.registers
+        if one.grid == grid and one.direction == "consumption" and one.product is None and one.unit in _INDEXES
+    ]
+    before = {register_key(one): state.before.get(register_key(one)) for one in ours}
+    known = [one for one in before.values() if one is not None and one.generation == generation]
+    instants = {one.at for one in known}
+    if not ours or len(known) != len(ours) or len(instants) != 1 or any(one.rollover for one in ours):
+        return None
+    (since,) = instants
+    others = (key for key, one in state.before.items() if one.at == since and key.startswith(f"{grid[0]}c"))
+    if any(key not in before for key in others if "|" not in key):
+        return None
+    first, last = _midnight_at(zone, since), _midnight_at(zone, at)
+    if first is None or last is None or not 0 < last - first <= MOST_DAYS:
+        return None
+    rise = sum(one.value * WH_PER_UNIT[one.unit] for one in ours) - sum(one.wh for one in known)
+    totals = []
+    for days in state.curves.values():
+        energy = {day.day: day.wh for day in days if first <= day.day < last}
+        told = [wh for wh in energy.values() if wh is not None]
+        if len(told) == last - first:
+            totals.append(sum(told))
+    if not totals:
+        return None
+    nearest = min(totals, key=lambda total: (abs(total - rise), total))
+    rounding = sum(WH_PER_UNIT[one.unit] for one in ours) + sum(one.unit for one in known)
+    return Sums(since, rise, nearest) if abs(nearest - rise) > rounding else None
+
+
+_INDEXES = frozenset(("Wh", "kWh", "MWh"))
+_NEAR = 10 * MINUTE
+
+
+def _midnight_at(zone: ZoneInfo, at: int) -> int | None:
+    """The day that begins at an instant, give or take some minutes; None where none does."""
+    day = local_day(zone, at + _NEAR)
+    return day.toordinal() if abs(micros(midnight(zone, day)) - at) <= _NEAR else None

@@ -74,8 +74,9 @@ def prepare(folder: Path, jobs: Sequence[Job]) -> None:
     os.environ.setdefault("ENERGYCOMM_LOG_LEVEL", "error")
     gateway.open_catalogue = cache(gateway.open_catalogue)
     made, engines = gateway.open_engine, dict[tuple[int, str], RuleEngine]()
-    gateway.open_engine = lambda catalogue, name: (
-        engines.get((id(catalogue), name)) or engines.setdefault((id(catalogue), name), made(catalogue, name))
+    gateway.open_engine = lambda catalogue, name, *settings: (
+        engines.get((id(catalogue), name))
+        or engines.setdefault((id(catalogue), name), made(catalogue, name, *settings))
     )
     gateway.installed_adapters = cache(installed.installed_adapters)  # type: ignore[attr-defined]
     here = Path.cwd()

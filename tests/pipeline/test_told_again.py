@@ -13,7 +13,13 @@ import pytest
 from msgspec import structs
 
 from energycomm.eis.comparison import canonical
-from energycomm.kernel.messages import AccessPointData, ContractTerms, MeasureSeries, MeteredVolume
+from energycomm.kernel.messages import (
+    AccessPointData,
+    ContractTerms,
+    KernelMessage,
+    MeasureSeries,
+    MeteredVolume,
+)
 from energycomm.kernel.parts import Position, Power, Register, Volume
 from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
@@ -164,13 +170,13 @@ def test_a_period_has_one_energy(tmp_path: Path) -> None:
     assert verdicts(desk, "MeteredVolume") == [*["accepted"] * 3, "rejected CO-V09"]
 
 
-def curve(flow: str, hours: int, *values: int, before: int = 0) -> Transaction:
-    """A curve of half hours in W from day 1 on, or some hours before it, written some hours later."""
-    at = day(1) - timedelta(hours=before)
-    told = head(PRM, at, flow, None, f"{flow}{hours}{values[:2]}")
+def curve(flow: str, hours: int, *values: int, at: int = 1, before: int = 0) -> Transaction:
+    """A curve of half hours in W from a day on, or some hours before it, written some hours later."""
+    begin = day(at) - timedelta(hours=before)
+    told = head(PRM, begin, flow, None, f"{flow}{hours}{values[:2]}")
     told["created"] += timedelta(hours=hours)
     positions = tuple(Position(position=n, value=Decimal(value)) for n, value in enumerate(values, 1))
-    ends = at + timedelta(minutes=30 * len(values))
+    ends = begin + timedelta(minutes=30 * len(values))
     told |= {"unit": "W", "product": "active", "direction": "consumption", "resolution": 30, "end": ends}
     return transaction([MeasureSeries(**told, positions=positions)])
 
@@ -207,7 +213,7 @@ def test_each_class_of_a_contract_has_its_own_power(tmp_path: Path) -> None:
     """A point of C4 with 20 kVA in HPH and 30 kVA in HCH: 600 kWh of a day are too many for the one, not for the other;
     and no tariff above 36 kVA has so little."""
     entry = start(PRM, day(0))
-    changes: dict[type, dict[str, Any]] = {
+    changes: dict[type[KernelMessage], dict[str, Any]] = {
         AccessPointData: {"segment": "C4"},
         ContractTerms: {
             "tariff": "BTSUPCU4",
@@ -228,6 +234,22 @@ def test_each_class_of_a_contract_has_its_own_power(tmp_path: Path) -> None:
     assert comment.startswith("Register HPH ")
     assert "20 kVA" in comment
     assert desk.rows("SELECT count(*) FROM finding WHERE error_code = 'FR-C15'") == [(1,)]
+
+
+@pytest.mark.parametrize(("watts", "said"), [(500, 0), (515, 0), (300, 1), (700, 1)])
+def test_a_curve_is_held_against_the_indexes_of_its_days(tmp_path: Path, watts: int, said: int) -> None:
+    """A day of 500 W is 12 kWh, as the indexes rise by; the curve may differ by five percent. The third day, of which
+    the curve lacks half an hour, is compared with nothing."""
+    indexes = []
+    for n in (3, 4, 5, 6):
+        shown = published(n, ("HP", 600_000 + n * 8_000), ("HC", 400_000 + n * 4_000))
+        indexes.append(changed(shown, market_type="R151", effective=day(n)))
+    curves = [curve("R50", 50, *[value] * 48, at=n) for n, value in ((3, watts), (4, 500))]
+    desk = in_any_order(tmp_path, *indexes, *curves, curve("R50", 99, *[100] * 47, at=5))
+    found = desk.rows("SELECT comment FROM finding WHERE error_code = 'CO-R14' AND \"current\"")
+    assert len(found) == said
+    assert all("rise by 12 kWh" in comment for (comment,) in found)
+    assert set(verdicts(desk, "MeterReading")) <= {"accepted", "accepted CO-R14", "accepted FR-R09", "accepted FR-R04"}
 
 
 def test_other_files_that_come_before_the_day_that_they_contradict_compare_equal(tmp_path: Path) -> None:

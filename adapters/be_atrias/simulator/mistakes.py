@@ -566,6 +566,7 @@ UNREACHABLE: dict[str, str] = {
     ),
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
+    "CO-R14": "the simulated market publishes no series of all days between two readings",
     "CO-V01": "volumes are only made of energies that are there",
 }
 """Error code -> why no document of the simulated market can bring it about."""

@@ -630,6 +630,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
     "CO-V01": "volumes are only made of energies that are there",
+    "CO-R14": "the simulated market publishes no curves",
     "CO-V10": "the simulated market publishes no curves",
     "FR-A09": "a milestone without its number is refused before",
     "FR-E04": "the message type comes from the table of types",

@@ -348,6 +348,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-E04": "a disputed reading names the one of its day",
     "CO-E05": "nothing is cancelled in this market",
     "CO-R01": "a reading is only made of indexes that are there",
+    "CO-R14": "the intervals of a day are made of its own indexes",
     "CO-R13": "the adapter names an established reading by its day, and no other one has an identifier",
     "CO-R06": "what comes after an established reading in the simulation is never lower",
     **dict.fromkeys(("CO-R08", "CO-R09", "CO-R10"), _NO_PREVIOUS),

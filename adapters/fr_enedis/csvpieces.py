@@ -70,6 +70,10 @@ class Lines(BytesIO):
         self._rest = content
         self.labels = names(first.decode("utf-8", "replace") if _is_utf8(first) else first.decode("cp1252", "replace"))
 
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes, none at the end."""
+        return super().read(size) or self._rest.read(-1 if size is None else size)
+
     def readline(self, size: int | None = -1) -> bytes:
         """A line."""
         return super().readline(size) or self._rest.readline(-1 if size is None else size)

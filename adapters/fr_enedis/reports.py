@@ -44,6 +44,8 @@ _FILES = re.compile(r"(nb|nombre|total).*(fichier|archive)|(fichier|archive)s? .
 _STATE = re.compile(r"statut|etat|resultat")
 _CODE = re.compile(r"code")
 _WORDS = re.compile(r"libelle|motif|message|commentaire")
+_BEGINNING = 64
+"""Bytes that tell JSON from a table."""
 _LISTS = ("points", "prms", "listePrm", "listePoints", "mesures", "resultats")
 """Lists of points that are read one by one."""
 _REFUSED = re.compile(r"refus|rejet|non recevable|non realise|nonrealise|ko|erreur|echec|absen|inconnu|indisponible")
@@ -126,7 +128,7 @@ def report(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
 
 
 def _parts(content: IO[bytes]) -> Iterator[Any]:
-    lines = csvpieces.Lines(content)
+    lines = csvpieces.Lines(content, _BEGINNING)
     if not lines.getvalue().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         yield from (dict(row) for row in csvpieces.rows(lines, ()))
     else:

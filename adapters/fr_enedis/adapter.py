@@ -106,8 +106,8 @@ class FrEnedis(MarketAdapter):
             return ondemand.Walk(READERS, name, table=label == ondemand.TABLE).parts(content)
         if label in (c68.FLUX, c68.TABLE):
             return c68.Walk(name, table=label == c68.TABLE).parts(content)
-        if label in (reports.REPORT, reports.REPORT_TABLE):
-            return reports.report(content, name, label == reports.REPORT_TABLE)
+        if label == reports.REPORT:
+            return reports.report(content, name)
         if label == reports.NOTICE:
             return reports.Notices(name).parts(content)
         if label == answers.LABEL:
@@ -275,7 +275,7 @@ def _measures(sniff: Sniff) -> str | None:
         return reports.REPORT if names.is_report(sniff.name) else None
     labels = csvpieces.names(beginning)
     if names.is_report(sniff.name):
-        return reports.REPORT_TABLE
+        return reports.REPORT
     if any(set(reader.needed[:2]) <= labels for reader in FAMILY):
         return ondemand.TABLE
     is_snapshot = "prm" in labels and len(labels) > 1

@@ -64,15 +64,24 @@ class Lines(BytesIO):
       labels: the plain labels of its columns.
     """
 
-    def __init__(self, content: IO[bytes]) -> None:
-        first = content.readline(csvform.MAX_ROW + 1)
+    def __init__(self, content: IO[bytes], most: int = csvform.MAX_ROW + 1) -> None:
+        """Args:
+        content: of the file.
+        most: bytes of the first line that are looked at.
+        """
+        first = content.readline(most)
         super().__init__(first)
         self._rest = content
         self.labels = names(first.decode("utf-8", "replace") if _is_utf8(first) else first.decode("cp1252", "replace"))
 
+    def read(self, size: int | None = -1) -> bytes:
+        """Some bytes, none at the end."""
+        return super().read(size) or self._rest.read(-1 if size is None else size)
+
     def readline(self, size: int | None = -1) -> bytes:
-        """A line."""
-        return super().readline(size) or self._rest.readline(-1 if size is None else size)
+        """A line, or the beginning of one that is longer than `size`."""
+        line = super().readline(size)
+        return line if line.endswith(b"\n") else line + self._rest.readline(-1 if size is None else size - len(line))
 
 
 def _is_utf8(first: bytes) -> bool:

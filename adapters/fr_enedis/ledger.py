@@ -195,7 +195,7 @@ def ledger() -> Ledger:
     with ANSWERS.open(newline="", encoding="utf-8") as rows:
         answered = groupby(csv.DictReader(rows), lambda row: row["element"])
         said = [_answer(element, [row["leaf"] for row in leaves]) for element, leaves in answered]
-    return Ledger([*fluxes, _snapshot(), _notice(), *said], REASONS, unknown=(reports.REPORT, reports.REPORT_TABLE))
+    return Ledger([*fluxes, _snapshot(), _notice(), *said], REASONS, unknown=(reports.REPORT,))
 
 
 def _snapshot() -> LedgerDocument:

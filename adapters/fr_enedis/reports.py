@@ -32,7 +32,7 @@ from energycomm.kernel.messages import KernelMessage, RequestStatus
 from energycomm.kernel.vocabulary import RequestState
 from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
-REPORT, REPORT_TABLE, NOTICE = "CR.M023", "CR.M023-CSV", "NASS"
+REPORT, NOTICE = "CR.M023", "NASS"
 NOTICE_KEYS = frozenset(("header", "services"))
 """First keys of a notice."""
 MOST_POINTS = 20_000
@@ -44,6 +44,8 @@ _FILES = re.compile(r"(nb|nombre|total).*(fichier|archive)|(fichier|archive)s? .
 _STATE = re.compile(r"statut|etat|resultat")
 _CODE = re.compile(r"code")
 _WORDS = re.compile(r"libelle|motif|message|commentaire")
+_BEGINNING = 64
+"""Bytes that tell JSON from a table."""
 _LISTS = ("points", "prms", "listePrm", "listePoints", "mesures", "resultats")
 """Lists of points that are read one by one."""
 _REFUSED = re.compile(r"refus|rejet|non recevable|non realise|nonrealise|ko|erreur|echec|absen|inconnu|indisponible")
@@ -96,20 +98,19 @@ def _is_leaf(value: Any) -> bool:
     return isinstance(value, str | int) and len(str(value)) <= 400
 
 
-def report(content: IO[bytes], name: str, table: bool) -> Iterator[MemberHead | Transaction]:
+def report(content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction]:
     """The head and the transactions of a report: points one by one where the order and the number of files stand before
     them, else after the whole was read.
 
     Args:
       content: of the member.
       name: its file name.
-      table: it is a CSV.
 
     Raises:
       Unreadable: it names no order, or does not tell how many files there are.
     """
     said, head, position = Report(), None, 1
-    for part in _parts(content, table):
+    for part in _parts(content):
         said.take(part)
         if head is None and said.files is not None and said.points:
             head = _report_head(said, name)
@@ -126,11 +127,12 @@ def report(content: IO[bytes], name: str, table: bool) -> Iterator[MemberHead | 
             yield _point(point, head, position)
 
 
-def _parts(content: IO[bytes], table: bool) -> Iterator[Any]:
-    if table:
-        yield from (dict(row) for row in csvpieces.rows(csvpieces.Lines(content), ()))
+def _parts(content: IO[bytes]) -> Iterator[Any]:
+    lines = csvpieces.Lines(content, _BEGINNING)
+    if not lines.getvalue().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        yield from (dict(row) for row in csvpieces.rows(lines, ()))
     else:
-        for path, value in jsonform.split(content, [(name,) for name in _LISTS]):
+        for path, value in jsonform.split(lines, [(name,) for name in _LISTS]):
             yield value if path[-1:] and path[-1] in _LISTS else {path[-1] if path else "": value}
 
 
@@ -331,6 +333,5 @@ def types() -> dict[str, DocumentType]:
     about = "report that ends an order; its form is not public, it is read by the names of its elements"
     return {
         REPORT: DocumentType(REPORT, "json", "header,nbFichiers", (ondemand.VERSION,), about),
-        REPORT_TABLE: DocumentType(REPORT_TABLE, "other", "PRM;Statut", (ondemand.VERSION,), about),
         NOTICE: DocumentType(NOTICE, "json", "header,services", (ondemand.VERSION,), NOTICES.about),
     }

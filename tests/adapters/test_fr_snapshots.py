@@ -189,7 +189,7 @@ def test_a_report_that_tells_no_number_of_files_is_refused() -> None:
 
 def test_a_report_may_be_a_table() -> None:
     data = "Numéro affaire;Nombre de fichiers;PRM;Statut\nM0000AB1;3;99000000000404;Refusé\n".encode("cp1252")
-    found = read(adapter, data, "ENEDIS_CR.M023_P_CR_M0000AB1_00001_20260306090000.csv", "CR.M023-CSV")
+    found = read(adapter, data, "ENEDIS_CR.M023_P_CR_M0000AB1_00001_20260306090000.csv", "CR.M023")
     assert isinstance(found.head, MemberHead)
     assert (found.head.files, [only(one, RequestStatus)[0].state for one in found.transactions]) == (
         3,

@@ -309,8 +309,12 @@ class _Gathering:
     def _terms(self) -> tuple[Terms, ...]:
         """The terms at the start, and each change within."""
         found: list[Terms] = []
+        # Terms may name the span otherwise than its start did (an opening balance, for one), but not another span.
+        others = {row["reference"] for row in self._rows("supply_period")} - {None, self.span.reference}
         for row in self._rows("contract"):
-            if row["at"] >= self.end or self.span.reference not in (None, row["reference"]):
+            if row["at"] >= self.end or row["reference"] in others:
+                continue
+            if row["at"] < self.span.start and row["reference"] != self.span.reference:
                 continue
             power = row["subscribed_power"]
             terms = Terms(

@@ -191,6 +191,19 @@ def test_changes_of_terms_are_told_and_registers_begin_and_end_with_them(book: B
     ]
 
 
+def test_terms_of_another_contract_of_the_point_are_none_of_this_one(book: Book) -> None:
+    """One that no supply period names is of the span in which it falls: an opening may have another reference."""
+    book.supply("2026-01-01", "2026-01-11", "C1")
+    book.supply("2026-01-11", None, "C2")
+    book.terms("2026-01-11", "3", "C1")
+    book.terms("2026-01-21", "9", "ADOPTED")
+    found = book.bill("2026-01-11", "2026-01-31", "C2")
+    assert [(f"{one.since:%m-%d}", str(one.subscribed_power)) for one in found.terms] == [
+        ("01-10", "6"),
+        ("01-20", "9"),
+    ]
+
+
 def test_what_is_estimated_doubted_contradictory_or_held_is_told(book: Book) -> None:
     book.supply("2026-01-01")
     book.read("2026-01-01", nature="estimated", BASE=100)

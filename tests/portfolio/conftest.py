@@ -13,7 +13,14 @@ from energycomm.config import Config
 from energycomm.eis import migrations
 from energycomm.eis.database import connect
 from energycomm.pipeline.gateway import Gateway, open_store
+from tests.pipeline.desk import shipped_rules
 from tests.portfolio.tables import HEAD, csv_of
+
+
+@pytest.fixture(autouse=True)
+def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading the rules and judging their examples takes seconds: once for all tests is enough."""
+    monkeypatch.setattr("energycomm.pipeline.gateway.load_catalogue", lambda _folder: shipped_rules())
 
 
 def make_gateway(url: str, project_root: Path) -> Iterator[Gateway]:

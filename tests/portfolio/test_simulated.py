@@ -22,7 +22,7 @@ from energycomm.simulation.scenario import Scenario
 from tests.portfolio.conftest import make_gateway
 from tests.portfolio.tables import csv_of
 
-POINTS, MONTHS = 12, 6
+POINTS, MONTHS = 8, 4
 
 
 def process(gateway: Gateway, files: Sequence[Path]) -> None:

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from alembic import op
 from energycomm.eis import changelog
 
-revision = "0030"
-down_revision = "0026"
+revision = "0025"
+down_revision = "0024"
 branch_labels = None
 depends_on = None
 

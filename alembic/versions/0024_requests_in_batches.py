@@ -6,8 +6,8 @@ import sqlalchemy as sa
 
 from alembic import op
 
-revision = "0026"
-down_revision = "0024"
+revision = "0024"
+down_revision = "0023"
 branch_labels = None
 depends_on = None
 

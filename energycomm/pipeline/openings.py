@@ -36,7 +36,10 @@ def withdraw_replaced(
     for entry in openings:
         point = points[entry.message.access_point or ""]
         if point.state:
-            told.setdefault(point.id, set()).add(type(entry.message).__name__)
+            kinds = told.setdefault(point.id, set())
+            if isinstance(entry.message, StartOfSupply) and entry.message.contract_start is None:
+                continue  # of a picture that says we supply the point, not since when: an earlier start holds
+            kinds.add(type(entry.message).__name__)
             if isinstance(entry.message, StartOfSupply):
                 told[point.id].add(EndOfSupply.__name__)  # of the supply that is told anew
             names[point.id] = point.identifier

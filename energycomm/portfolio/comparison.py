@@ -25,6 +25,7 @@ from energycomm.kernel.messages import (
     MeterData,
     StartOfSupply,
 )
+from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 from energycomm.portfolio.columns import columns_of, value_of
@@ -108,7 +109,8 @@ def terms_of(messages: Iterable[KernelMessage], zone: ZoneInfo) -> dict[str, Any
         kind = type(message)
         if isinstance(message, StartOfSupply):
             terms = {name: value for name, value in terms.items() if name.startswith(("supply.", "contract_ref"))}
-            terms["supply.start"] = local_day(zone, micros(message.effective))
+            if message.contract_start is not None or not is_opening(message):  # else a picture, which knows no start
+                terms["supply.start"] = local_day(zone, micros(message.effective))
         elif isinstance(message, MeterData) and message.action == "removed":
             continue
         if message.contract_reference is not None:

@@ -371,7 +371,8 @@ def opening_of(messages: Sequence[KernelMessage], zone: ZoneInfo) -> tuple[Kerne
     """The opening balance of a point by what a market's list tells of it; empty where it tells of no supply.
 
     A picture of the point without an event does not say that supply begins: it began on the first day of the contract
-    that the picture names, or holds from the picture on.
+    that the picture names. Where it names none, the supply holds from the picture on, and its start has no
+    `contract_start`: the day on which it began is not known.
     """
     kept = [one for one in messages if isinstance(one, OPENING_KINDS)]
     if not kept or any(isinstance(one, EndOfSupply) for one in messages):
@@ -382,8 +383,7 @@ def opening_of(messages: Sequence[KernelMessage], zone: ZoneInfo) -> tuple[Kerne
             return ()
         days = [one.contract_start for one in kept if isinstance(one, ContractTerms) and one.contract_start]
         data = next((one for one in kept if isinstance(one, AccessPointData)), None)
-        begins = days[0] if days else first.effective.astimezone(zone).date()
-        kept.insert(0, _start(first, data, begins, zone))
+        kept.insert(0, _start(first, data, days[0] if days else None, zone))
     supplier = next((one.supplier for one in kept if isinstance(one, StartOfSupply) and one.supplier), first.receiver)
     made = [
         structs.replace(
@@ -404,7 +404,8 @@ def opening_of(messages: Sequence[KernelMessage], zone: ZoneInfo) -> tuple[Kerne
     return tuple(made)
 
 
-def _start(first: KernelMessage, data: AccessPointData | None, begins: date, zone: ZoneInfo) -> StartOfSupply:
+def _start(first: KernelMessage, data: AccessPointData | None, began: date | None, zone: ZoneInfo) -> StartOfSupply:
+    begins = first.effective.astimezone(zone).date() if began is None else began
     return StartOfSupply(
         market=first.market,
         energy=first.energy,
@@ -417,5 +418,5 @@ def _start(first: KernelMessage, data: AccessPointData | None, begins: date, zon
         grid_operator=first.grid_operator,
         supplier=first.receiver if data is None or data.supplier is None else data.supplier,
         balance_responsible=None if data is None else data.balance_responsible,
-        contract_start=begins,
+        contract_start=began,
     )

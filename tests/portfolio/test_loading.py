@@ -163,6 +163,53 @@ def test_what_is_right_in_the_published_samples_is_accepted(gateway: Gateway, sh
     assert set(states(gateway)) == {"accepted"}
 
 
+def supplied(market: str, supplier: str, starts: dict[str, str], as_of: str) -> list[dict[str, str]]:
+    """The least rows of a portfolio: points with the first day of their supply."""
+    return [
+        {"market": market, "access_point": point, "as_of": as_of, "supply.start": day, "supply.supplier": supplier}
+        for point, day in starts.items()
+    ]
+
+
+def unaccepted(gateway: Gateway) -> list[tuple[object, ...]]:
+    """The messages that are not accepted, and what was not read."""
+    return rows_of(
+        gateway,
+        "SELECT c.reference, k.kind, k.state FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
+        "WHERE k.state <> 'accepted' ORDER BY k.id",
+    )
+
+
+def test_what_is_right_in_the_dutch_samples_is_accepted(gateway: Gateway, shared: Path, write: Write) -> None:
+    """Readings, mutations, notices and answers of both points of the samples; what we send ourselves is no message of
+    the market, and the samples of requests say so."""
+    starts = {"871999900000000011": "2025-12-01", "871999900000000028": "2024-07-01"}
+    done = load(gateway, write(*supplied("NL", "8719999001012", starts, "2026-01-01"), head=HEAD[:5]))
+    assert (done.bad, done.messages) == ((), {"accepted": 2})
+    dutch = shared / "markets" / "nl"
+    process(gateway, *sorted((dutch / "samples").iterdir()), *sorted((dutch / "found_2026" / "samples").iterdir()))
+    assert unaccepted(gateway) == []
+    requests = rows_of(gateway, "SELECT DISTINCT code FROM incident WHERE severity = 'error'")
+    assert requests == [("TYPE_UNKNOWN",)]
+
+
+def test_what_is_right_in_the_belgian_fixtures_is_accepted(small: Gateway, project_root: Path, write: Write) -> None:
+    """Starts that the opening knows too, data, readings, series, ends. One start of the fixtures names no balance
+    responsible party, as docs/markets/be.md says: it alone is rejected."""
+    starts = {
+        "541449000000001017": "2026-03-01",
+        "541449000000001024": "2026-03-01",
+        "541449000000001031": "2026-03-15",
+        "541449000000001048": "2026-04-01",
+        "541449000000001055": "2025-11-01",
+    }
+    done = load(small, write(*supplied("BE", "5419999000017", starts, "2026-06-01"), head=HEAD[:5]))
+    assert (done.bad, done.messages) == ((), {"accepted": 5})
+    folder = project_root / "fixtures" / "be"
+    process(small, *(path for path in sorted(folder.iterdir()) if not path.name.startswith("mistakes_")))
+    assert unaccepted(small) == [("TR-0002", "StartOfSupply", "rejected")]
+
+
 def market_state(gateway: Gateway, point: str) -> list[tuple[object, ...]]:
     """State and codes of the market's messages of a point, opening balances apart."""
     return rows_of(
@@ -306,3 +353,25 @@ def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_r
     process(gateway, file)
     assert set(states(gateway)) == {"accepted"}
     assert rows_of(gateway, "SELECT count(*) FROM supply_period") == [(2,)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
+def test_every_list_of_a_point_can_be_loaded_after_the_others(
+    small: Gateway, project_root: Path, order: tuple[int, ...]
+) -> None:
+    """A gain tells since when we supply a point. Answers and mutations tell that we do: what they do not say, the
+    balance responsible party and the first day, stays as the gain told it, in any order."""
+    names = ("gains.xml", "master_data.xml", "metering_point_new.xml", "mutations.xml")
+    for number in order:
+        assert load(small, project_root / "fixtures" / "nl" / names[number]).refused == 0
+    kinds = "SELECT k.state, count(*) FROM kernel_message k JOIN access_point p ON p.id = k.access_point_id "
+    rows = rows_of(small, f"{kinds}WHERE p.identifier = '871999910000000010' GROUP BY k.state")
+    assert {row[0] for row in rows} <= {"accepted", "withdrawn"}
+    (found,) = rows_of(
+        small,
+        "SELECT s.at, s.ended_at FROM supply_period s JOIN access_point p ON p.id = s.access_point_id "
+        "WHERE p.identifier = '871999910000000010'",
+    )
+    assert found == (1_769_900_400_000_000, None)  # 2026-02-01 at midnight in Amsterdam
+    starts = rows_of(small, "SELECT xml FROM kernel_message WHERE state = 'accepted' AND kind = 'StartOfSupply'")
+    assert any("871999910000000010" in str(xml) and "8719999100302" in str(xml) for (xml,) in starts)

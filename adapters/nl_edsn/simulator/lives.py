@@ -105,7 +105,7 @@ class DutchPlay(DocumentPlay):
         elif kind == EXCHANGE:
             yield self._volumes(life, situation, day)
         elif kind == UPDATE:
-            yield self._mutated(life, situation, day + 1, "MTRUPD")
+            yield self._mutated(life, situation, day, "MTRUPD")
         elif kind in _REFUSED or kind in _TOLD:
             yield _answer(kind, life, day)
         elif kind in _LISTED:

@@ -4,6 +4,11 @@ Consumption is the difference of the indexes at the two borders of the period. A
 (or m3) by cutting off, never by rounding, as meters show it: so the consumption of successive periods adds up, whether
 a flow gives Wh or kWh. Where a meter was changed, the closing index of the old one and the first of the new one are
 borders as well.
+
+Only active energy and gas are billed. What else a meter counts (reactive energy, times) and totals beside their own
+time classes are told apart, in `beside`. Whatever sources tell one index (a periodic flow, an answer, an opening
+balance), it counts once, and energies of a period are not added to indexes: they stand in only where no index tells the
+period, those of one source for one direction.
 """
 
 from __future__ import annotations
@@ -23,12 +28,19 @@ from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
+from energycomm.kernel.opening import OPENING
 
 FINE = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
 """Unit of an index -> how many of the finest unit of its quantity it counts."""
 
 BILLED = {"Wh": "kWh", "kWh": "kWh", "MWh": "kWh", "dm3": "m3", "m3": "m3"}
 """Unit of an index -> the unit that its consumption is told in; another unit is told as it is."""
+
+ACTIVE = frozenset((None, "", "active", "active-energy", "natural-gas"))
+"""Products that are billed: active energy, and gas."""
+
+TOTALS = frozenset(("BASE", "T", "TOTAL", "TH"))
+"""Time classes that stand for all hours: beside others of the same hours they tell the same energy once more."""
 
 BLOCKING = {
     "READINGS_NONE": "there is no reading of the period",
@@ -37,6 +49,8 @@ BLOCKING = {
     "READINGS_CONTRADICT": "two readings of one register and instant say different indexes",
     "INDEX_FELL": "an index is lower than the one before, and nothing says that the register passed through zero",
     "METER_CHANGE_OPEN": "the meter was changed without the closing index of the old one or the first of the new one",
+    "VOLUMES_MISSING": "there are no indexes, and the volumes do not cover the period, or cross its borders",
+    "VOLUMES_CONTRADICT": "two sources that cover the period tell different volumes",
     "TERMS_UNKNOWN": "no terms of the contract are known at the start of the period",
 }
 """Why a period cannot be billed: code -> what it means."""
@@ -45,6 +59,8 @@ NOTED = {
     "SUPPLY_PARTIAL": "our supply covers only a part of the days",
     "READING_ESTIMATED": "an index at a border was estimated by the market",
     "READING_DOUBTFUL": "the market doubts an index at a border",
+    "FROM_VOLUMES": "no index tells the period: the consumption is a sum of volumes",
+    "VOLUME_ESTIMATED": "a volume was estimated by the market",
     "VOLUME_NOT_ENERGY": "the consumption is a volume of gas: its energy needs the calorific value of each month",
     "MESSAGES_HELD": "messages of the period wait or were rejected, and may change it",
 }
@@ -89,22 +105,24 @@ class Consumption(Struct, frozen=True, kw_only=True):
 
     Attributes:
       grid, direction, time_class, product: which register.
-      quantity: in `unit`; None where it is not known.
-      start, end: its borders; None where there are none.
-      meters: how many meters counted it.
-      estimated: a border was estimated or interpolated.
+      quantity: in `unit`; None where it is not known. A sum of volumes may have decimals.
+      start, end: its borders; None where there are none, as of volumes.
+      meters: how many meters counted it; 0 of volumes.
+      estimated: a border was estimated or interpolated, or a volume estimated.
+      sources: market types of the readings at its borders, or of its volumes.
     """
 
     grid: str
     direction: str
     time_class: str
     product: str | None
-    quantity: int | None
+    quantity: int | Decimal | None
     unit: str
     start: Border | None
     end: Border | None
     meters: int
     estimated: bool
+    sources: tuple[str, ...] = ()
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -134,6 +152,9 @@ class BillingPeriod(Struct, frozen=True, kw_only=True):
       first, last: the days, both included, in legal time; where our supply covers fewer, those.
       start, end: the instants.
       ready: it can be billed.
+      consumption: of active energy or gas. Each grid tells all of it: sum within one grid.
+      beside: what is not to be added to it: reactive energy and the like, totals beside their time classes. What is
+        missing there hinders no bill.
     """
 
     market: str
@@ -148,6 +169,7 @@ class BillingPeriod(Struct, frozen=True, kw_only=True):
     consumption: tuple[Consumption, ...]
     terms: tuple[Terms, ...]
     meter_changes: tuple[MeterChange, ...]
+    beside: tuple[Consumption, ...] = ()
 
 
 class _Index(NamedTuple):
@@ -164,6 +186,19 @@ class _Index(NamedTuple):
     rollover: bool
     doubtful: bool
     meter: str | None
+    source: str
+
+
+class _Energy(NamedTuple):
+    """The energy of one time class over a period, in the unit that it is told in."""
+
+    start: int
+    end: int
+    time_class: str
+    unit: str
+    quantity: Decimal
+    nature: str
+    message: int
 
 
 _Key = tuple[str, str, str, str, str]
@@ -265,7 +300,7 @@ class _Gathering:
         changes = self._meter_changes()
         terms = self._terms()
         moments = {one[0] for one in changes} | {micros(one.since) for one in terms}
-        consumption = self._consumption(changes, moments)
+        consumption, beside = self._consumption(changes, moments)
         self._held()
         remarks = tuple(sorted(self.remarks.values(), key=lambda one: (not one.blocks, one.code, one.words)))
         return BillingPeriod(
@@ -279,6 +314,7 @@ class _Gathering:
             ready=not any(one.blocks for one in remarks),
             remarks=remarks,
             consumption=consumption,
+            beside=beside,
             terms=terms,
             meter_changes=tuple(
                 MeterChange(at=instant(at), before=before, after=after)
@@ -347,7 +383,7 @@ class _Gathering:
             self._remark("MESSAGES_HELD", f"Messages that wait or were rejected: {shown}.")
 
     def _indexes(self, changes: Sequence[tuple[int, str | None, str | None]]) -> dict[_Key, list[_Index]]:
-        """The indexes that hold, by register, in order."""
+        """The indexes that hold, by register, in order; one instant may have several."""
         found: dict[_Key, list[_Index]] = {}
         for row in self._rows("reading"):
             if row["status"] != "current":
@@ -363,7 +399,7 @@ class _Gathering:
                     part["grid"],
                     part["direction"],
                     part["time_class"],
-                    part.get("product") or "",
+                    _product(part),
                     BILLED.get(unit, unit),
                 )
                 one = _Index(
@@ -378,12 +414,14 @@ class _Gathering:
                     bool(part.get("rollover")),
                     bool(part.get("doubtful")),
                     named,
+                    row["source"],
                 )
                 found.setdefault(key, []).append(one)
-        return {key: self._settled(key, sorted(several)) for key, several in sorted(found.items())}
+        return {key: sorted(several) for key, several in sorted(found.items())}
 
     def _settled(self, key: _Key, indexes: Iterable[_Index]) -> list[_Index]:
-        """One index for each instant and meter: the finer one where two flows say the same."""
+        """One index for each instant and meter: the market's before that of an opening balance, and the finer one
+        where two flows say the same."""
         kept: list[_Index] = []
         for one in indexes:
             if kept and (kept[-1].at, kept[-1].generation) == (one.at, one.generation):
@@ -394,7 +432,8 @@ class _Gathering:
                         "READINGS_CONTRADICT",
                         f"{_named(key)} on {self._day(one.at)}: messages {last.message} and {one.message}.",
                     )
-                if FINE.get(one.unit, 1) < FINE.get(last.unit, 1):
+                ranks = [(each.source == OPENING, FINE.get(each.unit, 1)) for each in (one, last)]
+                if ranks[0] < ranks[1]:
                     kept[-1] = one
                 continue
             kept.append(one)
@@ -404,14 +443,128 @@ class _Gathering:
 
     def _consumption(
         self, changes: Sequence[tuple[int, str | None, str | None]], moments: set[int]
-    ) -> tuple[Consumption, ...]:
+    ) -> tuple[tuple[Consumption, ...], tuple[Consumption, ...]]:
+        """What is billed, and what stands beside it."""
         every = self._indexes(changes)
-        within = {
-            key: several for key, several in every.items() if any(self.start <= one.at <= self.end for one in several)
-        }
-        if not within:
+        remarks = self.remarks
+        told: dict[_Key, dict[tuple[str, str], Remark]] = {}
+        found: dict[_Key, Consumption] = {}
+        for key, several in every.items():
+            if any(self.start <= one.at <= self.end for one in several):
+                self.remarks = told[key] = {}
+                found[key] = self._of_register(key, self._settled(key, several), moments)
+        self.remarks = remarks
+        billed = {key for key in found if _is_billed(key)}
+        billed -= {key for key in billed if _is_total(found[key], [found[other] for other in billed])}
+        beside = tuple(one for key, one in found.items() if key not in billed)
+        if not any(found[key].start and found[key].end for key in billed) and (volumes := self._volumes()):
+            return tuple(volumes), beside
+        if not billed:
             self._remark("READINGS_NONE", f"No reading from {self._day(self.start)} to {self._day(self.end)}.")
-        return tuple(self._of_register(key, several, moments) for key, several in within.items())
+        for key in billed:
+            remarks.update(told[key])
+        return tuple(one for key, one in found.items() if key in billed), beside
+
+    # --- volumes, where no index tells the period ---
+
+    def _volumes(self) -> list[Consumption]:
+        """The consumption by the volumes that hold: for each grid and direction those of one source, never of two."""
+        told: dict[tuple[str, str], dict[str, list[_Energy]]] = {}
+        for row in self._rows("volume"):
+            start = row["start_at"]
+            if row["status"] != "current" or start is None or start >= self.end or row["at"] <= self.start:
+                continue
+            for part in msgspec.json.decode(row["volumes"]):
+                unit = part["unit"]
+                # A share of collective self-consumption is a part of the energy that is told beside it.
+                if part.get("product") not in ACTIVE or part.get("purpose") or unit not in FINE or start == row["at"]:
+                    continue
+                one = _Energy(
+                    start,
+                    row["at"],
+                    part["time_class"],
+                    unit,
+                    Decimal(part["quantity"]),
+                    row["nature"],
+                    row["message_id"],
+                )
+                told.setdefault((part["grid"], part["direction"]), {}).setdefault(row["source"], []).append(one)
+        found = {key: self._of_sources(*key, sources) for key, sources in sorted(told.items())}
+        # Each grid tells all of a direction: one that is covered is enough.
+        covered = {direction for (_, direction), several in found.items() if several}
+        for (grid, direction), sources in sorted(told.items()):
+            if direction not in covered:
+                words = f"Volumes of {', '.join(sorted(sources))} do not cover the days from {self._day(self.start)}"
+                self._remark("VOLUMES_MISSING", f"{words} to {self._day(self.end - 1)}: {_side(grid, direction)}.")
+        return [one for several in found.values() for one in several]
+
+    def _of_sources(self, grid: str, direction: str, sources: Mapping[str, list[_Energy]]) -> list[Consumption]:
+        """The consumption of a direction by the source that covers the period with the most time classes; nothing where
+        none covers it."""
+        where = _side(grid, direction)
+        covering: dict[str, dict[str, list[_Energy]]] = {}
+        for source, energies in sorted(sources.items()):
+            classes: dict[str, list[_Energy]] = {}
+            for one in energies:
+                classes.setdefault(one.time_class, []).append(one)
+            if set(classes) - TOTALS:
+                classes = {name: several for name, several in classes.items() if name not in TOTALS} or classes
+            if all(self._covers(several) for several in classes.values()):
+                covering[source] = classes
+        if not covering:
+            return []
+        sums = {
+            source: _sum(one for several in classes.values() for one in several) for source, classes in covering.items()
+        }
+        chosen = min(covering, key=lambda source: (-len(covering[source]), source))
+        for source in sorted(sums):
+            parts = max(sum(map(len, covering[one].values())) for one in (source, chosen))
+            # Each volume may have been cut off to the unit that it is told in.
+            if abs(sums[source] - sums[chosen]) > parts * _coarsest(sources[source], sources[chosen]):
+                self._remark("VOLUMES_CONTRADICT", f"Volumes of the {where}: {chosen} and {source}.")
+        self._remark("FROM_VOLUMES", f"The volumes of the {where} are those of {chosen}.")
+        found = []
+        for name, several in sorted(covering[chosen].items()):
+            unit = BILLED[several[0].unit]
+            if unit == "m3":
+                self._gas()
+            estimated = any(one.nature in ("estimated", "unknown") for one in several)
+            if any(one.nature == "estimated" for one in several):
+                self._remark(
+                    "VOLUME_ESTIMATED", f"{name} of the {where}: a volume of {chosen} was estimated by the market."
+                )
+            quantity = _sum(several) / FINE[unit]
+            found.append(
+                Consumption(
+                    grid=grid,
+                    direction=direction,
+                    time_class=name,
+                    product=None,
+                    quantity=int(quantity) if quantity == int(quantity) else quantity,
+                    unit=unit,
+                    start=None,
+                    end=None,
+                    meters=0,
+                    estimated=estimated,
+                    sources=(chosen,),
+                )
+            )
+        return found
+
+    def _covers(self, energies: Sequence[_Energy]) -> bool:
+        """Whether volumes follow one another from the first to the last instant of the period, without hole or overlap;
+        a regularisation stands beside what it corrects, and must lie within."""
+        if any(one.start < self.start or one.end > self.end for one in energies):
+            return False
+        steps = sorted((one.start, one.end) for one in energies if one.nature != "regularised")
+        steps = steps or sorted((one.start, one.end) for one in energies)
+        ends = (steps[0][0], steps[-1][1])
+        return ends == (self.start, self.end) and all(low[1] == high[0] for low, high in pairwise(steps))
+
+    def _gas(self) -> None:
+        self._remark("VOLUME_NOT_ENERGY", "The consumption is in m3: `energycomm gas convert` gives its energy.")
+
+    # --- registers ---
 
     def _of_register(self, key: _Key, indexes: list[_Index], moments: set[int]) -> Consumption:
         unit = FINE.get(key[4], 1)
@@ -429,7 +582,7 @@ class _Gathering:
             if one.doubtful:
                 self._remark("READING_DOUBTFUL", f"{_named(key)} on {self._day(one.at)} is doubted by the market.")
         if key[4] == "m3":
-            self._remark("VOLUME_NOT_ENERGY", "The consumption is in m3: `energycomm gas convert` gives its energy.")
+            self._gas()
         grid, direction, time_class, product, told = key
         return Consumption(
             grid=grid,
@@ -442,6 +595,7 @@ class _Gathering:
             end=_shown(end),
             meters=meters,
             estimated=any(one.nature in ("estimated", "unknown", "interpolated") for one in borders),
+            sources=tuple(sorted({one.source for one in borders if one.source})),
         )
 
     def _border(self, key: _Key, indexes: list[_Index], at: int, moments: set[int], *, first: bool) -> _Index | None:
@@ -473,7 +627,18 @@ class _Gathering:
             f"{self._day(low.at)} and {self._day(high.at)}.",
         )
         return _Index(
-            at, low.generation, low.order, fine // unit * unit, key[4], "interpolated", 0, None, False, False, low.meter
+            at,
+            low.generation,
+            low.order,
+            fine // unit * unit,
+            key[4],
+            "interpolated",
+            0,
+            None,
+            False,
+            False,
+            low.meter,
+            "",
         )
 
     def _counted(self, key: _Key, indexes: Sequence[_Index], unit: int) -> tuple[int | None, int]:
@@ -505,10 +670,53 @@ class _Gathering:
         return (total if fine else None), meters
 
 
+def _product(part: Mapping[str, Any]) -> str:
+    """The product of a register; empty for what is billed, so that its readings meet whatever a flow calls it."""
+    product = part.get("product")
+    return "" if product in ACTIVE else str(product)
+
+
+def _is_billed(key: _Key) -> bool:
+    return not key[3] and key[4] in ("kWh", "m3")
+
+
+def _is_total(one: Consumption, others: Iterable[Consumption]) -> bool:
+    """Whether a register of all hours stands beside time classes of the same hours."""
+    same = [
+        other
+        for other in others
+        if other.time_class not in TOTALS
+        and (other.grid, other.direction, other.unit) == (one.grid, one.direction, one.unit)
+    ]
+    if one.time_class not in TOTALS or not same:
+        return False
+    if one.start is None or one.end is None:
+        return True
+    return any(
+        other.start is not None
+        and other.end is not None
+        and other.start.at < one.end.at
+        and one.start.at < other.end.at
+        for other in same
+    )
+
+
+def _sum(energies: Iterable[_Energy]) -> Decimal:
+    """A sum in the finest unit."""
+    return sum((one.quantity * FINE[one.unit] for one in energies), Decimal(0))
+
+
+def _coarsest(*several: Sequence[_Energy]) -> int:
+    return max(FINE[one.unit] for energies in several for one in energies)
+
+
+def _side(grid: str, direction: str) -> str:
+    return f"{grid}'s grid{'' if direction == 'consumption' else f', {direction}'}"
+
+
 def _named(key: _Key) -> str:
     grid, direction, time_class, product, _ = key
-    rest = "" if direction == "consumption" else f", {direction}"
-    return f"{time_class} of the {grid}'s grid{rest}{f', {product}' if product else ''}"
+    return f"{time_class} of the {_side(grid, direction)}{f', {product}' if product else ''}"
 
 
 def _shown(one: _Index | None) -> Border | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from energycomm.billing.period import BillingPeriod, billing_period
+from energycomm.billing.period import BillingPeriod, Consumption, billing_period
 from energycomm.commands.export import day_of
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded
@@ -52,9 +53,23 @@ def _show(found: BillingPeriod) -> None:
     if found.remarks:
         rows = [("no" if one.blocks else "note", one.code, one.words) for one in found.remarks]
         print_rows(("bill", "code", "why"), rows)
-    print_heading("Consumption")
+    _consumption("Consumption", found.consumption)
+    if found.beside:
+        _consumption("Beside it, not to be added", found.beside)
+    print_heading("Terms")
     print_rows(
-        ("grid", "direction", "time class", "product", "quantity", "unit", "from index", "to index", "how"),
+        ("since", "tariff", "power", "unit", "calendar"),
+        [(one.since, one.tariff, one.subscribed_power, one.power_unit, one.calendar) for one in found.terms],
+    )
+    if found.meter_changes:
+        print_heading("Meter changes")
+        print_rows(("at", "before", "after"), [(one.at, one.before, one.after) for one in found.meter_changes])
+
+
+def _consumption(heading: str, several: Sequence[Consumption]) -> None:
+    print_heading(heading)
+    print_rows(
+        ("grid", "direction", "time class", "product", "quantity", "unit", "from index", "to index", "source", "how"),
         [
             (
                 one.grid,
@@ -65,16 +80,9 @@ def _show(found: BillingPeriod) -> None:
                 one.unit,
                 "" if one.start is None else f"{one.start.index} {one.start.unit}",
                 "" if one.end is None else f"{one.end.index} {one.end.unit}",
+                ", ".join(one.sources),
                 "estimated" if one.estimated else "",
             )
-            for one in found.consumption
+            for one in several
         ],
     )
-    print_heading("Terms")
-    print_rows(
-        ("since", "tariff", "power", "unit", "calendar"),
-        [(one.since, one.tariff, one.subscribed_power, one.power_unit, one.calendar) for one in found.terms],
-    )
-    if found.meter_changes:
-        print_heading("Meter changes")
-        print_rows(("at", "before", "after"), [(one.at, one.before, one.after) for one in found.meter_changes])

@@ -621,13 +621,16 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
         field(
             "What is measured: active energy, reactive energy, power.",
             "Grandeur mesurée : énergie active, énergie réactive, puissance.",
+            kept="product",
         ),
     ] = None
     direction: Annotated[
         Direction | None,
         field("Taken from the grid or fed into it.", "Sens : soutirage ou injection.", kept="direction"),
     ] = None
-    register: Annotated[Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).")] = None
+    register: Annotated[
+        Code | None, field("Register of the meter (OBIS).", "Cadran du compteur (OBIS).", kept="register")
+    ] = None
     point_type: Annotated[
         PointType | None, field("What the point measures.", "Type du point mesuré.", kept="point_type")
     ] = None

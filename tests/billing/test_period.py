@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -66,8 +67,22 @@ class Book:
             | (value if isinstance(value, dict) else {"value": value})
             for name, value in values.items()
         ]
-        columns = {"source": "R15", "qualification": how, "nature": nature, "status": "current"}
+        return self.registers(when, registers, qualification=how, nature=nature)
+
+    def registers(self, when: str, registers: list[dict[str, Any]], **columns: Any) -> int:
+        columns = {"source": "R15", "qualification": "periodic", "nature": "read", "status": "current"} | columns
         return self.write("reading", when, registers=json.dumps(registers), **columns)
+
+    def energy(self, first: str, when: str, source: str = "R67", /, **quantities: Any) -> int:
+        """Energies of a period: time class -> kWh, or what is said of its volume."""
+        volumes = [
+            {"grid": "distributor", "direction": "consumption", "time_class": name, "unit": "kWh"}
+            | (value if isinstance(value, dict) else {"quantity": str(value)})
+            for name, value in quantities.items()
+        ]
+        nature = "estimated" if source == "ESTIMATING" else "measured"
+        columns = {"source": source, "start_at": at(first), "nature": nature, "status": "current"}
+        return self.write("volume", when, volumes=json.dumps(volumes), **columns)
 
     def bill(self, first: str, last: str, contract: str = "C1") -> BillingPeriod:
         return billing_period(self.engine, contract, date.fromisoformat(first), date.fromisoformat(last), ZONES)
@@ -80,7 +95,7 @@ def book(tmp_path: Path) -> Iterator[Book]:
     book.engine.dispose()
 
 
-def shown(found: BillingPeriod) -> tuple[dict[str, int | None], list[str], bool]:
+def shown(found: BillingPeriod) -> tuple[dict[str, int | Decimal | None], list[str], bool]:
     return (
         {one.time_class: one.quantity for one in found.consumption},
         sorted({one.code for one in found.remarks}),
@@ -234,12 +249,101 @@ def test_gas_is_a_volume_and_reactive_energy_stays_what_it_is(tmp_path: Path) ->
         book.read(day, "m3", T=index)
         book.read(day, "kVArh", R={"value": index, "product": "reactive-inductive"})
     found = book.bill("2026-01-01", "2026-01-31")
-    assert {(one.time_class, one.quantity, one.unit) for one in found.consumption} == {
-        ("T", 125, "m3"),
-        ("R", 125, "kVArh"),
-    }
+    assert [(one.time_class, one.quantity, one.unit) for one in found.consumption] == [("T", 125, "m3")]
+    assert [(one.time_class, one.quantity, one.unit) for one in found.beside] == [("R", 125, "kVArh")]
     assert shown(found)[1:] == (["VOLUME_NOT_ENERGY"], True)
     book.engine.dispose()
+
+
+def test_only_active_energy_is_billed_whatever_a_flow_calls_it(book: Book) -> None:
+    """1 000 to 1 090 kWh. The reactive register has no last index, which hinders no bill; nor has the time counter."""
+    active = {"grid": "distributor", "direction": "consumption", "time_class": "HPH", "unit": "kWh"}
+    book.supply("2026-01-01")
+    reactive = active | {"unit": "kVArh", "product": "reactive-inductive", "value": 7}
+    book.registers("2026-01-01", [active | {"value": 1000}, reactive, active | {"unit": "h", "value": 12}])
+    book.registers("2026-02-01", [active | {"value": 1090, "product": "active-energy"}], source="R64")
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"HPH": 90}, [], True)
+    assert found.consumption[0].sources == ("R15", "R64")
+    assert sorted((one.unit, one.quantity) for one in found.beside) == [("h", None), ("kVArh", None)]
+
+
+def test_one_index_that_several_sources_tell_counts_once(book: Book) -> None:
+    """R15, an answer of the SGE and R151 tell 1 000 and 1 050 kWh; energies of the same days add nothing."""
+    book.supply("2026-01-01")
+    for day, index in (("2026-01-01", 1000), ("2026-02-01", 1050)):
+        for source in ("R15", "SGE", "R151"):
+            book.registers(day, [_base(index)], source=source)
+    book.registers("2026-01-20", [_base(9999)], source="R151", status="replaced")
+    for source in ("R17", "SGE", "R67"):
+        book.energy("2026-01-01", "2026-02-01", source, BASE=50)
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"BASE": 50}, [], True)
+    assert found.beside == ()
+
+
+def test_an_opening_balance_is_a_border_and_the_market_comes_before_it(book: Book) -> None:
+    """The opening tells 1 000, the first periodic reading 1 070; then the market tells 1 000 itself."""
+    book.supply("2026-01-01")
+    book.registers("2026-01-01", [_base(1000)], source="OpeningBalance")
+    book.registers("2026-02-01", [_base(1070)])
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert (shown(found), found.consumption[0].sources) == (({"BASE": 70}, [], True), ("OpeningBalance", "R15"))
+    market = book.registers("2026-01-01", [_base(1000)])
+    start = book.bill("2026-01-01", "2026-01-31").consumption[0].start
+    assert start is not None
+    assert start.message == market
+    book.registers("2026-01-01", [_base(1003)], source="OpeningBalance")
+    assert shown(book.bill("2026-01-01", "2026-01-31")) == ({"BASE": 70}, ["READINGS_CONTRADICT"], False)
+
+
+def _base(index: int) -> dict[str, Any]:
+    return {"grid": "distributor", "direction": "consumption", "time_class": "BASE", "unit": "kWh", "value": index}
+
+
+def test_a_total_beside_its_time_classes_is_not_added_to_them(book: Book) -> None:
+    """60 and 40 kWh; the register of all hours counted the same 100."""
+    book.supply("2026-01-01")
+    book.read("2026-01-01", HP=600, HC=400)
+    book.read("2026-02-01", HP=660, HC=440)
+    book.registers("2026-01-01", [_base(1000)], source="R64")
+    book.registers("2026-02-01", [_base(1100)], source="R64")
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"HP": 60, "HC": 40}, [], True)
+    assert [(one.time_class, one.quantity) for one in found.beside] == [("BASE", 100)]
+
+
+def test_volumes_stand_in_where_no_index_tells_the_period(book: Book) -> None:
+    """30 + 12.5 and 20 + 7.5 kWh of R17; the answer of the SGE tells the same 70 once more, without time classes."""
+    book.supply("2026-01-01")
+    book.energy("2026-01-01", "2026-01-15", "R17", HP=30, HC=20, Q={"quantity": "9", "product": "reactive-inductive"})
+    book.energy("2026-01-15", "2026-02-01", "R17", HP="12.5", HC="7.5")
+    book.energy("2026-01-01", "2026-02-01", "SGE", BASE=70, HP={"quantity": "3", "purpose": "autoproduced"})
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert shown(found) == ({"HP": Decimal("42.5"), "HC": Decimal("27.5")}, ["FROM_VOLUMES"], True)
+    assert {one.sources for one in found.consumption} == {("R17",)}
+    assert shown(book.bill("2026-01-01", "2026-01-20")) == ({}, ["READINGS_NONE", "VOLUMES_MISSING"], False)
+    book.energy("2026-01-01", "2026-02-01", "R67", BASE=90)
+    assert shown(book.bill("2026-01-01", "2026-01-31"))[1:] == (["FROM_VOLUMES", "VOLUMES_CONTRADICT"], False)
+
+
+def test_a_volume_may_be_estimated_and_regularised_and_must_leave_no_hole(book: Book) -> None:
+    """40 estimated kWh, corrected by -5; then nothing tells the fourteenth of February."""
+    book.supply("2026-01-01")
+    book.energy("2026-01-01", "2026-02-01", "ESTIMATING", BASE=40)
+    book.write(
+        "volume",
+        "2026-02-01",
+        source="ESTIMATING",
+        start_at=at("2026-01-01"),
+        nature="regularised",
+        status="current",
+        volumes=json.dumps([_base(0) | {"quantity": "-5"}]),
+    )
+    assert shown(book.bill("2026-01-01", "2026-01-31")) == ({"BASE": 35}, ["FROM_VOLUMES", "VOLUME_ESTIMATED"], True)
+    book.energy("2026-02-01", "2026-02-14", BASE=1)
+    book.energy("2026-02-15", "2026-03-01", BASE=1)
+    assert shown(book.bill("2026-02-01", "2026-02-28"))[1] == ["READINGS_NONE", "VOLUMES_MISSING"]
 
 
 def test_what_cannot_be_named_is_refused_with_what_there_is(book: Book) -> None:

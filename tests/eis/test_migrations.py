@@ -445,3 +445,27 @@ def test_requests_that_were_sent_before_batches_went_out_alone(empty: Engine, mo
     with empty.connect() as connection:
         rows = connection.execute(text("SELECT reference, state, attempts, batch FROM outgoing ORDER BY id")).all()
     assert rows == [("r1", "sent", 1, None), ("r2", "sent", 1, None)]
+
+
+def test_a_curve_of_before_keeps_its_values_and_tells_no_product(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filled table of series takes the new columns on both databases."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0025")
+        migrations.upgrade(empty)
+    message = (
+        "INSERT INTO kernel_message (id, position, market, market_type, kind, effective, state, received_at, xml, "
+        "version) VALUES (1, 1, 'FR', 'R50', 'MeasureSeries', 0, 'accepted', 7, 'x', 1)"
+    )
+    curve = (
+        "INSERT INTO series (id, at, message_id, source, end_at, unit, direction, positions, status) "
+        "VALUES (1, 0, 1, 'R50', 9, 'W', 'consumption', '[]', 'current')"
+    )
+    with writing(empty) as connection:
+        connection.execute(text(message))
+        connection.execute(text(curve))
+    assert migrations.upgrade(empty) == ("0025", migrations.HEAD)
+    with empty.connect() as connection:
+        rows = connection.execute(text("SELECT end_at, unit, direction, status, product, register FROM series")).all()
+    assert rows == [(9, "W", "consumption", "current", None, None)]

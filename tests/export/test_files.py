@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ from energycomm.export.rows import Selection, opened_export
 from energycomm.export.subjects import NAMES, SCHEMA, subjects
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
+from energycomm.kernel.vocabulary import Direction
 from energycomm.pipeline.retention import purge
 from tests.export.test_following import taken
 from tests.pipeline.desk import Desk
@@ -35,6 +36,38 @@ PRM = "99000000000017"
 def file_of(desk: Desk, subject: str, form: str) -> bytes:
     with opened_export(desk.database, subject, Selection(), desk.markets.zones) as found:
         return b"".join(pieces(form, found))
+
+
+def test_curves_tell_active_from_reactive_energy_and_injection_from_consumption(tmp_path: Path) -> None:
+    """Whoever sums the active energy taken from the grid gets 5 W, not 5 + 3 + 7."""
+    desk = Desk(f"sqlite:///{tmp_path / 'eis.db'}")
+    told: list[tuple[str, Direction, str, int]] = [
+        ("active", "consumption", "W", 5),
+        ("active", "production", "W", 3),
+        ("reactive-inductive", "consumption", "VAr", 7),
+    ]
+    messages = [
+        MeasureSeries(
+            **head(PRM, day(1), "R63", None, f"curve-{product}-{direction}"),
+            end=day(1) + timedelta(minutes=30),
+            resolution=30,
+            unit=unit,
+            product=product,
+            direction=direction,
+            register="1-1:1.8.0" if (product, direction) == ("active", "consumption") else None,
+            positions=(Position(position=1, value=Decimal(value)),),
+        )
+        for product, direction, unit, value in told
+    ]
+    desk.deliver([start(PRM, day(0)), *(transaction([one]) for one in messages)])
+    rows = pq.read_table(io.BytesIO(file_of(desk, "curves", "parquet"))).to_pylist()
+    assert len(rows) == 3, desk.states()
+    assert sorted((row["product"], row["direction"], row["register"] or "", row["value"]) for row in rows) == [
+        ("active", "consumption", "1-1:1.8.0", 5),
+        ("active", "production", "", 3),
+        ("reactive-inductive", "consumption", "", 7),
+    ]
+    assert {row["status"] for row in rows} == {"current"}
 
 
 def test_the_columns_are_those_that_were_promised() -> None:

@@ -108,7 +108,7 @@ class Client(Connection):
         The file takes its place, and the cursor is told, only when all of it came.
 
         Args:
-          subject: readings, volumes, curves, charges, supply, contracts or findings.
+          subject: readings, volumes, curves, charges, invoices, supply, contracts or findings.
           to: the file.
           since: cursor of an earlier export: only what changed since.
           wanted: parameters of the route: format, market, access_point, segment (lists), first, last (days).

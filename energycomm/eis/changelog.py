@@ -24,7 +24,7 @@ from sqlalchemy import Connection, text
 
 from energycomm.errors import UserError
 
-LOGGED = ("reading", "volume", "series", "grid_charge", "supply_period", "contract", "finding")
+LOGGED = ("reading", "volume", "series", "grid_charge", "grid_invoice", "supply_period", "contract", "finding")
 """The tables whose changes are logged."""
 
 _CURSOR = re.compile(r"ec1-([0-9a-f]{16})-([0-9]{1,18})-([0-9]{1,10})")

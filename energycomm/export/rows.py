@@ -113,7 +113,7 @@ class Export:
         """Rows of the table, after `OF_MESSAGE` columns of their message."""
         columns = ", ".join(f't."{name}"' for name in self._names)
         at = "k.effective" if self.subject.table == "finding" else 't."at"'
-        point = "k.access_point_id" if self.subject.table == "finding" else "t.access_point_id"
+        point = "t.access_point_id" if "access_point_id" in self._names else "k.access_point_id"
         sql = (
             f"SELECT k.market, a.identifier, {at}, k.kind, k.market_type, {columns} FROM {self.subject.table} t "
             f"JOIN kernel_message k ON k.id = t.message_id LEFT JOIN access_point a ON a.id = {point} "

@@ -91,7 +91,8 @@ def _of_kind(kind: str, parts: str) -> tuple[Column, ...]:
     cls = KINDS[kind]
     columns: list[Column] = []
     for one in kept_fields(cls):
-        if one.column == parts:
+        # The market, which the table of an invoice keeps, stands in the head of every row.
+        if one.column == parts or one.column in {column.name for column in HEAD}:
             continue
         about, unit = one.declared.english, one.declared.unit
         if one.scalar is None:
@@ -152,6 +153,7 @@ def subjects() -> dict[str, Subject]:
         Subject("volumes", "one energy of a period", "volume", "volumes", (), "start_at", "at"),
         Subject("curves", "one interval of a series", "series", "positions", (), "at", "end_at"),
         Subject("charges", "one line of a grid charge of an access point", "grid_charge", "lines", ()),
+        Subject("invoices", "the head and totals of one file of a grid invoice", "grid_invoice", "", ()),
         Subject("supply", "one period of our supply", "supply_period", "", (), "at", "ended_at"),
         Subject("contracts", "one version of the terms of a contract", "contract", "", ()),
         Subject("findings", "one finding of the verdict that holds now", "finding", "", ()),
@@ -161,6 +163,7 @@ def subjects() -> dict[str, Subject]:
         "volumes": "MeteredVolume",
         "curves": "MeasureSeries",
         "charges": "GridCharge",
+        "invoices": "GridInvoice",
         "contracts": "ContractTerms",
     }
     found = {}
@@ -173,7 +176,7 @@ def subjects() -> dict[str, Subject]:
     return found
 
 
-NAMES = ("readings", "volumes", "curves", "charges", "supply", "contracts", "findings")
+NAMES = ("readings", "volumes", "curves", "charges", "invoices", "supply", "contracts", "findings")
 """The names of the subjects."""
 
 __all__ = ["CORRECT", "HEAD", "INSERT", "NAMES", "SCHEMA", "WITHDRAW", "Column", "Subject", "subjects"]

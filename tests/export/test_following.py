@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import pairwise
 from threading import Thread
 from typing import Any
@@ -15,10 +16,11 @@ from sqlalchemy import text
 
 from energycomm.eis.database import writing
 from energycomm.export.rows import Row, Selection, opened_export
-from energycomm.export.subjects import NAMES
+from energycomm.export.subjects import NAMES, subjects
+from energycomm.kernel.messages import GridInvoice
 from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
-from tests.pipeline.story import day, end, reading, start, story
+from tests.pipeline.story import day, end, head, reading, start, story, transaction
 from tests.postgres import PostgresServer
 
 Warehouse = dict[str, dict[int, list[Row]]]
@@ -188,3 +190,28 @@ def test_a_transaction_that_commits_late_is_not_lost(postgres_url: str) -> None:
         assert [row[1] for row in rows] == [second]
     rows, _ = taken(desk, "supply", between)
     assert [(row[0], row[1]) for row in rows] == [("correct", first)]
+
+
+def test_totals_of_grid_invoices_are_followed(database_url: str) -> None:
+    """The general file of an invoice comes after the first export; it names no access point."""
+    desk = Desk(database_url)
+    held: dict[int, list[Row]] = {}
+    rows, cursor = taken(desk, "invoices")
+    assert rows == []
+    told = head("99000000000017", day(40), "F15", None, "invoice:F1") | {"access_point": None}
+    invoice = GridInvoice(
+        **told,
+        invoice="F1",
+        invoice_date=day(40).date(),
+        currency="EUR",
+        total_excluding_tax=Decimal("100.00"),
+        total_tax=Decimal("20.00"),
+    )
+    desk.deliver([transaction([invoice])])
+    rows, _ = taken(desk, "invoices", cursor)
+    assert apply(held, rows).values(), desk.states()
+    assert held == whole(desk, "invoices")
+    names = [column.name for column in subjects()["invoices"].columns]
+    (row,) = [dict(zip(names, row, strict=True)) for row in rows]
+    assert (row["op"], row["market"], row["access_point"]) == ("insert", "FR", None)
+    assert (row["invoice"], row["part"], row["total"], row["tax"], row["gross"]) == ("F1", "general", 100, 20, None)

@@ -32,6 +32,7 @@ from adapters.common.outcome import Digested, Notes
 from adapters.common.reading import Fields, decimal, leaf, need, nodes, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
+from adapters.fr_enedis.labels import plain
 from adapters.fr_enedis.outcome import daily, digester
 from adapters.fr_enedis.times import civil_day, instant, instant_at, needed_instant, start_of_day
 from energycomm.kernel.messages import MeasureSeries
@@ -76,6 +77,15 @@ QUALITY: dict[str | None, Quality | None] = {
 }
 """Statut_Point -> how the value was obtained. R read; S, T, F, G read in and around a power cut; E estimated; H, P
 rebuilt; K calculated; C corrected; D put in by hand. What the letters beside R, E and C mean is unverified."""
+
+RAW, CORRECTED = "power-raw", "power-corrected"
+"""Streams of curves: as measured, and as corrected for settlement. R50 and R4x told them until R63B and R63A did."""
+
+
+def stream_of(stage: str | None) -> str:
+    """The stream of a curve by what the market calls its stage: BRUT or Brute, BEST or Corrigée; R50 names none."""
+    return CORRECTED if plain(stage or "").startswith(("best", "corrig")) else RAW
+
 
 _NONE = timedelta()
 _LONGEST_STEP = 1440
@@ -179,7 +189,7 @@ def digest_r50(fields: Fields, context: Context, notes: Notes) -> Digested:
             asked = {**head, "request_reference": releve.get("Id_Affaire")}
             day = civil_day(releve, "Date_Releve", "PRM/Donnees_Releve")
             announced = NOT_ANNOUNCED if day is None else Span(start_of_day(day), start_of_day(day + timedelta(days=1)))
-            told = {"unit": "W", "product": "active", "direction": "consumption"}
+            told = {"unit": "W", "product": "active", "direction": "consumption", "stream": RAW}
             messages.append(series(asked, values, step, path, announced, **told))
     if not messages:
         raise Unreadable(refusal("SYN_MISSING", path=path, expected="a value"))
@@ -247,6 +257,7 @@ def digest_r4x(fields: Fields, context: Context, notes: Notes) -> Digested:
                 unit=need(curve, "Unite_Mesure", path),
                 product=PRODUCT.get(measured, measured),
                 direction=direction(curve.get("Grandeur_Metier"), f"{path}/Grandeur_Metier", notes),
+                stream=stream_of(context.facts.get("Nature_De_Courbe_Demandee")),
             )
         )
     if not messages:

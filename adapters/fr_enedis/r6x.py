@@ -34,7 +34,7 @@ from adapters.common.codes import Unreadable
 from adapters.common.outcome import Notes
 from adapters.common.particulars import kept
 from adapters.fr_enedis.codes import refusal
-from adapters.fr_enedis.curves import PRODUCT, SENSE
+from adapters.fr_enedis.curves import PRODUCT, SENSE, stream_of
 from adapters.fr_enedis.labels import plain
 from adapters.fr_enedis.ondemand import Order, Point, Reader, Word, Words, instant
 from adapters.fr_enedis.registers import DAILY, REASONS
@@ -218,6 +218,7 @@ def curves(measures: Curve[PowerPoint], order: Order, notes: Notes) -> list[Kern
             "product": PRODUCT.get(measured, measured),
             # A voltage flows in no direction, whatever the file says beside it.
             "direction": None if measured == "E" else sense_of(sense, notes, f"{_QUANTITY}/grandeurMetier"),
+            "stream": stream_of(measures.etapeMetier) if order.recurrent else None,
         }
         told: list[tuple[str, Any]] = [("modeCalcul", measures.modeCalcul)]
         messages += _series(head, _once(values, notes), order, fields, told, measures.periode)

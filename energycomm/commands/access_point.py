@@ -13,6 +13,8 @@ from energycomm.config import load
 from energycomm.eis.overdue import overdue_points
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
+from energycomm.market.contract import Noticing
+from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_store
 
@@ -71,14 +73,18 @@ def overdue(
 ) -> None:
     """List the points that we supply and whose measures stay away, those that are missed longest first.
 
-    Each point is held against the rhythm of its own readings, energies and curves so far.
+    Each point is held against the rhythm of its own readings, energies and curves so far; what a service told that
+    stopped, as the market gave notice, is not missed.
 
     Example: energycomm access-point overdue --market be
     """
-    with open_store(load()) as store:
+    config = load()
+    markets = installed_adapters(config.mapping_files)
+    with open_store(config) as store:
         found = overdue_points(
             store.engine,
             datetime.now(UTC),
+            notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
             market=market.upper() if market else None,
             usual=usual,
             grace=grace,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -16,19 +17,30 @@ REMEMBERED = 4
 """Instants of its last measures from which the rhythm of a point is taken."""
 
 _SQL = f"""
-WITH measured AS (
+WITH service AS (
+  SELECT r.access_point_id AS p, max(CASE WHEN r.state = 'done' AND r.at <= ? THEN r.at END) AS stopped
+  FROM request r JOIN kernel_message k ON k.id = r.message_id
+  WHERE {{notices}} GROUP BY r.access_point_id, r.reference
+), ended AS (
+  SELECT v.p, max(CASE WHEN v.stopped >= s.at THEN v.stopped END) AS stopped, count(*) - count(v.stopped) AS running
+  FROM service v JOIN supply_period s ON s.access_point_id = v.p AND s.ended_at IS NULL GROUP BY v.p
+), measured AS (
   SELECT access_point_id AS p, at FROM reading
   UNION SELECT access_point_id, at FROM volume
   UNION SELECT access_point_id, coalesce(end_at, at) FROM series
 ), ranked AS (
-  SELECT p, at, row_number() OVER (PARTITION BY p ORDER BY at DESC) AS n FROM measured
+  SELECT m.p, m.at, CASE WHEN e.stopped IS NULL OR m.at > e.stopped THEN m.at END AS since_stop,
+    row_number() OVER (PARTITION BY m.p ORDER BY m.at DESC) AS n
+  FROM measured m LEFT JOIN ended e ON e.p = m.p
 ), known AS (
-  SELECT p, max(at) AS latest, min(at) AS earliest, count(*) AS number FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
+  SELECT p, max(at) AS latest, min(since_stop) AS earliest, count(since_stop) AS number
+  FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
 )
-SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number
+SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running
 FROM supply_period s
 JOIN access_point a ON a.id = s.access_point_id
 LEFT JOIN known ON known.p = s.access_point_id
+LEFT JOIN ended ON ended.p = s.access_point_id
 WHERE s.ended_at IS NULL AND s.at <= ?
 """  # noqa: S608 - a constant of ours
 
@@ -58,6 +70,7 @@ def overdue_points(
     engine: Engine,
     now: datetime,
     *,
+    notices: Mapping[str, Collection[str]] | None = None,
     market: str | None = None,
     usual: int = 35,
     grace: int = 7,
@@ -66,25 +79,34 @@ def overdue_points(
     """The points whose measures are overdue, those that are missed longest first.
 
     The rhythm of a point is the mean distance of its last measures: a day for daily ones, about 30 for monthly ones,
-    a year for yearly ones.
+    a year for yearly ones. Where the market told that a service of the point stopped, only measures after it make the
+    rhythm; and where no other service runs and none came since, nothing is missed.
 
     Args:
       engine: the store.
       now: the present, aware.
+      notices: market -> types of messages that tell which services run and stopped
+        (`energycomm.market.contract.Noticing`).
       market: only of this market.
       usual: days between measures of a point whose own rhythm is not known yet.
       grace: days that measures may be late.
       limit: how many at most.
     """
     present = micros(now)
-    sql, values = _SQL, [present]
+    pairs = [(code, kind) for code, kinds in (notices or {}).items() for kind in sorted(kinds)]
+    sql = _SQL.format(notices=" OR ".join(["(k.market = ? AND k.market_type = ?)"] * len(pairs)) or "1 = 0")
+    values: list[object] = [present, *(value for pair in pairs for value in pair), present]
     if market is not None:
         sql += " AND a.market = ?"
-        values.append(market)  # type: ignore[arg-type]
+        values.append(market)
     found: list[OverduePoint] = []
     with reading(engine) as connection:
-        for code, identifier, since, latest, earliest, number in driver_of(connection).rows(sql, tuple(values)):
-            until = since if latest is None else max(latest, since)
+        for code, identifier, since, latest, earliest, number, stopped, running in driver_of(connection).rows(
+            sql, tuple(values)
+        ):
+            if stopped is not None and not running and not number:
+                continue
+            until = max(since, latest or since, stopped or since)
             every = None if latest is None or number < 2 else max(round((latest - earliest) / (number - 1) / DAY), 1)
             missing = (present - until) // DAY
             late = missing - (usual if every is None else every)

@@ -638,6 +638,13 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
         Instant | None,
         field("When the market registered the values.", "Date d'enregistrement chez le marché.", kept="registered_at"),
     ] = None
+    stream: Annotated[
+        Code | None,
+        field(
+            "Curve that several sources tell one after the other: one holds of what two of them tell.",
+            "Courbe que plusieurs sources donnent l'une après l'autre : une seule valeur est valable par pas.",
+        ),
+    ] = None
     positions: Annotated[
         tuple[Position, ...],
         field("The values.", "Valeurs.", unit="unit", kept="positions", item="position", longest=110_000),

@@ -247,6 +247,15 @@ class Listing(Protocol):
 
 
 @runtime_checkable
+class Noticing(Protocol):
+    """An adapter of a market that tells of services of a point that run and stopped (optional)."""
+
+    notices: frozenset[str]
+    """Labels of the document types that tell it: each of their milestones is of one service, which stopped where its
+    state is done, at the instant at which it takes effect."""
+
+
+@runtime_checkable
 class Mappable(Protocol):
     """An adapter with a table of names and codes that a licensee may replace (optional)."""
 

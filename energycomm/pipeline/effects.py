@@ -32,7 +32,10 @@ from energycomm.pipeline.measures import (
     register_key,
     remember_curve,
     role_of,
+    spans_of,
+    stream_key,
     supersede,
+    told_elsewhere,
     volume_key,
 )
 from energycomm.pipeline.state import (
@@ -280,7 +283,7 @@ def _take_out(
         if row["message_id"] == message_id and row["status"] == "current":
             parts = json.decode(row[column], type=list[part])  # type: ignore[valid-type]
             left = [one for one in parts if key_of(one) not in gone]
-            if left:
+            if any(getattr(one, "value", one) is not None for one in left) or len(left) == len(parts):
                 row[column] = parts_text(left)
             else:
                 row["status"] = "replaced"
@@ -288,9 +291,11 @@ def _take_out(
 
 def store_series(step: Step) -> None:
     """An interval series. What another one of the same kind told of its intervals from the same instant on is told
-    anew: it is current in one row."""
+    anew: it is current in one row. Of a stream, another source is of the same kind; and what a series of another source
+    that began earlier gave values of is current there."""
     m, series = step.message, step.state.series
-    key = curve_key(m)
+    stream = stream_key(m)
+    key = stream or curve_key(m)
     if any(known == key for _, known in series):
         told = {one.position for one in m.positions if one.value is not None}
         for message_id, known in series:
@@ -299,6 +304,10 @@ def store_series(step: Step) -> None:
     series.append((step.message_id, key))
     remember_curve(step.state, m, step.zone)
     store(step, status="current")
+    if stream is not None:
+        if elsewhere := told_elsewhere(step.state, m):
+            _take_out(step, tables.series, step.message_id, "positions", Position, attrgetter("position"), elsewhere)
+        step.state.begun.append((stream, curve_key(m), spans_of(m)))
 
 
 def store_charge(step: Step) -> None:

@@ -5,6 +5,7 @@ newest publication takes the place of the ones before it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
@@ -16,7 +17,7 @@ from energycomm.kernel.history import RegisterFacts
 from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
-from energycomm.pipeline.state import AccessPointState, CurveDay, ReadingState
+from energycomm.pipeline.state import AccessPointState, CurveDay, ReadingState, joined
 
 WH_PER_UNIT: dict[str, int] = {
     "Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000, "VArh": 1, "kVArh": 1000,
@@ -184,6 +185,41 @@ def curve_key(series: MeasureSeries) -> str:
     return "|".join("" if part is None else str(part) for part in parts)
 
 
+def stream_key(series: MeasureSeries) -> str | None:
+    """What makes two curves of a stream the same, whichever source tells them and in whatever unit of power; None
+    without a stream."""
+    if series.stream is None or not series.resolution:
+        return None
+    unit = "W" if series.unit in _WATTS else series.unit
+    parts = (series.stream, series.product, series.direction, series.register, unit, series.resolution)
+    return "|".join("" if part is None else str(part) for part in parts)
+
+
+def spans_of(series: MeasureSeries) -> list[tuple[int, int]]:
+    """The spans that a series gives values of, in microseconds since the epoch."""
+    step, begin = (series.resolution or 0) * MINUTE, micros(series.effective)
+    starts = (begin + (one.position - 1) * step for one in series.positions if one.value is not None)
+    return joined([(at, at + step) for at in starts])
+
+
+def told_elsewhere(state: AccessPointState, series: MeasureSeries) -> set[int]:
+    """The places of a series that a series of another source in its stream, which began earlier, gave values of."""
+    stream = stream_key(series)
+    curves = state.spans.get(stream) if stream is not None else None
+    if not curves:
+        return set()
+    own, begin, step = curve_key(series), micros(series.effective), (series.resolution or 0) * MINUTE
+    known = joined([span for curve, spans in curves.items() if curve != own for span in spans if span[1] > begin])
+    ends = [end for _, end in known]
+    found = set()
+    for one in series.positions:
+        at = begin + (one.position - 1) * step
+        number = bisect_right(ends, at)
+        if number < len(known) and known[number][0] <= at:
+            found.add(one.position)
+    return found
+
+
 def curve_days(series: MeasureSeries, zone: ZoneInfo) -> list[CurveDay]:
     """A series by civil days: marks of its places and values, and its energy where it is known and the day is whole.
 
@@ -270,7 +306,8 @@ class Sums(NamedTuple):
 
 
 def sums_of(state: AccessPointState, message: MeterReading, at: int, generation: int, zone: ZoneInfo) -> Sums | None:
-    """The rise of the indexes of a reading beside the sum of the curve that comes nearest to it.
+    """The rise of the indexes of a reading beside the sum of the curve that comes nearest to it. The sources of a
+    stream are one curve: each of them tells some of the days, and what two of them tell counts once.
 
     None where they cannot be compared: a register is missing, passed through zero, or is of another meter; the indexes
     are not of midnight; a day of the curve is not whole; or they differ by no more than the indexes are rounded.
@@ -295,11 +332,13 @@ def sums_of(state: AccessPointState, message: MeterReading, at: int, generation:
         return None
     rise = sum(one.value * WH_PER_UNIT[one.unit] for one in ours) - sum(one.wh for one in known)
     totals = []
-    for days in state.curves.values():
-        energy = {day.day: day.wh for day in days if first <= day.day < last}
-        told = [wh for wh in energy.values() if wh is not None]
-        if len(told) == last - first:
-            totals.append(sum(told))
+    streams = [list(curves) for curves in state.spans.values()]
+    in_stream = {key for curves in streams for key in curves}
+    for curves in (*streams, *([key] for key in state.curves if key not in in_stream)):
+        days = [day for key in curves for day in state.curves.get(key, ()) if first <= day.day < last]
+        energy = {day.day: day.wh for day in days if day.wh is not None}
+        if len(energy) == last - first:
+            totals.append(sum(energy.values()))
     if not totals:
         return None
     nearest = min(totals, key=lambda total: (abs(total - rise), total))

@@ -16,11 +16,24 @@ MAX_REQUESTS = 16
 MAX_CHARGES = 64
 MAX_IDENTIFIERS = 16
 MAX_AWAITED = 8
+MAX_SPANS = 64
+"""Spans of one curve that are remembered, of those that holes part."""
 
 
 def identifier_key(kind: str, source: str, reference: str) -> str:
     """The market's identifier of a reading or volume among those of other kinds and sources."""
     return f"{kind[:7]}|{source}|{reference}"
+
+
+def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in the order of time; those that touch or overlap are one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
 
 
 class Period(Struct, array_like=True):
@@ -114,6 +127,8 @@ class AccessPointState(Struct, array_like=True):
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
       awaited: contract references that no start has named yet, with the instant of the first message that names each.
       powers: subscribed power of each time class, where the contract has one for each.
+      spans: stream of curves -> key of a curve -> what series of it that began before the instant `at` gave values of.
+      begun: the same of series that begin at the instant `at`.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
       opening_at: instant whose state the opening balance told; None without one.
       opening_facts: names of the stated facts whose last value the opening balance gave.
@@ -138,6 +153,8 @@ class AccessPointState(Struct, array_like=True):
     opening_facts: list[str] = field(default_factory=list)
     awaited: dict[str, int] = field(default_factory=dict)
     powers: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
+    begun: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""
@@ -155,6 +172,11 @@ class AccessPointState(Struct, array_like=True):
             self.readings = []
         if self.series:
             self.series = []
+        if self.begun:
+            for stream, curve, told in self.begun:
+                curves = self.spans.setdefault(stream, {})
+                curves[curve] = joined([*curves.get(curve, ()), *told])[-MAX_SPANS:]
+            self.begun = []
         self.at = at
 
     def _remember(self, key: str, register: RegisterState) -> None:

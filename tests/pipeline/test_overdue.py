@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from energycomm.eis.overdue import overdue_points
+from energycomm.kernel.messages import RequestStatus
+from energycomm.kernel.vocabulary import RequestState
+from energycomm.market.contract import Noticing, Transaction
+from energycomm.market.installed import installed_adapters
 from tests.pipeline.desk import Desk
-from tests.pipeline.story import day, end, reading, start
+from tests.pipeline.story import day, end, head, reading, start, transaction
 
 MONTHLY, SILENT, LEFT, YOUNG = (f"9900000000{number}" for number in ("0017", "0024", "0031", "0048"))
 
@@ -27,3 +31,36 @@ def test_points_without_the_measures_that_their_rhythm_promises_are_listed_by_ag
     assert overdue_points(engine, day(127), grace=7, limit=5)[-1].access_point == SILENT
     assert overdue_points(engine, day(30) - timedelta(hours=1)) == []
     assert overdue_points(engine, day(130), market="NL") == []
+
+
+def service(prm: str, name: str, stopped: datetime | None = None) -> Transaction:
+    """A notice of day 62 that a service runs, or that it stopped on a day."""
+    at = day(62) if stopped is None else stopped
+    told = head(prm, at, "NASS", None, f"{name}{stopped}") | {"created": day(62)}
+    state: RequestState = "in-course" if stopped is None else "done"
+    return transaction(
+        [RequestStatus(**told, request=f"{name}:2026-01-05", state=state, state_code="4", object_code=name)]
+    )
+
+
+def test_measures_of_a_service_that_stopped_are_not_missed(database_url: str) -> None:
+    """Three points were read each day until day 60. Of one, the service stopped and nothing else runs; of the second,
+    another service runs, by the usual rhythm; the third was subscribed anew and read until day 80."""
+    alone, other, again = MONTHLY, SILENT, YOUNG
+    desk = Desk(database_url)
+    for prm in (alone, other, again):
+        days = [57, 58, 59, 60, *((79, 80) if prm == again else ())]
+        desk.deliver([start(prm, day(0)), *(reading(prm, day(n), 1_000_000 + 1000 * n) for n in days)])
+    engine = desk.store.engine
+    notices = {code: one.notices for code, one in installed_adapters().items() if isinstance(one, Noticing)}
+
+    def missed(number: int) -> list[tuple[str, int | None, int]]:
+        found = overdue_points(engine, day(number), notices=notices)
+        return sorted((one.access_point, one.every, one.missing) for one in found)
+
+    assert missed(75) == [(alone, 1, 15), (other, 1, 15)]
+    desk.deliver([service(alone, "IDX", day(60)), service(other, "CDC", day(60)), service(other, "IDX")])
+    desk.deliver([service(again, "IDX", day(60))])
+    assert missed(75) == []
+    assert missed(103) == [(other, None, 43), (again, 1, 23)]
+    assert [one.access_point for one in overdue_points(engine, day(75), notices={"FR": ("X12",)})] == [alone, other]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -191,6 +191,58 @@ def test_a_day_of_a_curve_is_told_once(tmp_path: Path, over: int, refused: int) 
     desk = in_any_order(tmp_path, first, other, same)
     assert verdicts(desk, "MeasureSeries") == ["accepted"] * (3 - refused) + ["rejected CO-V10"] * refused
     assert [status for (status,) in desk.rows("SELECT status FROM series")].count("current") == 1
+
+
+def in_stream(told: Transaction, **fields: Any) -> Transaction:
+    """A curve as one of several sources of a stream tells it."""
+    return changed(told, stream="power-raw", **fields)
+
+
+def values_of(desk: Desk) -> list[tuple[datetime, float, str]]:
+    """Start, value and unit of each current interval."""
+    found = [
+        (
+            datetime.fromtimestamp(at / 1e6, UTC) + timedelta(minutes=30 * (one["position"] - 1)),
+            float(one["value"]),
+            unit,
+        )
+        for status, at, unit, positions in desk.rows("SELECT status, at, unit, positions FROM series")
+        if status == "current"
+        for one in json.loads(positions)
+        if one.get("value") is not None
+    ]
+    return sorted(found)
+
+
+def test_curves_of_two_sources_of_a_stream_are_one(tmp_path: Path) -> None:
+    """R4x tells two days in kW; R63A the second half of day 1, and all of day 2 but its last half hour, in W. Each half
+    hour has one value: of day 1 that of R4x, of day 2 that of the newest publication. No contradiction is told."""
+    first, second = (in_stream(curve("R4x", n, *[3 * n] * 48, at=n), unit="kW") for n in (1, 2))
+    lap = in_stream(curve("R63A", 9, *[4500] * 24, at=2, before=12))
+    later = in_stream(curve("R63A", 20, *[5500] * 47, at=2))
+    desk = in_any_order(tmp_path, first, second, lap, later)
+    assert verdicts(desk, "MeasureSeries") == ["accepted"] * 4
+    told = [(value, unit) for _, value, unit in values_of(desk)]
+    assert told == [(3, "kW")] * 48 + [(5500, "W")] * 47 + [(6, "kW")]
+    assert len({at for at, _, _ in values_of(desk)}) == 96
+
+
+def test_indexes_are_held_against_both_sources_of_a_stream(tmp_path: Path) -> None:
+    """Of days 1 and 2, R50 tells the first and R63B both: 7200 Wh each. The indexes rise by 14 400 Wh, or by other."""
+    for rise, told in ((14_000, 0), (30_000, 1)):
+        desk = delivered(
+            tmp_path,
+            [
+                start(PRM, day(0)),
+                in_stream(curve("R50", 0, *[300] * 48)),
+                in_stream(curve("R63B", 5, *[300] * 48)),
+                in_stream(curve("R63B", 5, *[300] * 48, at=2)),
+                reading(PRM, day(1), 1_000_000),
+                reading(PRM, day(3), 1_000_000 + rise),
+            ],
+        )
+        [(number,)] = desk.rows("SELECT count(*) FROM finding WHERE error_code = 'CO-R14'")
+        assert number == told
 
 
 def test_what_is_dated_before_its_contract_is_said_to_be(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from energycomm.billing.period import BillingPeriod
 from energycomm.client.connection import Connection
@@ -21,6 +22,7 @@ from energycomm.eis.received_requests import OwedAnswer
 from energycomm.eis.requests import RequestDetail, RequestSummary
 from energycomm.eis.timeline import Timeline
 from energycomm.engine.rulebook import RuleBook
+from energycomm.invoicing.gathering import CheckedInvoice, InvoiceSummary
 from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -123,6 +125,25 @@ class Client(Connection):
         """The billing period of a contract; both days are included."""
         query = {"contract": contract, "first": first, "last": last}
         return self.ask(BillingPeriod, "GET", "/billing-periods", query=query)
+
+    def invoices(self, *, market: str | None = None, page: int = 20) -> Iterator[InvoiceSummary]:
+        """Grid invoices and for how much each is contested, the latest first; page by page as they are taken."""
+        query: dict[str, Any] = {"market": market, "limit": page}
+        while True:
+            found = self.ask(Page[InvoiceSummary], "GET", "/invoices", query=query)
+            yield from found.items
+            if found.next is None:
+                return
+            query["cursor"] = found.next
+
+    def invoice(self, number: str, market: str | None = None) -> CheckedInvoice:
+        """A grid invoice with its findings."""
+        return self.ask(CheckedInvoice, "GET", f"/invoices/{quote(number, safe='')}", query={"market": market})
+
+    def disputes(self, number: str, to: Path, market: str | None = None) -> None:
+        """Write what a grid invoice is contested for to a file: a workbook where its name ends in .xlsx, else CSV."""
+        query = {"market": market, "format": "xlsx" if to.suffix.lower() == ".xlsx" else "csv"}
+        self.download(f"/invoices/{quote(number, safe='')}/disputes", to, "Content-Type", query=query)
 
     def _pages(self, path: str, page: int) -> Iterator[Effect]:
         query: dict[str, Any] = {"limit": page}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,9 @@ from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
-from energycomm.invoicing.checking import CHECKS, InvoiceFinding
+from energycomm.invoicing.checking import CHECKS
+from energycomm.invoicing.disputes import DISPUTES, HEAD, cells
+from energycomm.invoicing.disputes import disputes as disputed
 from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
@@ -26,7 +27,6 @@ app = typer.Typer(
 
 Number = Annotated[str, typer.Argument(help="Number of the invoice.", show_default=False)]
 Market = Annotated[str | None, typer.Option("--market", help="Only of this market, by its ISO code.")]
-_HEAD = ("check", "access point", "charge", "line", "first day", "last day", "charged", "expected", "euros")
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def show(number: Number, market: Market = None, json: Json = False) -> None:
             ("contested", f"{found.contested} {found.currency}"),
         ]
     )
-    print_rows(_HEAD, [_row(one) for one in found.findings])
+    print_rows(HEAD, [cells(one) for one in found.findings])
     for check in dict.fromkeys(one.check for one in found.findings):
         typer.echo(f"{check}: {CHECKS[check]}")
 
@@ -115,26 +115,11 @@ def disputes(
         raise UserError(f"{to.name} is neither a CSV nor an XLSX file.", "End its name in .csv or .xlsx.")
     with _checker() as checker:
         found = checker.checked(_market(checker, number, market), number)
-    rows = [(found.invoice, *_row(one), CHECKS[one.check]) for one in found.findings]
-    write_table(to, ("invoice", *_HEAD, "why"), rows)
+    rows = disputed(found)
+    write_table(to, DISPUTES, rows)
     typer.echo(
         f"{len(rows)} {'finding' if len(rows) == 1 else 'findings'}, {found.contested} {found.currency} contested: {to}"
     )
-
-
-def _row(one: InvoiceFinding) -> tuple[object, ...]:
-    values = (
-        one.check,
-        one.access_point,
-        one.charge,
-        one.code,
-        one.first,
-        one.last,
-        one.charged,
-        one.expected,
-        one.euros,
-    )
-    return tuple("" if value is None else value for value in values)
 
 
 def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:
@@ -145,6 +130,6 @@ def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:
         return known[0]
     if known:
         raise UserError(f"{number} is an invoice in {' and '.join(known)}.", "Name one: --market.")
-    near = get_close_matches(number, [one for _, one in checker.numbers(limit=1_000)], n=3)
+    near = checker.near(number)
     advice = f"Did you mean {', '.join(near)}?" if near else "`energycomm invoice list` shows those there are."
     raise UserError(f"There is no invoice {number}.", advice)

@@ -15,6 +15,7 @@ from energycomm.console import (
     failures,
     front,
     health,
+    invoices,
     messages,
     portfolio,
     rules,
@@ -25,7 +26,20 @@ from energycomm.console.jobs import Workbench
 
 STATIC = Path(__file__).parent / "static"
 
-PARTS = (front, messages, editing, access_points, failures, campaigns, tickets, worklists, portfolio, rules, health)
+PARTS = (
+    front,
+    messages,
+    editing,
+    access_points,
+    failures,
+    campaigns,
+    tickets,
+    worklists,
+    portfolio,
+    invoices,
+    rules,
+    health,
+)
 """The modules with pages, each with its router."""
 
 

@@ -16,6 +16,27 @@ def translate(text: str, language: str) -> str:
 
 
 FRENCH: dict[str, str] = {
+    "Grid invoices": "Factures d'acheminement",
+    "Grid invoice": "Facture d'acheminement",
+    "what they charge that nothing explains": "ce qu'elles facturent que rien n'explique",
+    "Net total": "Total hors taxes",
+    "Sum of the charges": "Somme des valorisations",
+    "Charges there": "Valorisations présentes",
+    "Announced": "Annoncées",
+    "Findings": "Constats",
+    "Contested": "Contesté",
+    "Older invoices": "Factures plus anciennes",
+    "No grid invoice is here.": "Aucune facture d'acheminement.",
+    "the general file is not there": "le fichier général n'est pas là",
+    "Download the disputes:": "Télécharger les contestations :",
+    "Line": "Ligne",
+    "Days": "Jours",
+    "Date": "Date",
+    "Charged": "Facturé",
+    "Expected": "Attendu",
+    "Euros": "Euros",
+    "More are in the disputes.": "Les autres sont dans les contestations.",
+    "Nothing contradicts it.": "Rien ne la contredit.",
     "a file, or a list of a market, against the points that we supply": (
         "un fichier, ou une liste d'un marché, face aux points que nous fournissons"
     ),

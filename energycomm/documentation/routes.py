@@ -42,7 +42,7 @@ def api_routes() -> Iterator[Route]:
             for method in sorted(route.methods or ()):
                 yield Route(
                     method,
-                    PREFIX + route.path,
+                    PREFIX + route.path_format,
                     tuple(words_of(guard.roles).split()) if guard else (),
                     str(guard.scope) if guard else "",
                     route.summary or "",

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -34,22 +35,24 @@ KWH = {"Wh": Decimal(1000), "kWh": Decimal(1), "MWh": Decimal("0.001")}
 _lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
 
 
-class CheckedInvoice(Struct, frozen=True, kw_only=True):
-    """An invoice and what it is contradicted in.
+class InvoiceSummary(Struct, frozen=True, kw_only=True):
+    """An invoice, and for how much it is contested.
 
     Attributes:
       market, invoice: which one.
+      latest: number of the message of it that came last.
       invoice_date: its date, where its general file or a charge tells it.
       currency: of its amounts.
       total: its net total as the general file says; None while that is not there.
       charged: sum of the charges that are there.
       charges, announced: how many charges are there, and how many the general file announces.
       contested: sum of the euros of the findings.
-      findings: the findings, those of the invoice as a whole first.
+      contradictions: how many findings there are.
     """
 
     market: str
     invoice: str
+    latest: int
     invoice_date: date | None
     currency: str
     total: Decimal | None
@@ -57,7 +60,22 @@ class CheckedInvoice(Struct, frozen=True, kw_only=True):
     charges: int
     announced: int | None
     contested: Decimal
+    contradictions: int
+
+
+class CheckedInvoice(InvoiceSummary, frozen=True, kw_only=True):
+    """An invoice and what it is contradicted in.
+
+    Attributes:
+      findings: the findings, those of the invoice as a whole first.
+    """
+
     findings: tuple[InvoiceFinding, ...]
+
+    @property
+    def summary(self) -> InvoiceSummary:
+        """Without the findings."""
+        return InvoiceSummary(**{name: getattr(self, name) for name in InvoiceSummary.__struct_fields__})
 
 
 class InvoiceCheck:
@@ -73,12 +91,23 @@ class InvoiceCheck:
         self.store, self.rules, self.zones = store, rules, zones
         self._prices: dict[str, PriceList] = {}
 
-    def numbers(self, *, market: str | None = None, limit: int = 50) -> list[tuple[str, str]]:
-        """Market and number of the invoices, those that came last first."""
+    def numbers(
+        self, *, market: str | None = None, limit: int = 50, before: int | None = None
+    ) -> list[tuple[str, str]]:
+        """Market and number of the invoices, those that came last first.
+
+        Args:
+          market: only of this one.
+          limit: how many at most.
+          before: only those whose last message came before the one of this number.
+        """
         i = tables.invoice_message.c
-        query = select(i.market, i.invoice).group_by(i.market, i.invoice).order_by(func.max(i.message_id).desc())
+        latest = func.max(i.message_id)
+        query = select(i.market, i.invoice).group_by(i.market, i.invoice).order_by(latest.desc())
         if market is not None:
             query = query.where(i.market == market)
+        if before is not None:
+            query = query.having(latest < before)
         with reading(self.store.engine) as connection:
             return [(row.market, row.invoice) for row in connection.execute(query.limit(limit))]
 
@@ -88,12 +117,18 @@ class InvoiceCheck:
         with reading(self.store.engine) as connection:
             return sorted(connection.scalars(select(i.market).where(i.invoice == number).distinct()))
 
+    def near(self, number: str) -> list[str]:
+        """Numbers of invoices that look like one that is none."""
+        return get_close_matches(number, [one for _, one in self.numbers(limit=1_000)], n=3)
+
     def checked(self, market: str, number: str) -> CheckedInvoice:
         """An invoice, checked against what the store holds now."""
         zone = self.zones[market]
-        prices = self._prices.setdefault(market, PriceList(self.rules / market.lower()))
+        prices = self._prices.get(market)
+        if prices is None:
+            prices = self._prices[market] = PriceList(self.rules / market.lower())
         with reading(self.store.engine) as connection:
-            content, points = self._content(connection, market, number)
+            content, points, latest = self._content(connection, market, number)
             facts = {name: PointFacts() for name in points.values()}
             for portion in _portions(sorted(points)):
                 self._facts(connection, portion, points, facts, zone, number)
@@ -106,6 +141,7 @@ class InvoiceCheck:
         return CheckedInvoice(
             market=market,
             invoice=number,
+            latest=latest,
             invoice_date=next((one.invoice_date for one in told if one.invoice_date is not None), None),
             currency=told[0].currency if told else "",
             total=None if general is None else general.total_excluding_tax,
@@ -113,10 +149,11 @@ class InvoiceCheck:
             charges=len(content.charges),
             announced=None if general is None else general.charges,
             contested=sum((one.euros for one in found), Decimal("0.00")),
+            contradictions=len(found),
             findings=tuple(found),
         )
 
-    def _content(self, connection: Connection, market: str, number: str) -> tuple[Content, dict[int, str]]:
+    def _content(self, connection: Connection, market: str, number: str) -> tuple[Content, dict[int, str], int]:
         i, k = tables.invoice_message.c, tables.kernel_message.c
         query = (
             select(k.id, k.xml, k.access_point_id)
@@ -125,7 +162,9 @@ class InvoiceCheck:
             .order_by(k.effective, k.id)
         )
         content, points, vault = Content(number), {}, driver_of(connection).vault
+        latest = 0
         for row in connection.execute(query):
+            latest = max(latest, row.id)
             message = decode(vault.text("kernel_message", row.id, row.xml))
             if isinstance(message, GridInvoice):
                 content.parts.append(message)
@@ -134,7 +173,7 @@ class InvoiceCheck:
                 if row.access_point_id is not None and message.access_point is not None:
                     points[row.access_point_id] = message.access_point
         content.charges.sort(key=lambda one: (one.effective, one.charge_reference))
-        return content, points
+        return content, points, latest
 
     def _facts(
         self,

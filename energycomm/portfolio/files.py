@@ -266,14 +266,14 @@ def write_table(path: Any, head: Sequence[str], rows: Iterable[Sequence[object]]
         write_csv(stream, head, rows)
 
 
-def workbook(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A table as an XLSX workbook; texts are texts, never formulas."""
+def workbook(head: Sequence[str], rows: Iterable[Sequence[object]], title: str = "portfolio") -> bytes:
+    """A table as an XLSX workbook with a sheet of a title; texts are texts, never formulas."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     book: Any = Workbook(write_only=True)
-    sheet = book.create_sheet("portfolio")
+    sheet = book.create_sheet(title)
     sheet.freeze_panes = "A2"
 
     def cell(value: object) -> Any:

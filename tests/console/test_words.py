@@ -18,6 +18,7 @@ from energycomm.correction.tickets import STATES as TICKET_STATES
 from energycomm.daemon.survey import Survey
 from energycomm.eis import tables
 from energycomm.engine.rule import RULE_SETS
+from energycomm.invoicing.checking import CHECKS
 from energycomm.market.legaltime import LegalTime
 
 FOLDER = STATIC.parent
@@ -56,6 +57,7 @@ VARIABLE = {
     "Tickets",
     "Requests",
     "Access points",
+    "Grid invoices",
     "Rules",
     "Health",
     "As the system",
@@ -93,7 +95,7 @@ def words_of_the_store() -> set[str]:
         "duplicate",
     }
     found |= {"grid_operator", "missing", "ordering", "product", "error", "warning"}
-    found |= {words for _, words in AGES} | {"older"}
+    found |= {words for _, words in AGES} | {"older"} | set(CHECKS.values())
     return found
 
 
@@ -134,6 +136,7 @@ def test_no_french_text_is_empty_or_left_in_english() -> None:
     assert same <= {
         *("Action", "Actions", "Campaign", "Code", "Codes", "Condition", "Message", "Messages", "Note", "Notes"),
         *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
+        *("Date", "Euros"),
         *("absent", "message", "messages", "note", "notifications", "tables", "version", "volume"),
         *("{n|message|messages}", "{n|ticket|tickets}", "version {n}"),
     }

@@ -53,6 +53,9 @@ GET    /api/v1/access-points/{identifier}/{subject}       readers        read
 GET    /api/v1/markets/{market}/{subject}                 readers        read
 GET    /api/v1/exports/{subject}                          readers        read
 GET    /api/v1/billing-periods                            readers        read
+GET    /api/v1/invoices                                   readers        read
+GET    /api/v1/invoices/{invoice}                         readers        read
+GET    /api/v1/invoices/{invoice}/disputes                readers        read
 GET    /api/v1/requests                                   readers        read
 GET    /api/v1/requests/owed                              readers        read
 GET    /api/v1/requests/{number}                          readers        read
@@ -119,6 +122,8 @@ GET    /campaigns/{number}/progress                       readers        read
 GET    /quarantine                                        readers        read
 GET    /portfolio                                         readers        read
 POST   /portfolio                                         readers        read
+GET    /invoices                                          readers        read
+GET    /invoices/{invoice}                                readers        read
 GET    /requests                                          readers        read
 GET    /requests/{number}                                 readers        read
 GET    /tickets                                           readers        read

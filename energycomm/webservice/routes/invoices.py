@@ -1,0 +1,122 @@
+"""Grid invoices, checked: what they charge that nothing explains, in euros; the disputes as a table."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from energycomm.cells import write_csv
+from energycomm.invoicing.disputes import DISPUTES, disputes
+from energycomm.invoicing.gathering import CheckedInvoice, InvoiceCheck, InvoiceSummary
+from energycomm.market.installed import installed_adapters
+from energycomm.portfolio.files import workbook
+from energycomm.webservice.answers import answer, described, tagged
+from energycomm.webservice.pages import Page, page_of
+from energycomm.webservice.parameters import LARGEST, Market, Reader, Shared, Words
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.portfolio import XLSX
+from energycomm.webservice.services import Services
+
+router = APIRouter(prefix="/invoices", tags=["invoices"], route_class=RecordedRoute)
+
+CSV = "text/csv"
+Invoice = Annotated[Words, Path(max_length=64, description="Number of the invoice; it may hold a slash.")]
+Before = Annotated[
+    int | None, Query(alias="cursor", ge=1, le=LARGEST, description="Continue where a former answer ended: its `next`.")
+]
+Most = Annotated[int, Query(ge=1, le=100, description="How many at most; each is checked anew.")]
+
+
+@router.get("", summary="Grid invoices and what is contested", responses=described(Page[InvoiceSummary]))
+def listing(
+    request: Request, shared: Shared, _: Reader, market: Market = None, cursor: Before = None, limit: Most = 20
+) -> Response:
+    """Those of which a message came last first."""
+    about(request, "invoices")
+    return answer(listed(shared, market, cursor, limit))
+
+
+@router.get(
+    "/{invoice:path}/disputes",
+    summary="Disputes of a grid invoice",
+    responses={200: {"description": "A row a finding.", "content": {CSV: {}, XLSX: {}}}},
+)
+def table(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    invoice: Invoice,
+    market: Market = None,
+    form: Annotated[
+        str, Query(alias="format", pattern="^(csv|xlsx)$", description="csv, or xlsx for a workbook.")
+    ] = "csv",
+) -> Response:
+    """What an invoice is contested for, to be sent to the grid operator."""
+    about(request, f"invoice {invoice}")
+    return sheet(checked(shared, invoice, market), form)
+
+
+@router.get("/{invoice:path}", summary="One grid invoice with its findings", responses=described(CheckedInvoice))
+def show(request: Request, shared: Shared, _: Reader, invoice: Invoice, market: Market = None) -> Response:
+    """Its totals, and every finding with both values and the euros."""
+    about(request, f"invoice {invoice}")
+    return tagged(request, checked(shared, invoice, market))
+
+
+def listed(shared: Services, market: str | None, before: int | None, limit: int) -> Page[InvoiceSummary]:
+    """A page of the invoices.
+
+    Raises:
+      Problem: there is no such market.
+    """
+    checker = _checker(shared)
+    numbers = checker.numbers(market=_known(checker, market), limit=limit + 1, before=before)
+    shown = [checker.checked(*one).summary for one in numbers[:limit]]
+    found = page_of(shown, limit, lambda one: one.latest)
+    return Page(items=found.items, next=str(shown[-1].latest) if len(numbers) > limit else None)
+
+
+def checked(shared: Services, invoice: str, market: str | None) -> CheckedInvoice:
+    """One invoice, checked against what the store holds now.
+
+    Raises:
+      Problem: there is none of that number, or several markets have one.
+    """
+    checker = _checker(shared)
+    wanted = _known(checker, market)
+    known = [one for one in checker.markets_of(invoice) if wanted in (None, one)]
+    if len(known) > 1:
+        words = f"{invoice} is an invoice in {' and '.join(known)}."
+        raise Problem("API_CONFLICT", words, target="market", advice="Name one of them.")
+    if not known:
+        near = checker.near(invoice)
+        raise not_found("invoice", "invoice", invoice, f"Did you mean {', '.join(near)}?" if near else "")
+    return checker.checked(known[0], invoice)
+
+
+def sheet(found: CheckedInvoice, form: str) -> Response:
+    """The disputes of an invoice as CSV or as a workbook."""
+    name = f"disputes-{re.sub(r'[^0-9A-Za-z-]', '_', found.invoice)}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if form == "xlsx":
+        return Response(workbook(DISPUTES, disputes(found), "disputes"), 200, headers, XLSX)
+    text = io.StringIO(newline="")
+    write_csv(text, DISPUTES, disputes(found))
+    return Response(text.getvalue().encode("utf-8-sig"), 200, headers, f"{CSV}; charset=utf-8")
+
+
+def _checker(shared: Services) -> InvoiceCheck:
+    return InvoiceCheck(shared.store, shared.config.rules_folder, installed_adapters(shared.config.mapping_files).zones)
+
+
+def _known(checker: InvoiceCheck, market: str | None) -> str | None:
+    wanted = None if market is None else market.upper()
+    if wanted is not None and wanted not in checker.zones:
+        there = f"One of {', '.join(sorted(checker.zones))}."
+        raise Problem("API_INVALID", f"There is no market {market}.", target="market", value=market, advice=there)
+    return wanted

@@ -477,6 +477,24 @@ def classes(registers: tuple[Register, ...], grid: str) -> str | None:
     return "+".join(sorted(found)) or None
 
 
+_CLASSES = {"DI000001": ("BASE",), "DI000002": ("HP", "HC"), "DI000003": ("HPH", "HCH", "HPB", "HCB")}
+
+
+@predicate
+def classes_missing(calendar: str, registers: tuple[Register, ...]) -> str | None:
+    """The time classes of a French distributor's calendar that a reading does not give; absent where it gives all, or
+    no register of the distributor at all.
+
+    >>> hp = Register(grid="distributor", time_class="HP", value=1, unit="kWh")
+    >>> classes_missing("DI000003", (hp,)), classes_missing("DI000002", (hp,)), classes_missing("DI000002", ())
+    ('HPH, HCH, HPB, HCB', 'HC', None)
+    """
+    given = classes(registers, "distributor")
+    if given is None:
+        return None
+    return ", ".join(one for one in _CLASSES.get(calendar, ()) if one not in given.split("+")) or None
+
+
 @predicate
 def registers_distinct(registers: tuple[Register, ...]) -> bool:
     """Whether no register (grid, time class, direction, meter, product) is given twice in one reading."""

@@ -152,16 +152,21 @@ class _Member:
         """The head and the transactions; raises `Unreadable` where the member ends badly."""
         head: Context | None = None
         held: Transaction | None = None
-        for element in self._pieces(content):
-            if head is None:
-                head = self._context(element)
-            self.found += 1
-            for outcome in self._outcomes(element, head):
-                if self.position == 0:
-                    yield self._head(head, outcome)
-                if held is not None:
-                    yield held
-                held = self._transaction(outcome, head)
+        try:
+            for element in self._pieces(content):
+                if head is None:
+                    head = self._context(element)
+                self.found += 1
+                for outcome in self._outcomes(element, head):
+                    if self.position == 0:
+                        yield self._head(head, outcome)
+                    if held is not None:
+                        yield held
+                    held = self._transaction(outcome, head)
+        except safexml.Unreadable:
+            if held is not None:
+                yield held
+            raise
         if head is None:
             head = self._context(None)
         if self.position == 0:

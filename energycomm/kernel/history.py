@@ -146,6 +146,9 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     opening_facts: Annotated[
         str | None, Meta(description="Names of the stated facts whose last value the opening balance gave.")
     ] = None
+    meter_known: Annotated[
+        bool, Meta(description="The message's meter was named before and not removed since: a point may have several.")
+    ] = False
     last_reading_at: Annotated[datetime | None, Meta(description="Instant of the latest accepted reading.")] = None
     event_repeated: Annotated[
         bool,

@@ -177,6 +177,28 @@ def prescan(stream: IO[bytes]) -> Sniffed | Refusal:
         return refusal_of(error)
 
 
+def begun(stream: IO[bytes]) -> Sniffed | None:
+    """Root and namespace of a document that ends in the middle; None where it ends before its root. The stream is read
+    as far as the root.
+
+    Args:
+      stream: the bytes of a document that `prescan` refused with XML_TRUNCATED.
+    """
+    first = _First()
+    head = _parser(first)
+    try:
+        while first.root is None and (chunk := stream.read(CHUNK)):
+            _find_root(head, first, chunk)
+    except (_Found, etree.XMLSyntaxError):
+        return None
+    return None if first.root is None else _sniffed(first.root)
+
+
+def _sniffed(root: str) -> Sniffed:
+    name = etree.QName(root)
+    return Sniffed(name.localname, name.namespace)
+
+
 def _pass(
     stream: IO[bytes], chunk: bytes, first: _First, nesting: _Nesting | None, main: etree.XMLParser
 ) -> Sniffed | Refusal:
@@ -202,8 +224,7 @@ def _pass(
     if fault := _namespace_fault(main):
         return fault
     assert first.root is not None
-    name = etree.QName(first.root)
-    return Sniffed(name.localname, name.namespace)
+    return _sniffed(first.root)
 
 
 def _parser(target: _Silent) -> etree.XMLParser:

@@ -12,10 +12,10 @@ from typing import IO, Final, TypedDict
 
 from lxml import etree
 
-from energycomm.kernel.prescan import EMPTY, Sniffed, Unreadable, prescan, refusal_of, refuse, shorten
+from energycomm.kernel.prescan import EMPTY, Sniffed, Unreadable, begun, prescan, refusal_of, refuse, shorten
 from energycomm.kernel.verdicts import Refusal
 
-__all__ = ["SAFE", "Sniffed", "Unreadable", "iterate", "parse_bytes", "parser", "prescan", "shorten"]
+__all__ = ["SAFE", "Sniffed", "Unreadable", "begun", "iterate", "parse_bytes", "parser", "prescan", "shorten"]
 
 
 class _Settings(TypedDict):
@@ -97,7 +97,8 @@ def iterate(stream: IO[bytes], tag: str | Sequence[str], *, max_piece: int = MAX
 
     Each element is whole when it is given and is emptied, with everything that stood before it, when the next one is
     asked for: keep values, not elements. Ask for a header's tag too if the header is wanted. An element inside another
-    wanted one is given first and is empty in the outer one. Run `prescan` first: it refuses a document that is cut.
+    wanted one is given first and is empty in the outer one. Run `prescan` first: it tells a document that is cut from
+    one that is wrong.
 
     Args:
       stream: the bytes of one XML document.
@@ -105,7 +106,8 @@ def iterate(stream: IO[bytes], tag: str | Sequence[str], *, max_piece: int = MAX
       max_piece: bytes that may be read from one wanted element to the next.
 
     Raises:
-      Unreadable: the document is broken, has a DOCTYPE, or a piece is too large. Keep nothing of what came before.
+      Unreadable: the document is broken, has a DOCTYPE, or a piece is too large. Where it was cut, what came before
+        may be kept; else keep nothing.
     """
     source = _Bounded(stream, max_piece)
     checked = False

@@ -40,7 +40,9 @@ def acknowledgements(
                 yield member
                 continue
             seen = look(member)
-            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0], market)
+            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen.sniff, market)
+            if not isinstance(seen, Refusal) and seen.cut is not None:
+                route = seen.cut
             if isinstance(route, Refusal):
                 yield route
                 continue

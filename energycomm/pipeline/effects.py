@@ -40,6 +40,7 @@ from energycomm.pipeline.measures import (
 )
 from energycomm.pipeline.state import (
     MAX_CHARGES,
+    MAX_METERS,
     MAX_REQUESTS,
     AccessPointState,
     Period,
@@ -176,10 +177,14 @@ def store_meter(step: Step) -> None:
     if m.action != "removed":
         known = state.stated.meter
         before = {known} if known else {held.meter for held in state.before.values() if held.meter}
-        if m.meter is not None and before and m.meter not in before:
+        beside = state.meters if m.action != "installed" else ()
+        if m.meter is not None and before and m.meter not in before and m.meter not in beside:
             state.generation += 1
             state.generation_at = step.at
         step.remember()
+    if m.meter is not None:
+        left = [one for one in state.meters if one != m.meter]
+        state.meters = left if m.action == "removed" else [*left, m.meter][-MAX_METERS:]
     step.write()
 
 

@@ -13,6 +13,7 @@ from energycomm.kernel.messages import (
     GridCharge,
     KernelMessage,
     MeasureSeries,
+    MeterData,
     MeteredVolume,
     MeterReading,
     RequestStatus,
@@ -124,6 +125,8 @@ def history_of(
     if state.opening_at is not None:
         facts["opening_at"] = instant(state.opening_at)
         facts["opening_facts"] = " ".join(state.opening_facts) or None
+    if isinstance(message, MeterData) and message.meter in state.meters:
+        facts["meter_known"] = True
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:

@@ -296,7 +296,7 @@ class Inbound:
           markets: gains the market that its content is of.
         """
         seen = records.look(member)
-        sha256 = b"" if isinstance(seen, Refusal) else seen[1]
+        sha256 = b"" if isinstance(seen, Refusal) else seen.sha256
         yield Settle(sha256)
         record, first = records.find_member(self.store, envelope, member.path, sha256)
         if record is not None and record.finished:
@@ -304,19 +304,18 @@ class Inbound:
         if isinstance(seen, Refusal):
             yield Refused(envelope, record or MemberRecord(member.path, b"", member.size), seen)
             return False
-        sniff, sha256, size = seen
         if record is None:
-            record = MemberRecord(member.path, sha256, size)
+            record = MemberRecord(member.path, sha256, seen.size)
             if first is not None:
                 yield Repeated(envelope, record, first)
                 return True
-        route = self._reader(envelope, member, sniff)
+        route = self._reader(envelope, member, seen.sniff)
         if isinstance(route, Refusal):
-            yield Refused(envelope, record, route)
+            yield Refused(envelope, record, seen.cut or route)
             return False
         adapter, label = route
         markets.add(adapter.market)
-        digested = _digested(envelope, member, adapter, label)
+        digested = _digested(envelope, member, adapter, label, seen.cut)
         return (yield from self._prepared(envelope, record, adapter.market, digested))
 
     # --- digested and prepared ---
@@ -395,17 +394,20 @@ class Inbound:
 
 
 def _digested(
-    envelope: OpenEnvelope, member: Member, adapter: Digesting, label: str
+    envelope: OpenEnvelope, member: Member, adapter: Digesting, label: str, cut: Refusal | None
 ) -> Iterator[MemberHead | Transaction | Refusal]:
-    """What the adapter reads in a member; a refusal is the last of it."""
+    """What the adapter reads in a member; a refusal is the last of it, and of a member that was cut always comes."""
     try:
         with member.open() as content:
             for item in adapter.digest(label, content, member.name):
                 if isinstance(item, MemberHead):
                     item = _unfit(item, member.path) or item
-                yield item
                 if isinstance(item, Refusal):
+                    yield cut or item
                     return
+                yield item
+        if cut is not None:
+            yield cut
     except BrokenMember as broken:
         yield broken.refusal
     except Exception as error:

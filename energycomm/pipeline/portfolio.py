@@ -152,7 +152,9 @@ def compare_portfolio(
             seen = member if isinstance(member, Refusal) else look(member)
             if isinstance(member, Refusal) or isinstance(seen, Refusal):
                 return seen if isinstance(seen, Refusal) else refuse("PORTFOLIO_FILE", name)
-            route = portfolio_reader(markets, member.open, seen[0])
+            if seen.cut is not None:
+                return seen.cut
+            route = portfolio_reader(markets, member.open, seen.sniff)
             if isinstance(route, Refusal):
                 return route
             members.append((*route, member))

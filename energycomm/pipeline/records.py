@@ -14,7 +14,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
-from energycomm.kernel.safexml import prescan
+from energycomm.kernel.safexml import begun, prescan
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Series, Sniff
 from energycomm.pipeline.batch import Tally
@@ -254,14 +254,38 @@ def find_member(
     return MemberRecord(path, bytes(sha256), size, number, committed, state, again=again), None
 
 
-def look(member: Member) -> tuple[Sniff, bytes, int] | Refusal:
-    """Read a member once, to its end: its form and root, SHA-256 and size; or why it cannot be read."""
+class Seen(NamedTuple):
+    """A member that can be read.
+
+    Attributes:
+      sniff: what tells its type.
+      sha256, size: of its bytes.
+      cut: why it is not whole: XML that ends in the middle. The CH messages before the cut are good; the member is
+        refused with this after them.
+    """
+
+    sniff: Sniff
+    sha256: bytes
+    size: int
+    cut: Refusal | None = None
+
+
+def look(member: Member) -> Seen | Refusal:
+    """Read a member once, to its end: what it is; or why it cannot be read."""
+    cut: Refusal | None = None
     try:
         if member.form == "xml":
             with member.open() as stream:
                 seen = prescan(stream)
             if isinstance(seen, Refusal):
-                return seen if seen.path else structs.replace(seen, path=member.path)
+                cut = seen if seen.path else structs.replace(seen, path=member.path)
+                if seen.code != "XML_TRUNCATED":
+                    return cut
+                with member.open() as stream:
+                    beginning = begun(stream)
+                if beginning is None:
+                    return cut
+                seen = beginning
             with member.open() as stream:
                 declared = namespaces_of(stream.read(XML_HEAD))
             sniff = Sniff(member.name, "xml", seen.root, seen.namespace, declared)
@@ -277,7 +301,7 @@ def look(member: Member) -> tuple[Sniff, bytes, int] | Refusal:
                 with member.open() as stream:
                     root = text_root(stream.read(HEAD))
             sniff = Sniff(member.name, member.form, root)
-        return sniff, member.read_sha256(), member.size
+        return Seen(sniff, member.read_sha256(), member.size, cut)
     except BrokenMember as broken:
         return broken.refusal
 

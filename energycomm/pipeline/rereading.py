@@ -49,7 +49,7 @@ def reread(config: Config, store: Store, ch_message_id: int) -> list[Refusal]:
             if isinstance(member, Refusal) or member.path != path:
                 continue
             seen = look(member)
-            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen[0], market)
+            route = seen if isinstance(seen, Refusal) else dispatch(adapters, seen.sniff, market)
             if isinstance(route, Refusal):
                 return [route]
             adapter, label = route

@@ -111,6 +111,10 @@ class RequestMemory(Struct, array_like=True):
     at: int
 
 
+MAX_METERS = 8
+"""Meters of one access point that are remembered."""
+
+
 class AccessPointState(Struct, array_like=True):
     """All that the fold carries along for one access point.
 
@@ -129,6 +133,7 @@ class AccessPointState(Struct, array_like=True):
       powers: subscribed power of each time class, where the contract has one for each.
       spans: stream of curves -> key of a curve -> what series of it that began before the instant `at` gave values of.
       begun: the same of series that begin at the instant `at`.
+      meters: serial numbers of the latest meters that were named and not removed since: a point may have several.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest.
       opening_at: instant whose state the opening balance told; None without one.
       opening_facts: names of the stated facts whose last value the opening balance gave.
@@ -155,6 +160,7 @@ class AccessPointState(Struct, array_like=True):
     powers: dict[str, str] = field(default_factory=dict)
     spans: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
     begun: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
+    meters: list[str] = field(default_factory=list)
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""

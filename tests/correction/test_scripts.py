@@ -231,6 +231,16 @@ EXAMPLES: dict[str, Example] = {
         lambda: [*begun(), read(31, 1_200_000), with_register(60, value=1100, previous_value=1200)],
         0,
     ),
+    "a reading told again that the next one contradicts": Example(
+        "set-aside-contradicted",
+        lambda: [*begun(), read(31, 1_100_000), read(60, 1_250_000), read(31, 1_330_000, created=day(61))],
+        1,
+    ),
+    "a reading told again that fits as well": Example(
+        "set-aside-contradicted",
+        lambda: [*begun(), read(31, 1_100_000), read(60, 1_450_000), read(31, 1_130_000, created=day(61))],
+        0,
+    ),
     "milestones whose clocks disagree": Example(
         "milestones-in-order", lambda: [*begun(), milestone(1, 0), milestone(3, 10), milestone(2, 15)], 1
     ),

@@ -18,6 +18,7 @@ from energycomm.kernel.messages import (
     ContractTerms,
     KernelMessage,
     MeasureSeries,
+    MeterData,
     MeteredVolume,
 )
 from energycomm.kernel.parts import Position, Power, Register, Volume
@@ -313,3 +314,29 @@ def test_other_files_that_come_before_the_day_that_they_contradict_compare_equal
     desks = [delivered(tmp_path, order) for order in (told, [entry, ends, *days[::-1]])]
     one, other = (canonical(desk.database, carriers=False) for desk in desks)
     assert one == other
+
+
+def test_two_meters_of_one_purpose_are_no_change_of_the_meter(tmp_path: Path) -> None:
+    """Both are named at each event, in either order; a third one is a change that no operation explains."""
+
+    def named(at: int, *meters: str) -> Transaction:
+        told = head(PRM, day(at), "C15", "MDPRM", f"123456789:MDPRM:{at}") | {"contract_reference": "123456789"}
+        return transaction([MeterData(**told, action="present", meter=one, meter_type="CCB") for one in meters])
+
+    first, second, third = "13451014311879", "13451014311880", "13451014311881"
+    entry = changed_meters(start(PRM, day(0)), second)
+    desk = Desk(f"sqlite:///{tmp_path}/two.db")
+    for told in (entry, named(10, first, second), named(20, second, first), named(30, third)):
+        desk.deliver([told])
+    found = desk.rows(
+        "SELECT k.effective FROM finding f JOIN kernel_message k ON k.id = f.message_id WHERE f.error_code = 'FR-M10'"
+    )
+    assert len(found) == 1
+    ((comment,),) = desk.rows("SELECT comment FROM finding WHERE error_code = 'FR-M10'")
+    assert third in comment
+
+
+def changed_meters(entry: Transaction, other: str) -> Transaction:
+    """An entry that names another meter beside its own."""
+    (meter,) = [one for one in entry.messages if isinstance(one, MeterData)]
+    return transaction([*entry.messages, structs.replace(meter, meter=other)])

@@ -172,8 +172,8 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-M09", "change", _worked_on("5"), warnings=f"{METER}/1", error_class="missing"),
     Mistake("FR-E05", "change", put("Id_Affaire", "-"), warnings=EVERYTHING),
     Mistake("FR-S05", "customer", put("Etat_Contractuel", "RESILIE"), {POINT: ("FR-S05",), TERMS: ("FR-S05",)}),
-    Mistake("FR-S06", "change", put("Nature_Evenement", "ZZZZ"), EVERYTHING, error_class="product"),
-    Mistake("FR-S07", "change", drop("Nature_Evenement"), EVERYTHING, error_class="missing"),
+    Mistake("FR-S06", "change", put("Nature_Evenement", "ZZZZ"), f"{EVERYTHING} {READING}", error_class="product"),
+    Mistake("FR-S07", "change", drop("Nature_Evenement"), f"{EVERYTHING} {READING}", error_class="missing"),
     Mistake("FR-S12", "change", _with_reading, READING),
     Mistake("CO-S05", "change", _other_reading_day, f"{POINT} {TERMS} {HOLDER}", error_class="ordering", extra=True),
 )

@@ -22,8 +22,9 @@ from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.acknowledgement import acknowledgements
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.market.contract import OutgoingMessage
+from energycomm.pipeline.acknowledgement import acknowledgements, kept_acknowledgements
+from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 
@@ -73,6 +74,7 @@ def show(
     with open_store(load()) as store:
         found = _find(store, envelope_id)
         refused = refused_ch_messages(store.engine, envelope_id)
+        answers = kept_acknowledgements(store, envelope_id)
     if json:
         print_json(found)
         return
@@ -99,6 +101,9 @@ def show(
             ("path", "type", "declared", "read as", "state", "CH messages"),
             [(m.path, m.type, m.declared_version, m.version, m.state, m.transactions) for m in found.members],
         )
+    if answers:
+        print_heading("Acknowledgements")
+        print_rows(("type", "reference", "state", "sent", "channel", "last error"), answers)
     if refused:
         print_heading("Refused CH messages (energycomm message explain ch:ID)")
         print_rows(("id", "type", "reference"), [(f"ch:{number}", kind, ref) for number, kind, ref in refused])
@@ -207,11 +212,11 @@ def acknowledge(
     with open_store(config) as store:
         summary = _find(store, envelope_id).summary
         envelope = (envelope_id, summary.name, bytes.fromhex(summary.sha256), summary.channel)
-        answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
+        answers = list(acknowledgements(config, store, open_keys(config), envelope, datetime.now(UTC)))
     for answer in answers:
         if isinstance(answer, Refusal):
             raise UserError(f"No acknowledgement is possible: {answer}.", "Ask the sender to send it in another way.")
-    content = b"".join(answer for answer in answers if isinstance(answer, bytes))
+    content = b"".join(answer.content for answer in answers if isinstance(answer, OutgoingMessage))
     if not content:
         raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")
     if out is None:

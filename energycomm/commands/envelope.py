@@ -21,6 +21,7 @@ from energycomm.eis.database import Conflict
 from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 from energycomm.pipeline.acknowledgement import acknowledgements, kept_acknowledgements
@@ -84,7 +85,7 @@ def show(
             ("envelope", f"{summary.id} {summary.name}"),
             ("state", summary.state),
             ("sha256", summary.sha256),
-            ("size", f"{summary.size} bytes"),
+            ("size", counted(summary.size, "byte")),
             ("received", summary.received_at),
             ("channel", summary.channel),
             ("key", summary.key_label),
@@ -132,7 +133,7 @@ def extract(
                 shutil.copyfileobj(raw, sys.stdout.buffer)
                 return
             _write(raw, out)
-    typer.echo(f"{found.summary.size} bytes written to {out}")
+    typer.echo(f"{counted(found.summary.size, 'byte')} written to {out}")
 
 
 @app.command("put-aside")
@@ -223,7 +224,7 @@ def acknowledge(
         sys.stdout.buffer.write(content)
         return
     _write(io.BytesIO(content), out)
-    typer.echo(f"{len(content)} bytes written to {out}")
+    typer.echo(f"{counted(len(content), 'byte')} written to {out}")
 
 
 def _write(raw: IO[bytes], out: Path) -> None:

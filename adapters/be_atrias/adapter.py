@@ -84,7 +84,9 @@ class BeAtrias(TableAdapter):
 
         return ledger(self.table)
 
-    def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+    def acknowledge(
+        self, label: str, content: IO[bytes], reference: str, created: datetime
+    ) -> OutgoingMessage | Refusal | None:
         """The CONTRL that answers an interchange of EDIFACT; documents want none. See `energycomm.market.contract`."""
         if label != edifact.LABEL:
             return None

@@ -9,6 +9,7 @@ import typer
 
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ def new(
     for path in draft.files:
         typer.echo(str(path))
     typer.echo(
-        f"{draft.placed} leaves go to a field of a Kernel message, {draft.particulars} are kept as particulars, "
+        f"{counted(draft.placed, 'leaf goes', 'leaves go')} to a field of a Kernel message, "
+        f"{draft.particulars} are kept as particulars, "
         f"{draft.unplaced} may stand several times and are to be placed"
     )
     for fixture, (found, refused) in draft.digested.items():
-        typer.echo(f"{fixture}: {found} CH messages, {refused} refused")
+        typer.echo(f"{fixture}: {counted(found, 'CH message')}, {refused} refused")
     typer.echo(f"Go on in {draft.folder / 'table.yaml'}: docs/adapters.md says how.")
     if (draft.folder.parent / "pyproject.toml").is_file():
         typer.echo(f"Install it: pip install -e {draft.folder.parent}")
@@ -140,12 +142,12 @@ def coverage(
         return
     if leaves:
         rows = [(label, one.path, one.outcome, ", ".join(one.fields) or one.reason) for _, label, one in found]
-        print_rows(("document", "leaf", "outcome", "field or reason"), rows, f"{len(rows)} leaves")
+        print_rows(("document", "leaf", "outcome", "field or reason"), rows, counted(len(rows), "leaf", "leaves"))
         return
     counts = [(code, label, *_counted(found, code, label).values()) for code, label in documents]
     markets = list(dict.fromkeys(code for code, _ in documents))
     counts += [(code, "all", *_counted(found, code).values()) for code in markets]
-    print_rows(("market", "document", "leaves", *OUTCOMES), counts, f"{len(found)} leaves")
+    print_rows(("market", "document", "leaves", *OUTCOMES), counts, counted(len(found), "leaf", "leaves"))
 
 
 def _counted(found: list[tuple[str, str, Entry]], market: str, label: str | None = None) -> dict[str, int]:

@@ -20,6 +20,7 @@ from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop as run_loop
 from energycomm.correction.replaying import TODAY, replay_messages
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import Gateway, open_engine, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, corrected, replayed.")
@@ -76,7 +77,7 @@ def replay(
         )
         return
     print_rows(("message", "state"), list(states.items()))
-    typer.echo(f"{done.accepted} of {len(done.marked)} messages are accepted now", err=True)
+    typer.echo(f"{done.accepted} of {counted(len(done.marked), 'message is', 'messages are')} accepted now", err=True)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from energycomm.commands.recording import of_message, recorded, system_user
 from energycomm.config import load
 from energycomm.correction.editing import Examined, edit, editable, examine
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import Gateway, open_store
 
@@ -73,7 +74,7 @@ def edit_(
     elif record is not None and record.state == "planned":
         typer.echo(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
     elif record is not None:
-        typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
+        typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
     elif seen.fit:
         typer.echo('Nothing is stored yet; --yes --why "..." stores it.')
     if not seen.fit and not yes:

@@ -18,6 +18,7 @@ from energycomm.correction.library import LoadedScript, find_script, read_script
 from energycomm.correction.planning import Preview, difference, plan, preview
 from energycomm.correction.script import Selection
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import Gateway, open_catalogue, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
@@ -114,7 +115,7 @@ def run(
     if json:
         print_json({"preview": _facts(tried), "campaign": record})
     elif record is not None:
-        typer.echo(f"campaign {record.id} is {record.state}; it freed {record.freed} messages")
+        typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
     elif not yes and tried.useful:
         typer.echo('Nothing is done yet; --yes --why "..." does it.')
 
@@ -156,13 +157,13 @@ def _facts(tried: Preview) -> dict[str, object]:
 
 
 def _print_preview(script: LoadedScript, tried: Preview, diffs: int) -> None:
-    typer.echo(f"{script.name}: {tried.selected} messages selected; dry run: {tried}")
+    typer.echo(f"{script.name}: {counted(tried.selected, 'message')} selected; dry run: {tried}")
     for one in tried.useful[:diffs]:
         print_heading(f"message {one.case.id} {one.case.kind} {one.case.identifier or ''}: {one.action.note}")
         typer.echo(difference(one))
     useless = [one for one in tried.tried if not one.useful]
     if useless:
-        print_heading(f"{len(useless)} actions are left out")
+        print_heading(f"{counted(len(useless), 'action is', 'actions are')} left out")
         print_rows(("message", "why"), [(one.item.case.id, one.note) for one in useless[:20]])
     for number, words in list(tried.faults.items())[:20]:
         typer.echo(f"message {number}: the script raised {words}", err=True)

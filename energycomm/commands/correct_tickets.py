@@ -15,6 +15,7 @@ from energycomm.correction.export import export
 from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
@@ -81,7 +82,7 @@ def delegate_(
                 raise UserError(f"There is no group {only!r}.", f"Groups: {', '.join(list(found)[:20])}.")
             ids = [one.case.id for one in found[only]]
         given = delegate(store, ids or [], to, by or system_user(), note)
-    typer.echo(f"{len(given)} of {len(ids or [])} messages are {to}'s now")
+    typer.echo(f"{len(given)} of {counted(len(ids or []), 'message is', 'messages are')} {to}'s now")
 
 
 @recorded("correct export", changing=True)

@@ -17,6 +17,7 @@ from energycomm.config import load
 from energycomm.eis.datakeys import current_data_key, switch_off
 from energycomm.eis.resealing import Resealed, reseal, verify, wipe
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 
 Wipe = Annotated[
@@ -87,7 +88,7 @@ def verify_(json: Json = False) -> None:
         print_rows(("table", "data key", "rows"), rows)
         _print_damaged(found.damaged, found.damaged_rows)
         if plain:
-            typer.echo(f"{plain} rows are not encrypted: run `energycomm eis encrypt`")
+            typer.echo(f"{counted(plain, 'row is', 'rows are')} not encrypted: run `energycomm eis encrypt`")
     if found.damaged_rows:
         raise typer.Exit(ExitCode.UNREADABLE)
     if plain:
@@ -104,7 +105,7 @@ def print_resealed(done: Resealed, how: str, *, json: bool) -> None:
     """Print the number of rewritten rows; exit code 2 when rows could not be decrypted."""
     if not json:
         for table, number in done.rows.items():
-            typer.echo(f"{table}: {number} rows were written {how}")
+            typer.echo(f"{table}: {counted(number, 'row was', 'rows were')} written {how}")
         if not done.rows:
             typer.echo(f"everything is {how} already")
         _print_damaged(done.damaged, done.damaged_rows)
@@ -116,7 +117,7 @@ def _print_damaged(damaged: list[str], number: int) -> None:
     for line in damaged:
         typer.echo(line)
     if number:
-        typer.echo(f"{number} rows do not open: restore them from a backup")
+        typer.echo(f"{counted(number, 'row does', 'rows do')} not open: restore what is broken from a backup")
 
 
 @contextmanager

@@ -21,9 +21,11 @@ from energycomm.eis.database import Conflict
 from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.acknowledgement import acknowledgements
-from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.market.contract import OutgoingMessage
+from energycomm.pipeline.acknowledgement import acknowledgements, kept_acknowledgements
+from energycomm.pipeline.gateway import Gateway, open_keys, open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 
@@ -73,6 +75,7 @@ def show(
     with open_store(load()) as store:
         found = _find(store, envelope_id)
         refused = refused_ch_messages(store.engine, envelope_id)
+        answers = kept_acknowledgements(store, envelope_id)
     if json:
         print_json(found)
         return
@@ -82,7 +85,7 @@ def show(
             ("envelope", f"{summary.id} {summary.name}"),
             ("state", summary.state),
             ("sha256", summary.sha256),
-            ("size", f"{summary.size} bytes"),
+            ("size", counted(summary.size, "byte")),
             ("received", summary.received_at),
             ("channel", summary.channel),
             ("key", summary.key_label),
@@ -99,6 +102,9 @@ def show(
             ("path", "type", "declared", "read as", "state", "CH messages"),
             [(m.path, m.type, m.declared_version, m.version, m.state, m.transactions) for m in found.members],
         )
+    if answers:
+        print_heading("Acknowledgements")
+        print_rows(("type", "reference", "state", "sent", "channel", "last error"), answers)
     if refused:
         print_heading("Refused CH messages (energycomm message explain ch:ID)")
         print_rows(("id", "type", "reference"), [(f"ch:{number}", kind, ref) for number, kind, ref in refused])
@@ -127,7 +133,7 @@ def extract(
                 shutil.copyfileobj(raw, sys.stdout.buffer)
                 return
             _write(raw, out)
-    typer.echo(f"{found.summary.size} bytes written to {out}")
+    typer.echo(f"{counted(found.summary.size, 'byte')} written to {out}")
 
 
 @app.command("put-aside")
@@ -207,18 +213,18 @@ def acknowledge(
     with open_store(config) as store:
         summary = _find(store, envelope_id).summary
         envelope = (envelope_id, summary.name, bytes.fromhex(summary.sha256), summary.channel)
-        answers = list(acknowledgements(config, store, envelope, datetime.now(UTC)))
+        answers = list(acknowledgements(config, store, open_keys(config), envelope, datetime.now(UTC)))
     for answer in answers:
         if isinstance(answer, Refusal):
             raise UserError(f"No acknowledgement is possible: {answer}.", "Ask the sender to send it in another way.")
-    content = b"".join(answer for answer in answers if isinstance(answer, bytes))
+    content = b"".join(answer.content for answer in answers if isinstance(answer, OutgoingMessage))
     if not content:
         raise UserError("The sender of this envelope wants no such answer.", "Only interchanges of EDIFACT have one.")
     if out is None:
         sys.stdout.buffer.write(content)
         return
     _write(io.BytesIO(content), out)
-    typer.echo(f"{len(content)} bytes written to {out}")
+    typer.echo(f"{counted(len(content), 'byte')} written to {out}")
 
 
 def _write(raw: IO[bytes], out: Path) -> None:

@@ -23,7 +23,9 @@ _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": 
 def export(
     subject: Annotated[
         str,
-        typer.Argument(help="readings, volumes, curves, charges, invoices, supply, contracts, findings.", show_default=False),
+        typer.Argument(
+            help="readings, volumes, curves, charges, invoices, supply, contracts, findings.", show_default=False
+        ),
     ],
     to: Annotated[Path, typer.Option("--to", help="The file; replaced when it is whole.", show_default=False)],
     form: Annotated[

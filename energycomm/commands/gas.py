@@ -12,6 +12,7 @@ from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.config import load
 from energycomm.eis.calorific import energy, published
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 
 app = typer.Typer(no_args_is_help=True, help="Calorific values, and volumes of gas as energy.")
@@ -37,7 +38,7 @@ def values(
         print_json(found)
         return
     rows = [(one.market, one.month, one.station, one.name, one.value, one.message_id) for one in found]
-    print_rows(("market", "month", "station", "name", "kWh/m3", "message"), rows, f"{len(rows)} calorific values")
+    print_rows(("market", "month", "station", "name", "kWh/m3", "message"), rows, counted(len(rows), "calorific value"))
 
 
 @app.command()

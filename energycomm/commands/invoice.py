@@ -17,6 +17,7 @@ from energycomm.invoicing.checking import CHECKS
 from energycomm.invoicing.disputes import DISPUTES, HEAD, cells
 from energycomm.invoicing.disputes import disputes as disputed
 from energycomm.invoicing.gathering import InvoiceCheck
+from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
 from energycomm.portfolio.files import write_table
@@ -67,7 +68,7 @@ def list_(
         )
         for one in found
     ]
-    print_rows(head, rows, f"{len(rows)} invoices, {sum(one.contested for one in found)} contested")
+    print_rows(head, rows, f"{counted(len(rows), 'invoice')}, {sum(one.contested for one in found)} contested")
 
 
 @app.command()

@@ -122,7 +122,7 @@ def _print_explanation(found: Explanation) -> None:
         _print_refusal(refusal)
     for error in found.verdict:
         typer.echo(f"{error.error_code} {error.comment}")
-        typer.echo(f"    rule {error.rule}, field {error.field}, value {error.value}")
+        typer.echo(f"    rule {error.rule}, field {error.field}, value {legal_time().told(error.value, found.market)}")
         if not error.still:
             typer.echo("    with the rules and the history of today it would not be found")
     if found.waiting is not None:
@@ -132,18 +132,19 @@ def _print_explanation(found: Explanation) -> None:
         print_facts(facts)
     if found.faultless:
         typer.echo(_FAULTLESS)
+    times = legal_time()
     for rule in found.failed:
         item = "" if rule.item is None else f", item {rule.item}"
         print_heading(f"{rule.code} {rule.title} ({rule.outcome}, {rule.severity}{item})")
         typer.echo(rule.sentence)
         print_facts([("demands", rule.demands), ("source", rule.source), ("broke", rule.error)])
-        print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in rule.read.items()])
+        read = times.told(rule.read, found.market)
+        print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in read.items()])
     if found.evidence:
         print_heading("Probable error class")
         print_rows(("class", "found", "message"), [(e.error_class, e.words, e.message_id) for e in found.evidence])
     if found.around:
         print_heading("Around it, in business time")
-        times = legal_time()
         rows = [
             (
                 f"{one.offset:+d}",

@@ -12,6 +12,7 @@ from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 
 STATES = ("pending", "sending", "sent", "dead")
@@ -58,4 +59,4 @@ def retry(
         raise UserError("Name the notifications.", "Name their ids, or --all.")
     with open_store(load()) as store:
         number = retry_rows(store, None if everything else ids)
-    typer.echo(f"{number} notifications are due again")
+    typer.echo(f"{counted(number, 'notification is', 'notifications are')} due again")

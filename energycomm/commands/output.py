@@ -17,11 +17,9 @@ from rich.text import Text
 from energycomm.cells import plain_cell
 from energycomm.config import load
 from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import NO_TIME as NO_TIME
 from energycomm.market.legaltime import LegalTime
 from energycomm.masking import mask
-
-NO_TIME = "no time of its own"
-"""How tables show the instant of a message that bears none, an answer without a header."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

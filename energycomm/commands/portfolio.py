@@ -16,6 +16,7 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load as load_config
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
@@ -50,7 +51,7 @@ def template(
         write_table(file, list(fixed_columns()), [])
     except OSError as error:
         raise UserError(f"{file} cannot be written: {error.strerror}.", "Check the path.") from None
-    typer.echo(f"{file}: {len(fixed_columns())} columns")
+    typer.echo(f"{file}: {counted(len(fixed_columns()), 'column')}")
 
 
 @app.command()

@@ -18,6 +18,7 @@ from energycomm.commands.output import print_json, print_rows
 from energycomm.config import load
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import ASIDE
 from energycomm.pipeline.gateway import Gateway, open_store
@@ -84,7 +85,7 @@ def run(gateway: Gateway, paths: list[Path], *, show: bool = True) -> dict[str, 
             note(gateway.store, done.tally, None, refusal, "error")
         for step in chain(inbound.resume(), inbound.take(inbound.in_order(intake.files), "folder")):
             done.add(step)
-            bar.update(task, completed=done.files, description=f"{sum(done.tally.messages.values())} messages")
+            bar.update(task, completed=done.files, description=counted(sum(done.tally.messages.values()), "message"))
         return summarise(done, gateway)
 
 
@@ -159,7 +160,7 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     """Print the summary for a person."""
     console = Console()
     envelopes = summary["envelopes"]
-    words = f"{envelopes['taken_in']} envelopes, {envelopes['duplicate']} of them duplicates"
+    words = f"{counted(envelopes['taken_in'], 'envelope')}, {counted(envelopes['duplicate'], 'duplicate')} among them"
     if envelopes["resumed"]:
         words += f", {envelopes['resumed']} taken up again"
     if envelopes["unreadable"]:
@@ -187,6 +188,9 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     for gap in summary["gaps"]:
         console.print(f"gap: {gap}", markup=False, soft_wrap=True)
     if summary["judged_again"]:
-        console.print(f"{summary['judged_again']} earlier messages were judged otherwise after a late one came")
+        console.print(
+            f"{counted(summary['judged_again'], 'earlier message was', 'earlier messages were')} "
+            "judged otherwise after a late one came"
+        )
     if summary["given_up"]:
-        console.print(f"{summary['given_up']} messages waited too long and were given up")
+        console.print(f"{counted(summary['given_up'], 'message')} waited too long: given up")

@@ -23,6 +23,7 @@ from energycomm.engine.problems import Problem
 from energycomm.engine.rule import Rule
 from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_engine, open_store
@@ -65,7 +66,9 @@ def list_rules(
         (rule.error_code or asked(rule), rule.code, rule.rule_set, rule.severity if rule.judges else "", rule.title)
         for rule in found
     ]
-    print_rows(("code", "rule", "set", "severity", "title"), rows, f"{len(rows)} rules, version {catalogue.version}")
+    print_rows(
+        ("code", "rule", "set", "severity", "title"), rows, f"{counted(len(rows), 'rule')}, version {catalogue.version}"
+    )
 
 
 @app.command()
@@ -135,8 +138,9 @@ def check(
     else:
         examples = sum(len(rule.examples) for rule in catalogue.rules)
         typer.echo(
-            f"{len(catalogue.rules)} rules, {examples} examples, {len(catalogue.predicates)} predicates, "
-            f"{len(catalogue.codes.entries)} codes: all right (version {catalogue.version})"
+            f"{counted(len(catalogue.rules), 'rule')}, {counted(examples, 'example')}, "
+            f"{counted(len(catalogue.predicates), 'predicate')}, "
+            f"{counted(len(catalogue.codes.entries), 'code')}: all right (version {catalogue.version})"
         )
     if problems:
         raise typer.Exit(BROKEN)
@@ -184,7 +188,10 @@ def impact_(
     if json:
         print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
         return
-    typer.echo(f"{found.judged} messages judged again, {len(found.shifts)} verdicts would change", err=True)
+    typer.echo(
+        f"{counted(found.judged, 'message')} judged again, {counted(len(found.shifts), 'verdict')} would change",
+        err=True,
+    )
     for words, number in found.counts():
         typer.echo(f"{number}\t{words}")
     rows: list[tuple[str, ...]] = [

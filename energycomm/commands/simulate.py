@@ -12,6 +12,7 @@ from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import open_store
 from energycomm.simulation.answering import Asked, Manners, answer
@@ -77,7 +78,7 @@ def simulate(
             known = ", ".join(simulator.flat_types) or "none in this market"
             raise UserError(f"A plain file cannot be of type {kind!r}.", f"Types: {known}.")
         for path in simulator.flat_file(out, kind, flat_file, seed):
-            typer.echo(f"{path}  {path.stat().st_size} bytes")
+            typer.echo(f"{path}  {counted(path.stat().st_size, 'byte')}")
         return
     playable = simulator.playable()
     faults = parse_faults(fault or (), playable)
@@ -97,7 +98,10 @@ def simulate(
     except FileExistsError as error:
         raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
     each = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.by_type.items()))
-    typer.echo(f"{counts.envelopes} envelopes, {counts.messages} CH messages ({each}), {counts.bytes} bytes in {out}")
+    typer.echo(
+        f"{counted(counts.envelopes, 'envelope')}, {counted(counts.messages, 'CH message')} ({each}), "
+        f"{counted(counts.bytes, 'byte')} in {out}"
+    )
 
 
 @recorded("simulate-answers")
@@ -132,4 +136,7 @@ def simulate_answers(
             folder = out / market.lower() / f"{number:06d}"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{delivery.document.name}{delivery.document.suffix}").write_bytes(delivery.document.content)
-        typer.echo(f"{market}: {len(requests)} requests, {len(deliveries)} documents in {out / market.lower()}")
+        typer.echo(
+            f"{market}: {counted(len(requests), 'request')}, "
+            f"{counted(len(deliveries), 'document')} in {out / market.lower()}"
+        )

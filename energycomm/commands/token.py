@@ -10,6 +10,7 @@ from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.masking import disclosing
 from energycomm.pipeline.gateway import open_store
 from energycomm.webservice import audit, tokens
@@ -108,7 +109,9 @@ def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbe
             subject = f"token {', '.join(map(str, done))}"
             audit.record(store, _operator(by), "change", "energycomm token revoke", subject=subject)
     made = taken - set(ids)
-    typer.echo(f"{len(taken)} token(s) revoked" + (f", {len(made)} of them made with the others" if made else ""))
+    typer.echo(
+        f"{counted(len(taken), 'token')} revoked" + (f", {len(made)} of them made with the others" if made else "")
+    )
 
 
 def _operator(by: str) -> Person:

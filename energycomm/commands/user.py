@@ -10,6 +10,7 @@ from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 from energycomm.webservice import audit, sessions, tokens
 from energycomm.webservice.people import known_people
@@ -56,4 +57,4 @@ def sign_out(
         revoked = {one for number in taken for one in tokens.revoke(store, number, by)}
         who = Person(by, frozenset({Role.ADMINISTRATOR}), "command")
         audit.record(store, who, "change", "energycomm user sign-out", subject=person)
-    typer.echo(f"{ended} session(s) ended, {len(revoked)} token(s) revoked")
+    typer.echo(f"{counted(ended, 'session')} ended, {counted(len(revoked), 'token')} revoked")

@@ -19,7 +19,7 @@ from msgspec import Struct
 from energycomm.console.words import LANGUAGES, translate
 from energycomm.links import is_link
 from energycomm.market.installed import installed_adapters
-from energycomm.market.legaltime import LegalTime
+from energycomm.market.legaltime import NO_TIME, LegalTime
 from energycomm.templates import templates
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
@@ -97,6 +97,11 @@ class Words:
         """The civil day of an instant, in the legal time of its market, or of this house."""
         return self.taste.times.day(at, market)
 
+    def told(self, value: Any, market: str | None = None) -> Any:
+        """A value of JSON with its instants as people read them. See `LegalTime.told`."""
+        found = self.taste.times.told(value, market)
+        return self.t(NO_TIME) if found == NO_TIME else found
+
     def many(self, number: float | None) -> str:
         """A number with spaces between thousands."""
         return "" if number is None else f"{number:,.0f}".replace(",", " ")
@@ -147,6 +152,7 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HT
             t=words.t,
             when=words.when,
             exactly=words.exactly,
+            told=words.told,
             day=words.day,
             many=words.many,
             state_words=words.state,

@@ -21,6 +21,7 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.check import KernelChecker, explain
 from energycomm.kernel.codec import decode, encode
+from energycomm.kernel.counting import counted
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import Markets
@@ -65,7 +66,7 @@ class Examined(Struct, frozen=True, kw_only=True):
             return "nothing is changed"
         codes = sorted({found.code for found in self.findings if found.severity == "error"})
         told = " ".join([str(self.state), *codes, *([f"(waits for {self.waits_for})"] if self.waits_for else [])])
-        lost = f"; {len(self.lost)} messages would lose their acceptance" if self.lost else ""
+        lost = f"; {counted(len(self.lost), 'message')} would lose their acceptance" if self.lost else ""
         return f"{told}; frees {len(self.freed)} message{'' if len(self.freed) == 1 else 's'}{lost}"
 
 

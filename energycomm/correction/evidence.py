@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from energycomm.correction.cases import APPLIED, Case, Found, Neighbour
+from energycomm.kernel.counting import counted
 from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
 from energycomm.kernel.instants import local_day
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
@@ -151,6 +152,6 @@ def _refused_everywhere(case: Case, widespread: Widespread) -> list[Evidence]:
     for one in case.findings:
         points = widespread.get((one.rule, one.value), 0)
         if one.severity == "error" and one.value is not None and points >= WIDESPREAD:
-            words = f"{one.code} refuses {one.field} = {one.value[:40]!r} at {points} access points"
+            words = f"{one.code} refuses {one.field} = {one.value[:40]!r} at {counted(points, 'access point')}"
             found.append(Evidence("product", words))
     return found

@@ -16,6 +16,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
 
 SHOWN = 50
@@ -117,7 +118,7 @@ def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
     link = None if public_url is None else f"{public_url.rstrip('/')}/tickets/{ticket.id}"
     points, evidence = ticket.evidence.get("access_points", []), ticket.evidence.get("evidence", [])
     lines = [
-        f"{len(ticket.messages)} Kernel messages cannot be accepted, and no correction frees them.",
+        f"{counted(len(ticket.messages), 'Kernel message')} cannot be accepted, and no correction frees them.",
         "",
         f"- error class: {ticket.error_class}",
         f"- codes: {plain(ticket.codes)}",

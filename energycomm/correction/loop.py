@@ -13,6 +13,7 @@ from energycomm.correction.planning import Plan, plan, preview
 from energycomm.correction.script import Replay
 from energycomm.correction.tickets import close_settled, make_tickets
 from energycomm.eis.store import Store
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.batch import BatchWriter
 
@@ -86,7 +87,10 @@ def loop(
             if step is not None:
                 report.steps.append(step)
                 report.freed += step.freed
-                watch(f"round {number}: {script.name} freed {step.freed} messages by {step.actions} actions")
+                watch(
+                    f"round {number}: {script.name} freed "
+                    f"{counted(step.freed, 'message')} by {counted(step.actions, 'action')}"
+                )
         if report.freed == before:
             break
     report.closed = close_settled(store)

@@ -32,6 +32,7 @@ from energycomm.eis.messages import current_codes
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.codec import encode
+from energycomm.kernel.counting import counted
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
 
@@ -109,7 +110,9 @@ class Preview(Struct, frozen=True):
         return tuple(tried.item for tried in self.tried if tried.useful)
 
     def __str__(self) -> str:
-        return f"frees {len(self.freed)} messages by {len(self.useful)} of {len(self.tried)} actions"
+        return (
+            f"frees {counted(len(self.freed), 'message')} by {len(self.useful)} of {counted(len(self.tried), 'action')}"
+        )
 
 
 def plan(

@@ -19,6 +19,7 @@ from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import asked, preview, selected_ids
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.pipeline.batch import BatchWriter
 
 SAMPLE = 40
@@ -69,7 +70,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """`frees 412 of 450`, or what is known of it."""
         if self.script is None:
-            return f"ticket for {self.messages} messages"
+            return f"ticket for {counted(self.messages, 'message')}"
         others = f", and {self.others} of other groups" if self.others else ""
         if not self.tried:
             return "not tried: the time was over"

@@ -18,6 +18,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.eis.structures import filled
 from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.links import fault_of_link
 from energycomm.pipeline.rows import change_row
@@ -131,7 +132,7 @@ def _make(
 
 
 def _title(key: tuple[str, str, str, str], messages: int, points: int) -> str:
-    return f"{key[3]}: {messages} messages of {points} access points ({key[2]})"[:200]
+    return f"{key[3]}: {counted(messages, 'message')} of {counted(points, 'access point')} ({key[2]})"[:200]
 
 
 def _grow(tx: StoreTransaction, ticket_id: int, key: tuple[str, str, str, str], members: list[Judged]) -> None:

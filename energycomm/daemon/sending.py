@@ -11,6 +11,7 @@ from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
+from energycomm.pipeline.acknowledgement import Owed, send_acknowledgements
 from energycomm.pipeline.delivery import Again, Bundles, Parcel, Takes, about_channel, deliver
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 
@@ -48,7 +49,10 @@ class Delivering(Duty):
         self._failures = 0
 
     def turn(self) -> float | None:
-        """Send what is due."""
+        """Send what is due: first acknowledgements of what came, then requests."""
+        acknowledged = send_acknowledgements(
+            self.desk.store, self.channel, self._answered, limit=PIECE, takes=self.takes, watch=self._watch_answer
+        )
         counts = deliver(
             self.desk.store,
             {self.channel.market: self.channel},
@@ -61,27 +65,33 @@ class Delivering(Duty):
         )
         for outcome, number in counts.items():
             self.desk.report.count("energycomm_requests", self.channel.market, outcome, value=number)
-        return 0.0 if counts["sent"] == PIECE else None
+        return 0.0 if PIECE in (counts["sent"], acknowledged) else None
 
     def rest(self) -> None:
         """Hang up."""
         self.channel.close()
 
-    def _answered(self, tx: StoreTransaction, content: bytes, name: str, channel: str, request: int) -> None:
+    def _answered(self, tx: StoreTransaction, content: bytes, name: str, channel: str, request: int | None) -> None:
         """Archive an answer in the transaction that records the sending; a worker processes it."""
         archived = archive.archive(tx, name, BytesIO(content), channel, now_micros(), request)
         log.info("envelope.archived", envelope=archived.envelope_id, name=name, channel=channel, bytes=len(content))
         self.desk.arrived.set()
 
     def _watch(self, parcel: Parcel, outcome: Sent | TechnicalError) -> bool:
-        place = {"request": parcel.id, "reference": parcel.reference, "channel": self.channel.name}
+        return self._told("request", {"request": parcel.id, "reference": parcel.reference}, outcome)
+
+    def _watch_answer(self, owed: Owed, outcome: Sent | TechnicalError) -> bool:
+        return self._told("acknowledgement", {"envelope": owed.envelope_id, "reference": owed.reference}, outcome)
+
+    def _told(self, what: str, about: dict[str, object], outcome: Sent | TechnicalError) -> bool:
+        place = {**about, "channel": self.channel.name}
         if isinstance(outcome, Sent):
             self._failures = 0
             self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
-            log.info("request.sent", **place, receipt=outcome.receipt, again=outcome.duplicate)
+            log.info(f"{what}.sent", **place, receipt=outcome.receipt, again=outcome.duplicate)
         else:
             self.desk.report.count("energycomm_channel_errors", self.channel.name, outcome.code)
-            log.warning("request.failed", **place, code=outcome.code, detail=outcome.detail)
+            log.warning(f"{what}.failed", **place, code=outcome.code, detail=outcome.detail)
             self._failures += 1
             if about_channel(outcome) and (self._failures >= FAILURES or not outcome.transient):
                 self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(outcome))

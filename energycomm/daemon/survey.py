@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.received_requests import owed_query
+from energycomm.kernel.counting import counted
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
@@ -78,22 +79,37 @@ class Survey(Struct):
         broken, dead = self.messages.get("engine_error", 0), self.outbox.get("dead", 0)
         requests = sum(number for (_, state), number in self.requests.items() if state == "dead")
         overdue, due = sum(self.overdue.values()), sum(self.answers_due.values())
-        yield "ENGINE_ERROR", "messages", broken, f"{broken} messages could not be judged"
-        yield "OUTBOX_DEAD", "notifications", dead, f"{dead} notifications were put aside"
-        yield "REQUEST_DEAD", "requests", requests, f"{requests} requests were put aside"
-        yield "REQUEST_OVERDUE", "requests", overdue, f"{overdue} requests have no answer in time"
+        yield "ENGINE_ERROR", "messages", broken, f"{counted(broken, 'message')} could not be judged"
+        yield (
+            "OUTBOX_DEAD",
+            "notifications",
+            dead,
+            f"{counted(dead, 'notification was', 'notifications were')} put aside",
+        )
+        yield "REQUEST_DEAD", "requests", requests, f"{counted(requests, 'request was', 'requests were')} put aside"
+        yield (
+            "REQUEST_OVERDUE",
+            "requests",
+            overdue,
+            f"{counted(overdue, 'request has', 'requests have')} no answer in time",
+        )
         named = ", ".join(self.unreported[:_NAMED])
         yield "RESULT_UNREPORTED", "orders", len(self.unreported), f"no report after {REPORT_HOURS} hours: {named}"
         told = "; ".join(
             f"{order}: {there} of {files} files" for order, (there, files) in [*self.incomplete.items()][:_NAMED]
         )
         yield "RESULT_INCOMPLETE", "orders", len(self.incomplete), told
-        yield "ANSWER_DUE", "answers", due, f"{due} requests to us have no answer of ours, which is late or due soon"
+        yield (
+            "ANSWER_DUE",
+            "answers",
+            due,
+            f"{counted(due, 'request to us has', 'requests to us have')} no answer of ours yet, late or due soon",
+        )
         yield (
             "ENVELOPE_PUT_ASIDE",
             "envelopes",
             self.put_aside,
-            f"{self.put_aside} envelopes, or messages of them, were put aside",
+            f"{counted(self.put_aside, 'envelope')}, or messages of them, were put aside",
         )
 
 

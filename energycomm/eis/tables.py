@@ -395,6 +395,28 @@ before_image = Table(
     comment="Every domain row before it was changed or withdrawn.",
 )
 
+acknowledgement = Table(
+    "acknowledgement",
+    metadata,
+    Column("sha256", LargeBinary(32), primary_key=True, comment="Of the member that it acknowledges."),
+    Column("market", String(2), nullable=False),
+    _to("envelope", "envelope_id"),
+    Column("type", String(120), nullable=False, comment="The market's message type."),
+    Column("reference", String(120), nullable=False, comment="Our reference."),
+    Column("content", LargeBinary, nullable=False, comment="Built once: the same bytes on every attempt."),
+    Column("content_type", String(80), nullable=False),
+    Column("state", String(14), nullable=False, comment="built, sent, dead"),
+    Column("created_at", BigInteger, nullable=False),
+    Column("attempts", SmallInteger, nullable=False),
+    Column("next_at", BigInteger),
+    Column("sent_at", BigInteger),
+    Column("channel", String(80)),
+    Column("last_error", Text),
+    Index(None, "envelope_id"),
+    Index("ix_acknowledgement_state", "state", "market", "created_at"),
+    comment="Acknowledgements of syntax that we owe the senders of members, or sent them.",
+)
+
 seen_file = Table(
     "seen_file",
     metadata,

@@ -222,9 +222,14 @@ class Batching(Protocol):
 
 @runtime_checkable
 class Acknowledging(Protocol):
-    """An adapter of a market whose senders expect an acknowledgement (optional)."""
+    """An adapter of a market whose senders expect an acknowledgement of syntax (optional).
 
-    def acknowledge(self, label: str, content: IO[bytes], reference: str, created: datetime) -> bytes | Refusal | None:
+    The daemon sends the acknowledgement of each member that came by a channel of the market, once per content.
+    """
+
+    def acknowledge(
+        self, label: str, content: IO[bytes], reference: str, created: datetime
+    ) -> OutgoingMessage | Refusal | None:
         """The acknowledgement of a member, or of its errors.
 
         Args:
@@ -234,7 +239,7 @@ class Acknowledging(Protocol):
           created: now, aware.
 
         Returns:
-          The answer's bytes; None where none is wanted; a refusal where nobody is there to be answered.
+          The answer; None where none is wanted; a refusal where nobody is there to be answered.
         """
 
 

@@ -216,6 +216,18 @@ def about_channel(error: TechnicalError) -> bool:
     return error.code not in ABOUT_ONE_ITEM and error.code not in PERHAPS_THE_MESSAGE
 
 
+def is_dead(error: TechnicalError, attempts: int) -> bool:
+    """Whether a message is given up after so many attempts, this one included."""
+    return error.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(error))
+
+
+def next_attempt(error: TechnicalError, attempts: int, now: int) -> int:
+    """When a message is tried again after so many attempts; microseconds, like `now`."""
+    whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
+    pause = error.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
+    return now + int(min(pause, LONGEST_PAUSE) * SECOND)
+
+
 def settle(
     store: Store,
     parcel: Parcel,
@@ -260,13 +272,9 @@ def _settle(
         event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}
         tx.insert(tables.outgoing_event, [event])
         return "sent"
-    dead = outcome.code in ABOUT_ONE_ITEM or (attempts >= MAX_ATTEMPTS and not about_channel(outcome))
-    dead = dead and not together
-    whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempts - 1, 20))
-    pause = outcome.retry_after or whole * random.uniform(0.5, 1)  # noqa: S311 - so that not all come back at once
-    pause = min(pause, LONGEST_PAUSE)
+    dead = is_dead(outcome, attempts) and not together
     state = "dead" if dead else "built"
-    next_at = None if dead else now + int(pause * SECOND)
+    next_at = None if dead else next_attempt(outcome, attempts, now)
     words = mask(str(outcome))
     # An answer may have come all the same, of an attempt that seemed to fail: it says more than the error.
     sql = (

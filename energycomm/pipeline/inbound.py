@@ -22,11 +22,12 @@ from energycomm.eis.archive import Archived
 from energycomm.eis.database import is_lost
 from energycomm.eis.fitting import expected, fits, storable
 from energycomm.eis.store import Store
-from energycomm.kernel.instants import now_micros
+from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import MemberHead, Sniff, Transaction
+from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff, Transaction
 from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
+from energycomm.pipeline.acknowledgement import acknowledgement
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
@@ -248,7 +249,7 @@ class Inbound:
                 if isinstance(member, Refusal):
                     errors += 1
                     yield Noticed(envelope, member, "error")
-                elif (yield from self._member(envelope, member, markets)):
+                elif (yield from self._member(envelope, member, markets, readable + errors + 1)):
                     readable += 1
                 else:
                     errors += 1
@@ -286,7 +287,7 @@ class Inbound:
         return portfolio_reader(self.adapters, member.open, sniff)
 
     def _member(
-        self, envelope: OpenEnvelope, member: Member, markets: set[str]
+        self, envelope: OpenEnvelope, member: Member, markets: set[str], position: int
     ) -> Generator[Item | Settle, None, bool]:
         """A member is looked at, and digested where that was not done before; False when it cannot be read.
 
@@ -294,6 +295,7 @@ class Inbound:
           envelope: the envelope.
           member: the member.
           markets: gains the market that its content is of.
+          position: its number in the envelope.
         """
         seen = records.look(member)
         sha256 = b"" if isinstance(seen, Refusal) else seen.sha256
@@ -315,6 +317,8 @@ class Inbound:
             return False
         adapter, label = route
         markets.add(adapter.market)
+        if self.channels.get(envelope.channel) == adapter.market:
+            record = structs.replace(record, owed=_owed(envelope, member, adapter, label, position))
         digested = _digested(envelope, member, adapter, label, seen.cut)
         return (yield from self._prepared(envelope, record, adapter.market, digested))
 
@@ -391,6 +395,22 @@ class Inbound:
             return None
         yield Progress(left=len(lost - own if broke else lost | own))
         return broke
+
+
+def _owed(
+    envelope: OpenEnvelope, member: Member, adapter: Digesting, label: str, position: int
+) -> tuple[str, OutgoingMessage] | None:
+    """Market and acknowledgement of a member; None where none is wanted, or nobody is there to be answered."""
+    try:
+        answer = acknowledgement(adapter, label, member, envelope.id, position, instant(now_micros()))
+    except BrokenMember:
+        return None
+    except Exception as error:
+        if is_lost(error):
+            raise
+        log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=error)
+        return None
+    return (adapter.market, answer) if isinstance(answer, OutgoingMessage) else None
 
 
 def _digested(

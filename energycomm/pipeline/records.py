@@ -16,7 +16,7 @@ from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.safexml import begun, prescan
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import MemberHead, Series, Sniff
+from energycomm.market.contract import MemberHead, OutgoingMessage, Series, Sniff
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.rows import incident_row
 from energycomm.transport.codes import refuse
@@ -58,6 +58,7 @@ class MemberRecord(Struct, frozen=True):
       state: state of the row.
       head: what its header said, once read.
       again: positions of the CH messages that were put aside and are to be tried again.
+      owed: market and acknowledgement that its sender is owed once it is read; None where there is none.
     """
 
     path: str
@@ -68,6 +69,7 @@ class MemberRecord(Struct, frozen=True):
     state: str = "processing"
     head: MemberHead | None = None
     again: frozenset[int] = frozenset()
+    owed: tuple[str, OutgoingMessage] | None = None
 
     @property
     def finished(self) -> bool:
@@ -343,6 +345,19 @@ def save_member(
         tally.incidents[found.code] += 1
         tx.insert(tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
     return record, tally
+
+
+def owe(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> None:
+    """Keep the acknowledgement of a member, in the transaction that ends it; once per content."""
+    if record.owed is None:
+        return
+    market, answer = record.owed
+    sql = (
+        "INSERT INTO acknowledgement (sha256, market, envelope_id, type, reference, content, content_type, state, "
+        "created_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 'built', ?, 0) ON CONFLICT DO NOTHING"
+    )
+    told = (answer.type, answer.reference, answer.content, answer.content_type)
+    tx.driver.run(sql, (record.sha256, market, envelope_id, *told, now_micros()))
 
 
 def refuse_member(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> int:

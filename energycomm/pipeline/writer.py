@@ -253,11 +253,14 @@ def _save(tx: StoreTransaction, item: Item, members: Members) -> Progress:
                 members[item.key], step.tally = records.save_member(
                     tx, envelope.id, record, item.market, item.position, last=item.last
                 )
+                if item.last:
+                    records.owe(tx, envelope.id, item.record)
         case Repeated():
             records.add_member(tx, envelope.id, item.record, "duplicate", item.first)
         case Refused():
             member_id = records.refuse_member(tx, envelope.id, members.pop(item.key, item.record))
             records.note_in(tx, envelope, member_id, item.refusal, "error")
+            records.owe(tx, envelope.id, item.record)
             step.tally.tell(item.place, item.refusal)
         case Noticed():
             records.note_in(tx, envelope, None, item.refusal, item.severity)

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Engine, text
 
+from energycomm.kernel.counting import counted
 from energycomm.simulation.expectation import Truth
 
 Place: TypeAlias = tuple[str, str, int]
@@ -160,6 +161,6 @@ def describe(differences: Sequence[Difference], limit: int = 20) -> str:
     sorts = Counter(
         f"{each.what} ({each.truth.outcome.fault if each.truth else 'unknown message'})" for each in differences
     )
-    lines = [f"{len(differences)} differences"]
+    lines = [counted(len(differences), "difference")]
     lines += [f"  {number} x {sort}" for sort, number in sorts.most_common(limit)]
     return "\n".join([*lines, *map(str, differences[:limit])])

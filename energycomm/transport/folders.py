@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from energycomm.kernel.counting import counted
 from energycomm.private_files import private_folder
 from energycomm.transport.channel import Arrival, Direction, Outcome, Outgoing, Sent, TechnicalError
 from energycomm.transport.finished_files import Look, QuietFiles, wanted
@@ -76,7 +77,7 @@ class FolderIn:
         for place in (self.path, self.path / PROCESSING):
             if place.exists() and not os.access(place, os.W_OK | os.X_OK):
                 return self._error("CHANNEL_LOCAL", f"no permission to move files in {place}")
-        return f"{len(waiting)} files wait in {self.path}"
+        return f"{counted(len(waiting), 'file waits', 'files wait')} in {self.path}"
 
     def close(self) -> None:
         """Let others poll the folder; arrivals that are neither acknowledged nor given back come again."""

@@ -19,6 +19,7 @@ from typing import Final, Literal
 from lxml import etree
 from msgspec import Struct
 
+from energycomm.kernel.counting import counted
 from energycomm.transport.channel import Arrival, Direction, Outgoing, Sent, TechnicalError
 from energycomm.transport.folder_lock import safe_name
 from energycomm.transport.folders import local_error
@@ -225,7 +226,11 @@ class QueueIn:
     def check(self) -> str | TechnicalError:
         """Ask whether the service is available and how much waits."""
         count = self._service.available() or self._service.count()
-        return count if isinstance(count, TechnicalError) else f"the service is available, {count} messages wait"
+        return (
+            count
+            if isinstance(count, TechnicalError)
+            else f"the service is available, {counted(count, 'message waits', 'messages wait')}"
+        )
 
     def close(self) -> None:
         """Close connections and let others poll."""

@@ -19,6 +19,7 @@ from typing import Final, Literal
 import paramiko
 from msgspec import Struct
 
+from energycomm.kernel.counting import counted
 from energycomm.transport.channel import Arrival, Direction, Outgoing, Seen, Sent, TechnicalError
 from energycomm.transport.finished_files import QuietFiles, wanted
 from energycomm.transport.folders import DEFAULT_LIMIT, file_name, local_error
@@ -113,7 +114,7 @@ class SftpIn:
         found = self._session.attempt(self._list)
         if isinstance(found, TechnicalError):
             return found
-        return f"{len(found)} files in {self.path} on {self._session.server.host}"
+        return f"{counted(len(found), 'file')} in {self.path} on {self._session.server.host}"
 
     def close(self) -> None:
         """Close the connection and let others poll."""

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from energycomm.eis.database import Conflict
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.masking import mask
 
@@ -260,5 +261,5 @@ def _all_mistakes(error: RequestValidationError) -> Problem:
         shown = str(value) if isinstance(value, str | int | float | bool) else None
         mistakes.append(Mistake(code=str(one["type"]), target=target, detail=str(one["msg"]), value=shown))
     first = mistakes[0]
-    detail = f"{first.target}: {first.detail}" if len(found) == 1 else f"{len(found)} mistakes."
+    detail = f"{first.target}: {first.detail}" if len(found) == 1 else f"{counted(len(found), 'mistake')}."
     return Problem("API_INVALID", detail, target=first.target, value=first.value, errors=mistakes)

@@ -32,7 +32,7 @@ from energycomm.kernel.messages import (
     StartOfSupply,
 )
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import Sniff, Transaction
+from energycomm.market.contract import OutgoingMessage, Sniff, Transaction
 from tests.adapters.belgian import SUPPLIER, content, digested, messages, stream
 
 UNB = "UNB+UNOC:3+5419999000031:14+5419999000024:14+251015:0930+I1'"
@@ -118,8 +118,8 @@ def test_a_message_that_does_not_add_up_is_refused_alone(unt: str, fault: str) -
     assert found.refusal is None
     assert [[one.code for one in transaction.refusals] for transaction in found.transactions] == [["EDI_MESSAGE"], []]
     answer = control_answer(stream(broken), "C1", AT)
-    assert isinstance(answer, bytes)
-    assert f"UCM+1+UTILMD:D:02B:UN:E5BE01+4+{fault}'UCM+2+UTILMD:D:02B:UN:E5BE01+7'" in answer.decode()
+    assert isinstance(answer, OutgoingMessage)
+    assert f"UCM+1+UTILMD:D:02B:UN:E5BE01+4+{fault}'UCM+2+UTILMD:D:02B:UN:E5BE01+7'" in answer.content.decode()
 
 
 @pytest.mark.parametrize(("unz", "fault"), [("UNZ+2+I1'", "29"), ("UNZ+1+I2'", "28")], ids=["count", "reference"])
@@ -131,9 +131,9 @@ def test_an_interchange_that_does_not_add_up_ends_in_a_refusal(unz: str, fault: 
     assert found.refusal.code == "EDI_CONTROL"
     assert len(found.transactions) == 1
     answer = control_answer(stream(broken), "C1", AT)
-    assert isinstance(answer, bytes)
-    assert f"UCI+I1+5419999000031:14+5419999000024:14+4+{fault}'" in answer.decode()
-    assert b"UCM" not in answer
+    assert isinstance(answer, OutgoingMessage)
+    assert f"UCI+I1+5419999000031:14+5419999000024:14+4+{fault}'" in answer.content.decode()
+    assert b"UCM" not in answer.content
 
 
 def test_an_interchange_with_two_wrong_ends_ends_in_one_refusal() -> None:
@@ -144,8 +144,8 @@ def test_an_interchange_with_two_wrong_ends_ends_in_one_refusal() -> None:
 
 def test_the_answer_to_a_good_interchange_accepts_it_and_adds_up_itself() -> None:
     answer = control_answer(stream(content("utilmd_start_and_data.edi")), "C1", AT)
-    assert isinstance(answer, bytes)
-    head, control, trailer = parts(answer.decode())
+    assert isinstance(answer, OutgoingMessage)
+    head, control, trailer = parts(answer.content.decode())
     assert isinstance(head, Interchange)
     assert (head.sender, head.receiver, head.reference) == (SUPPLIER, "5419999000031", "C1")
     assert isinstance(control, Message)
@@ -156,16 +156,16 @@ def test_the_answer_to_a_good_interchange_accepts_it_and_adds_up_itself() -> Non
 
 def test_a_control_message_is_never_answered_and_a_stranger_neither() -> None:
     control = control_answer(stream(content("utilmd_start_and_data.edi")), "C1", AT)
-    assert isinstance(control, bytes)
-    assert control_answer(stream(control), "C2", AT) is None
+    assert isinstance(control, OutgoingMessage)
+    assert control_answer(stream(control.content), "C2", AT) is None
     refused = control_answer(stream("hello"), "C2", AT)
     assert isinstance(refused, Refusal)
 
 
 def test_a_truncated_interchange_is_answered_with_a_refusal() -> None:
     answer = control_answer(stream(content("utilmd_start_and_data.edi")[:-30]), "C1", AT)
-    assert isinstance(answer, bytes)
-    assert b"+4+18'" in answer
+    assert isinstance(answer, OutgoingMessage)
+    assert b"+4+18'" in answer.content
 
 
 def test_transactions_of_master_data_are_read_in_their_offset() -> None:

@@ -96,7 +96,7 @@ def test_a_message_is_delegated_with_a_note_and_replayed(desk: Desk, capsys: pyt
 def test_a_whole_group_is_delegated_by_its_key(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     """A message in quarantine goes on waiting; who is to get it, and what, has to be said."""
     assert cli.main(["correct", "delegate", "--only", "CO-R05", "--to", "ben", "--note", "look"]) == ExitCode.OK
-    assert "1 of 1 messages are ben's now" in capsys.readouterr().out
+    assert "1 of 1 message is ben's now" in capsys.readouterr().out
     assert desk.rows("SELECT state, count(*) FROM kernel_message GROUP BY state HAVING state = 'delegated'") == [
         ("delegated", 1)
     ]

@@ -106,7 +106,7 @@ def test_an_sftp_server_is_checked_and_polled(
     assert "CHANNEL_LOGIN" in failed.json["channel_errors"][0]
     monkeypatch.setenv("SECRET", PASSWORD)
     good = here("channel", "check")
-    assert (good.code, "1 files in /out on 127.0.0.1" in good.out) == (ExitCode.OK, True)
+    assert (good.code, "1 file in /out on 127.0.0.1" in good.out) == (ExitCode.OK, True)
     polled = here("channel", "poll", "enedis", "--once", "--json")
     assert polled.json["envelopes"]["taken_in"] == 1
     assert polled.json["channel_errors"] == []

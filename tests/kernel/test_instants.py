@@ -63,3 +63,22 @@ def test_a_market_has_its_own_legal_time_and_the_rest_ours() -> None:
         "2026-02-01",
     )
     assert (times.when(None), times.day(None), times.to_the_minute(None)) == ("", "", "")
+
+
+def test_instants_inside_a_value_of_json_are_told_in_legal_time_and_all_else_as_it_is() -> None:
+    """At any depth; a day, a number and a text stay, and what has no time of its own says so."""
+    times = LegalTime({"FR": PARIS}, LISBON)
+    read = {
+        "effective": "2024-10-03T22:00:00Z",
+        "periods": [{"start": "2024-10-03T22:00:00+00:00", "day": "2024-10-03"}],
+        "index": 10060,
+        "created": "1970-01-01T00:00:00Z",
+        "name": "2024-13-03T22:00:00Z",
+    }
+    assert times.told(read, "FR") == {
+        "effective": "2024-10-04 00:00",
+        "periods": [{"start": "2024-10-04 00:00", "day": "2024-10-03"}],
+        "index": 10060,
+        "created": "no time of its own",
+        "name": "2024-13-03T22:00:00Z",
+    }

@@ -217,13 +217,13 @@ def test_commands_give_any_right_and_tell_what_goes_with_a_token(
             (made["id"], "anna", 1)
         ]
         assert cli.main(["token", "revoke", "1", str(made["id"])]) == 0
-        assert capsys.readouterr().out == "2 token(s) revoked\n"
+        assert capsys.readouterr().out == "2 tokens revoked\n"
         assert program(site, made["token"]).get("/api/v1/me").status_code == 401
         assert cli.main(["token", "create", "anna", "--role", "administrator"]) == 0
         root = capsys.readouterr().out.strip()
         assert program(site, root).post("/api/v1/tokens", json=ordered()).status_code == 201
         assert cli.main(["user", "sign-out", "anna", "--revoke"]) == 0
-        assert "2 token(s) revoked" in capsys.readouterr().out
+        assert "2 tokens revoked" in capsys.readouterr().out
         assert tokens.list_tokens(site.store) == []
     finally:
         site.close()

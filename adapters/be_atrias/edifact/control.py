@@ -12,15 +12,17 @@ from adapters.common.codes import Unreadable
 from adapters.common.edifact.syntax import Interchange, Message, read
 from adapters.common.table import Table
 from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
 
 ACCEPTED, REFUSED = "7", "4"
 UNSPECIFIED = "18"
+CONTENT_TYPE = "application/EDIFACT"
 _SPECIAL = "?+:'"
 
 
 def control_answer(
     content: IO[bytes], reference: str, created: datetime, mapping: Table | None = None
-) -> bytes | Refusal | None:
+) -> OutgoingMessage | Refusal | None:
     """The CONTRL for an interchange.
 
     Args:
@@ -30,7 +32,7 @@ def control_answer(
       mapping: the mapping table; ours by default.
 
     Returns:
-      The bytes of an interchange with one CONTRL; None where nothing but CONTRL came, which is never answered; a
+      An interchange with one CONTRL; None where nothing but CONTRL came, which is never answered; a
       refusal where not even the interchange's header can be read, so that nobody is there to be answered.
     """
     interchange: Interchange | None = None
@@ -53,7 +55,8 @@ def control_answer(
     if messages and all(message.type == "CONTRL" for message in messages):
         return None
     kind = (mapping or table()).raw["edifact"]["control"]
-    return _written(kind, interchange, messages, fault, reference, belgian(created))
+    written = _written(kind, interchange, messages, fault, reference, belgian(created))
+    return OutgoingMessage(type=kind["type"], content=written, reference=reference, content_type=CONTENT_TYPE)
 
 
 def _written(

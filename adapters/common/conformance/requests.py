@@ -257,11 +257,12 @@ def _acknowledged(subject: Subject, adapter: Acknowledging) -> Faults:
         said = [adapter.acknowledge(label, BytesIO(content), "A-1", NOW) for _ in range(2)]
         if said[0] != said[1]:
             yield f"{name} is acknowledged with other bytes when it is asked again"
-        if isinstance(said[0], bytes):
+        if isinstance(said[0], OutgoingMessage):
             count += 1
-            found = subject.adapter.dispatch(sniff("acknowledgement", said[0]))
+            content = said[0].content
+            found = subject.adapter.dispatch(sniff("acknowledgement", content))
             if isinstance(found, str):
-                answer = read(subject.adapter, said[0], "acknowledgement", found)
+                answer = read(subject.adapter, content, "acknowledgement", found)
                 if answer.refusal is not None:
                     yield f"the acknowledgement of {name} is not read: {told(answer.refusal)}"
     return f"{count} acknowledgements"

@@ -14,6 +14,7 @@ from datetime import datetime, time
 from energycomm.correction.cases import APPLIED, Case, Neighbour
 from energycomm.correction.deduced import head, whole_day
 from energycomm.correction.script import Create, Parameter, Script, Selection
+from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import instant, local_day, micros
 from energycomm.kernel.messages import AccessPointData, ContractTerms, KernelMessage, StartOfSupply
 
@@ -58,7 +59,9 @@ def correct(case: Case, parameters: Mapping[str, str]) -> Create | None:
         balance_responsible=_stated([one.balance_responsible for one in points]) or supplier,
         contract_start=local_day(case.zone, micros(at)),
     )
-    return Create(message, f"start of contract {reference or '(unnamed)'} deduced from {len(since)} waiting messages")
+    return Create(
+        message, f"start of contract {reference or '(unnamed)'} deduced from {counted(len(since), 'waiting message')}"
+    )
 
 
 def _begin(case: Case, since: list[KernelMessage], ended: int | None) -> datetime:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from energycomm.kernel.counting import counted
 from energycomm.kernel.messages import INCOMING
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.injection import Injection, inject, unfit
@@ -64,7 +65,7 @@ def create(request: Request, shared: Shared, person: Injector, sent: Sent, key: 
     wrong = unfit(handed, shared.gateway.markets.keys(), shared.config.web.inject_messages)
     if wrong:
         mistakes = [mistake_of(refusal, f"/{number}/") for number, refusal in wrong]
-        raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is stored.", errors=mistakes)
+        raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is stored.", errors=mistakes)
     points = sorted({one.message.access_point or "" for one in handed if one.message is not None})
     about(request, f"access points {' '.join(points)}")
     return once(request, shared.store, person, key, sent, lambda: _inject(shared, person, handed, sent))

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from energycomm.eis.database import rehearsal
 from energycomm.eis.store import Store
+from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio, wrong_header
@@ -75,7 +76,7 @@ def load(
     wrong = wrong_header(io.BytesIO(sent), name)
     if wrong:
         mistakes = [mistake_of(refusal) for refusal in wrong]
-        raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is stored.", errors=mistakes)
+        raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is stored.", errors=mistakes)
     shared.writer()  # the rules' version is stored before a rehearsal holds the store
     if dry_run:
         with shared.rehearsing() as store, rehearsal(store.engine):

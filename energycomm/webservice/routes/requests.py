@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from energycomm.eis.received_requests import OwedAnswer, list_owed, place_of
 from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
+from energycomm.kernel.counting import counted
 from energycomm.kernel.requests import OUTGOING
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.outbound import Submission
@@ -113,7 +114,7 @@ def create(request: Request, shared: Shared, person: Requester, sent: Sent, key:
         raise Problem("API_INVALID", "A request is one message.", value=len(handed), advice="Send them one by one.")
     mistakes = [mistake_of(refusal, "/") for refusal in handed[0].refusals]
     if mistakes:
-        raise Problem("API_INVALID", f"{len(mistakes)} mistakes; nothing is sent.", errors=mistakes)
+        raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is sent.", errors=mistakes)
     message = handed[0].message
     about(request, f"access point {message.access_point if message else None}")
     return once(request, shared.store, person, key, sent, lambda: _submit(shared, person, handed[0]))

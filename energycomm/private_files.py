@@ -26,6 +26,9 @@ OTHERS = 0o077
 BESIDE = ("-wal", "-shm", "-journal")
 """Endings of what SQLite keeps beside a database."""
 
+_LOOKING = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
+"""How a file is opened whose content does not matter."""
+
 _warned: set[Path] = set()
 
 
@@ -120,18 +123,25 @@ def _refuse_foreign_link(path: Path) -> None:
         raise PermissionError(f"{path} is a link that another user made")
 
 
+def _by_descriptor(place: int, path: Path) -> Path:
+    """What names an open file that was not opened for its content: no other way changes its mode."""
+    return Path(f"/proc/self/fd/{place}") if hasattr(os, "O_PATH") else path
+
+
 def _narrow(path: Path) -> None:
     """Take the rights of others from a file or folder of ours."""
     try:
         # Through its descriptor: what is narrowed is what was looked at, even when the name is exchanged meanwhile.
-        place = os.open(path.resolve(), os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # One that was opened for its content would, when it is closed, release the locks that SQLite holds on the file
+        # in this process: another process would then take the write-ahead log away under our open connections.
+        place = os.open(path.resolve(), _LOOKING | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return
     try:
         found = os.fstat(place)
         if found.st_mode & OTHERS and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
             with contextlib.suppress(OSError):
-                os.fchmod(place, stat.S_IMODE(found.st_mode) & ~OTHERS)
+                _by_descriptor(place, path).chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
             if os.fstat(place).st_mode & OTHERS and path not in _warned:
                 _warned.add(path)
                 mode = oct(stat.S_IMODE(found.st_mode))

@@ -6,6 +6,8 @@ import io
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,15 +122,34 @@ def test_where_modes_cannot_be_changed_work_goes_on_with_one_warning(
 ) -> None:
     """A file of another user, or a file system without modes."""
 
-    def denied(*_: Any) -> None:
+    def denied(*_: Any, **__: Any) -> None:
         raise PermissionError("not ours")
 
-    monkeypatch.setattr(os, "fchmod", denied)
     file = tmp_path / "eis.db"
     file.write_bytes(b"")
     file.chmod(0o644)
+    monkeypatch.setattr(os, "chmod", denied)
     with capture_logs() as lines:
         for _ in range(2):
             connect(f"sqlite:///{file}").dispose()
     assert [line["event"] for line in lines] == ["file.open_to_others"]
     assert lines[0]["mode"] == "0o644"
+
+
+def test_a_store_that_is_opened_twice_keeps_its_locks(tmp_path: Path) -> None:
+    """Closing a file that was opened for its content releases the locks that SQLite holds on it in this process.
+    Another process then takes itself for the last one, removes the write-ahead log, and what is written is lost."""
+    database = tmp_path / "eis.db"
+    first = connect(f"sqlite:///{database}")
+    with writing(first) as connection:
+        connection.execute(text("CREATE TABLE t (a INTEGER)"))
+    second = connect(f"sqlite:///{database}")
+    opened = f"import sqlite3; c = sqlite3.connect({str(database)!r})"
+    count = f"{opened}; print(*c.execute('SELECT count(*) FROM t')); c.close()"
+    for number in (1, 2):
+        with writing(first) as connection:
+            connection.execute(text("INSERT INTO t VALUES (1)"))
+        told = subprocess.run([sys.executable, "-c", count], capture_output=True, check=True, text=True)
+        assert told.stdout.strip() == f"({number},)"
+    first.dispose()
+    second.dispose()

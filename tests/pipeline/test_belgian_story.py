@@ -5,12 +5,17 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
+from energycomm.billing.period import billing_period
 from energycomm.eis import archive
 from energycomm.eis.comparison import Meaning, canonical
+from energycomm.kernel.messages import MeterReading
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import Origin
 from energycomm.pipeline.records import MemberRecord, save_member
@@ -95,3 +100,26 @@ def test_a_cancelled_start_leaves_no_supply(database_url: str) -> None:
     deliver(desk, transactions(content("start_by_combined_switch.xml")))
     assert desk.states()["StartOfSupply CA-0003"] == "accepted"
     assert periods(desk, SWITCHED) == [(True, False)]
+
+
+def test_a_belgian_month_is_billed_by_its_indexes_and_by_its_volumes_where_there_are_none(tmp_path: Path) -> None:
+    """March of RD-0001 and RD-0004: 10 615 - 10 500 and 8 351 - 8 200 kWh, which are its volumes too, 115 and 151."""
+    desk = Desk(f"sqlite:///{tmp_path / 'eis.db'}")
+    for one in STORY:
+        deliver(desk, [one])
+    days = date(2026, 3, 1), date(2026, 3, 31)
+    by_indexes = billing_period(desk.database, POINT.decode(), *days, desk.markets.zones)
+    assert {one.time_class: one.quantity for one in by_indexes.consumption} == {"HI": 115, "LO": 151}
+    assert by_indexes.ready
+    desk.database.dispose()
+
+    alone = Desk(f"sqlite:///{tmp_path / 'volumes.db'}")
+    for one in STORY:
+        kept = tuple(message for message in one.messages if not isinstance(message, MeterReading))
+        if kept:
+            deliver(alone, [structs.replace(one, messages=kept)])
+    by_volumes = billing_period(alone.database, POINT.decode(), *days, alone.markets.zones)
+    assert {one.time_class: one.quantity for one in by_volumes.consumption} == {"HI": 115, "LO": 151}
+    assert "FROM_VOLUMES" in {one.code for one in by_volumes.remarks}
+    assert by_volumes.ready
+    alone.database.dispose()

@@ -56,6 +56,13 @@ def simulate(
             "a single mistake by its error code.",
         ),
     ] = None,
+    follow: Annotated[
+        datetime | None,
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            help="Day from which other fluxes follow those of daily measures; adds curves. Without faults.",
+        ),
+    ] = None,
     encrypt: Annotated[
         str | None,
         typer.Option(help="Encrypt the envelopes: aes-128-fixed-iv or aes-256-iv-in-file."),
@@ -92,7 +99,12 @@ def simulate(
     if encrypt is not None and encrypt not in simulator.schemes:
         known = ", ".join(simulator.schemes) or "none"
         raise UserError(f"{encrypt!r} is no encryption of this market.", f"Schemes: {known}.")
-    scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults)
+    if follow is not None and not simulator.follows:
+        raise UserError("In this market no flux of daily measures follows another.", "Leave out --follow.")
+    if follow is not None and faults.rates:
+        raise UserError("Faults are not played while fluxes follow one another.", "Leave out --fault or --follow.")
+    day = None if follow is None else follow.date()
+    scenario = Scenario(access_points, months, seed, first.date(), daily_share, faults, follow=day)
     try:
         counts = simulator.simulate(scenario, out, encrypt)
     except FileExistsError as error:

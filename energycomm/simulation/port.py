@@ -33,6 +33,7 @@ class Simulator:
       unreachable: error code of a rule that no mistake shows -> why no message of the simulated market can break it.
       fault_months: months that a simulation needs for its faults to be played.
       schemes: encryptions that the market uses for its envelopes, by `cipher`.
+      follows: other fluxes follow those of daily measures from a day that the scenario names.
       flat_types: message types of which one plain file of any size can be written, the usual one first.
     """
 
@@ -44,6 +45,7 @@ class Simulator:
     schemes: tuple[str, ...] = ()
     cipher: Cipher | None = None
     flat_types: Mapping[str, FlatFile] = field(default_factory=dict)
+    follows: bool = False
 
     def playable(self) -> Mapping[str, tuple[str, ...]]:
         """Class of faults or error code -> the mistakes that are played of it."""

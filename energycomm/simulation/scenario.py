@@ -20,6 +20,8 @@ class Scenario:
       daily_share: share of the access points that send an index every day, 0 to 1.
       faults: what goes wrong, and how often.
       per_file: at most so many access points in one XML file.
+      follow: day from which other fluxes follow those of daily measures, where the market has some; what is measured by
+        subscription is then simulated too. Faults are not played with it.
     """
 
     access_points: int
@@ -29,6 +31,7 @@ class Scenario:
     daily_share: float = 0.1
     faults: FaultRates = field(default_factory=FaultRates)
     per_file: int = 500
+    follow: date | None = None
 
     @property
     def days(self) -> int:

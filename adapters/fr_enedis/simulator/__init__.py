@@ -18,5 +18,6 @@ simulator = Simulator(
     schemes=SCHEMES,
     cipher=envelope_cipher,
     flat_types={"R151": daily_file, "C15": entries_file},
+    follows=True,
 )
 """What the adapter names as its `simulator`; in so many months faults can be told from each other."""

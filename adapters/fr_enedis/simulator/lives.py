@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adapters.fr_enedis.simulator import affairs, contract_events, invoices, readings
+from adapters.fr_enedis.simulator import affairs, contract_events, invoices, readings, subscriptions
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUBSCRIPTION, SUPPLIER
 from adapters.fr_enedis.simulator.drafting import Drafter, chance
 from adapters.fr_enedis.simulator.mistakes import FAULTS
@@ -23,6 +23,8 @@ SNAPSHOT_EVERY, SNAPSHOT_MINUTE = 7, 557
 """Days between two snapshots of the affaires, and their minute of the morning."""
 INVOICE_DAY = 5
 """Day of the month on which the month before is invoiced."""
+SIDE_BY_SIDE = 2
+"""Days that are told both by a flux and by the one that follows it."""
 Content = tuple[str, str, Sequence[Draft]]
 """Name and text of a member, and its messages."""
 
@@ -40,6 +42,7 @@ FORMS: dict[str, Form] = {
     "C15": Form(contract_events.head, contract_events.TAIL, 1, 310),
     "R15": Form(readings.billing_head, readings.BILLING_TAIL, 1, 301),
     "R151": Form(readings.daily_head, readings.DAILY_TAIL, 2, 189),
+    "R50": Form(subscriptions.curve_head, subscriptions.CURVE_TAIL, 2, 190),
 }
 
 
@@ -89,7 +92,7 @@ class FrenchPlay(Play):
         for life in self.lives:
             situation = life.supplied_through(day) if life.daily else None
             if situation is not None:
-                yield readings.daily(self.drafter, life, situation, day)
+                yield from self._daily(life, situation, day)
         if self._invoices_on(day):
             yield from self._charged(day - INVOICE_DAY)
         if day % SNAPSHOT_EVERY == SNAPSHOT_EVERY - 1:
@@ -106,6 +109,9 @@ class FrenchPlay(Play):
             together = [draft for draft in flows[flux] if draft.spoil is None]
             alone = ([draft] for draft in flows[flux] if draft.spoil is not None)
             yield from (self._flux(flux, form, day, part) for part in (together, *alone) if part)
+        for flux in subscriptions.ORDERS:
+            if flows[flux]:
+                yield self._following(flux, day, flows[flux])
         self._charges += flows["F15"]
         if self._invoices_on(day):
             if self._charges:
@@ -115,6 +121,18 @@ class FrenchPlay(Play):
         for flux in ("X12", "X13"):
             if flows[flux]:
                 yield self._snapshot(flux, day, flows[flux])
+
+    def _daily(self, life: Life, situation: Situation, day: int) -> Iterator[Draft]:
+        """R151; where other fluxes follow it, R50 too, and both fluxes side by side for some days."""
+        follow = self.scenario.follow
+        after = None if follow is None else day - self.almanac.number(follow)
+        if after is None or after < SIDE_BY_SIDE:
+            yield readings.daily(self.drafter, life, situation, day)
+        if after is not None and after < SIDE_BY_SIDE:
+            yield subscriptions.curve(self.drafter, life, day)
+        if after is not None and after >= 0:
+            yield subscriptions.following_indexes(self.drafter, life, situation, day)
+            yield subscriptions.following_curve(self.drafter, life, day)
 
     def _invoices_on(self, day: int) -> bool:
         return self.almanac.civil(day).day == INVOICE_DAY
@@ -169,7 +187,7 @@ class FrenchPlay(Play):
         middle = {
             "C15": f"_{CONTRACT}_{GRD}_{number}",
             "R15": f"_{CONTRACT}_{GRD}_{number}",
-            "R151": f"_{CONTRACT}_{SUBSCRIPTION}_{number}_Q_00001_00001",
+            **dict.fromkeys(("R151", "R50"), f"_{CONTRACT}_{SUBSCRIPTION}_{number}_Q_00001_00001"),
             "F15": f"_{CONTRACT}_{GRD}_C_M_9_D_{number}",
         }.get(flux, f"_{number}")
         return f"{OPERATOR}_{flux}_{SUPPLIER}{middle}_{stamp}"
@@ -200,6 +218,13 @@ class FrenchPlay(Play):
             spoil = part[0].spoil
             contents.append((f"{name}_{n:05d}_{len(parts):05d}.xml", spoil(text) if spoil else text, part))
         return self._envelope(flux, name, stamp, contents)
+
+    def _following(self, flux: str, day: int, drafts: list[Draft]) -> Envelope:
+        stamp = self.almanac.stamp(day + 2, 240)
+        self._series[flux] += 1
+        name = subscriptions.name(flux, self._series[flux], stamp)
+        text = subscriptions.document(flux, drafts, self._series[flux])
+        return self._envelope(flux, name, stamp, [(f"{name}.json", text, drafts)])
 
     def _invoice(self, day: int, charges: list[Draft]) -> Envelope:
         stamp = self.almanac.stamp(day + 1, 311)

@@ -630,18 +630,22 @@ UNREACHABLE: dict[str, str] = {
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
     "CO-V01": "volumes are only made of energies that are there",
-    "CO-R14": "the simulated market publishes no curves",
-    "CO-V10": "the simulated market publishes no curves",
+    **dict.fromkeys(
+        ("CO-R14", "CO-V10"),
+        "curves (R50, R63B) are simulated where fluxes follow one another, and without mistakes; "
+        "tests/pipeline/test_told_again.py shows it",
+    ),
     "FR-A09": "a milestone without its number is refused before",
     "FR-E04": "the message type comes from the table of types",
     **dict.fromkeys(
         ("FR-L01", "FR-L02", "FR-L03", "FR-L04", "FR-L05", "FR-L06", "FR-L07"),
-        "the simulated market publishes no curves (R50, R4x, R171); tests/adapters/test_fr_curves.py shows them",
+        "curves (R50) are simulated where fluxes follow one another, and without mistakes; "
+        "tests/adapters/test_fr_curves.py shows them",
     ),
     **dict.fromkeys(
         ("FR-A19", "FR-A20", "FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
-        "lives are written in the fluxes of invoicing; what is measured on demand answers orders, and "
-        "tests/adapters/test_fr_measures.py shows it",
+        "lives are written in the fluxes of invoicing, R63B and R64B without mistakes; what is measured on demand "
+        "answers orders, and tests/adapters/test_fr_measures.py shows it",
     ),
     **dict.fromkeys(
         ("FR-C15", "FR-R21"), "no simulated point is of C2 to C4; tests/pipeline/test_told_again.py shows it"

@@ -47,6 +47,7 @@ GET    /api/v1/messages/{number}/causes                   readers        read
 GET    /api/v1/messages/{number}/explanation              readers        read
 GET    /api/v1/messages/{number}/kernel                   readers        read
 GET    /api/v1/messages/{number}/raw                      readers        read
+GET    /api/v1/access-points/overdue                      readers        read
 GET    /api/v1/access-points/{identifier}                 readers        read
 GET    /api/v1/access-points/{identifier}/timeline        readers        read
 GET    /api/v1/access-points/{identifier}/{subject}       readers        read

@@ -139,3 +139,14 @@ def test_every_read_of_personal_data_is_in_the_audit_with_whose_it_was(story_sit
         ("read", f"access point {PRM} readings"),
         ("read", f"message 1 access point {PRM}"),
     ]
+
+
+def test_points_whose_measures_stay_away_are_listed_by_age(story_site: Site) -> None:
+    """Supplied, not ended, and nothing told since; none of them with enough grace."""
+    caller = story_site.caller(Role.BACK_OFFICE)
+    found = caller.get("/api/v1/access-points/overdue", params={"market": "fr"}).json()
+    assert PRM in {one["access_point"] for one in found}
+    assert [one["missing"] for one in found] == sorted((one["missing"] for one in found), reverse=True)
+    assert {one["market"] for one in found} == {"FR"}
+    assert caller.get("/api/v1/access-points/overdue", params={"grace": 3660}).json() == []
+    assert caller.get("/api/v1/access-points/overdue", params={"grace": -1}).status_code == 422

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from energycomm.eis.message_parts import Effect
+from energycomm.eis.overdue import OverduePoint, overdue_points
 from energycomm.eis.timeline import Timeline, timelines
+from energycomm.market.contract import Noticing
+from energycomm.market.installed import installed_adapters
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import AccessPointView, Subject, access_points, rows_of
 from energycomm.webservice.pages import Page
@@ -18,6 +22,31 @@ from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.messages import bad_cursor
 
 router = APIRouter(prefix="/access-points", tags=["access points"], route_class=RecordedRoute)
+
+
+@router.get("/overdue", summary="Access points whose measures stay away", responses=described(list[OverduePoint]))
+def overdue(
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    market: Market = None,
+    usual: Annotated[int, Query(ge=1, le=3660, description="Days between measures, where a rhythm is unknown.")] = 35,
+    grace: Annotated[int, Query(ge=0, le=3660, description="Days that measures may be late.")] = 7,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="How many at most.")] = 50,
+) -> Response:
+    """Points that we supply, those that are missed longest first; each against the rhythm of its own measures."""
+    about(request, "overdue access points")
+    markets = installed_adapters(shared.config.mapping_files)
+    found = overdue_points(
+        shared.store.engine,
+        datetime.now(UTC),
+        notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
+        market=market.upper() if market else None,
+        usual=usual,
+        grace=grace,
+        limit=limit,
+    )
+    return tagged(request, found)
 
 
 @router.get("/{identifier}", summary="State of an access point", responses=described(list[AccessPointView]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -289,7 +288,7 @@ def _day(message: KernelMessage, zone: ZoneInfo) -> date:
     return local_day(zone, micros(message.effective))
 
 
-def _finest(register: Register) -> Decimal:
+def _finest(register: Register) -> int:
     return register.value * WH_PER_UNIT.get(register.unit, 1)
 
 

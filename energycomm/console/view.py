@@ -31,6 +31,7 @@ READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
 Anybody = Annotated[Person, Depends(require())]
 Reader = Annotated[Person, Depends(require(*READERS))]
 Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
 Shared = Annotated[Services, Depends(services)]
 
 _COUNTED = re.compile(r"\{(\w+)\|([^|{}]+)\|([^|{}]+)\}")

@@ -41,6 +41,23 @@ FRENCH: dict[str, str] = {
         "un fichier, ou une liste d'un marché, face aux points que nous fournissons"
     ),
     "CSV, XLSX or Parquet, or a list that a market sent": "CSV, XLSX ou Parquet, ou une liste envoyée par un marché",
+    "Take over: the file is tried first, and nothing is stored": (
+        "Reprise : le fichier est d'abord essayé, et rien n'est enregistré"
+    ),
+    "To load it, choose the file that was tried again": "Pour le charger, choisissez de nouveau le fichier essayé",
+    "Load": "Charger",
+    "Try": "Essayer",
+    "Another file": "Un autre fichier",
+    "Tried: nothing is stored.": "Essayé : rien n'est enregistré.",
+    "This file was loaded before: nothing changed.": "Ce fichier a déjà été chargé : rien n'a changé.",
+    "Loaded.": "Chargé.",
+    "rows": "lignes",
+    "new rows": "lignes nouvelles",
+    "rows that were loaded before": "lignes déjà chargées",
+    "Row": "Ligne",
+    "This is not the file that was tried: nothing is stored. Here it is tried.": (
+        "Ce n'est pas le fichier essayé : rien n'est enregistré. Le voici essayé."
+    ),
     "On the day": "Au jour du",
     "Compare": "Comparer",
     "Compare, as XLSX": "Comparer, en XLSX",

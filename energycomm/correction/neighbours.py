@@ -12,9 +12,9 @@ from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.parts import Register
+from energycomm.kernel.registers import WH_PER_UNIT, register_key
 from energycomm.kernel.shape import items_of
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.measures import WH_PER_UNIT, register_key
 
 _M = TypeVar("_M", bound=KernelMessage)
 

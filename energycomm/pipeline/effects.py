@@ -24,12 +24,11 @@ from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.parts import Part, Position, Register, Volume
+from energycomm.kernel.registers import WH_PER_UNIT, register_key
 from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
-    WH_PER_UNIT,
     curve_key,
     finest,
-    register_key,
     remember_curve,
     role_of,
     spans_of,

@@ -18,8 +18,9 @@ from energycomm.kernel.messages import (
     MeterReading,
     RequestStatus,
 )
+from energycomm.kernel.registers import register_key
 from energycomm.kernel.requests import MeterReadingSubmission
-from energycomm.pipeline.measures import contradictions, other_values_of, register_key, sums_of, volume_facts
+from energycomm.pipeline.measures import contradictions, other_values_of, sums_of, volume_facts
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState, identifier_key
 
 DAY = 86_400_000_000

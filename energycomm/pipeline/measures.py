@@ -17,14 +17,9 @@ from energycomm.kernel.history import RegisterFacts
 from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
+from energycomm.kernel.registers import WH_PER_UNIT, counted, register_key
 from energycomm.pipeline.state import AccessPointState, CurveDay, ReadingState, joined
 
-WH_PER_UNIT: dict[str, int] = {
-    "Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000, "VArh": 1, "kVArh": 1000,
-}  # fmt: skip
-"""Unit of an index -> how many of the finest unit of its quantity it counts: Wh, VArh, dm3 of gas. Any other unit
-counts as itself."""
-_QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3", "kVArh": "|VArh"}
 _WATTS = {"W": 1, "kW": 1000}
 _ENERGIES = {"Wh": 1, "kWh": 1000}
 _ACTIVE = frozenset((None, "active", "active-energy"))
@@ -39,20 +34,9 @@ DAYS_BACK = 7
 # --- readings and energies -------------------------------------------------------------------------------------------
 
 
-def register_key(register: Register) -> str:
-    """What makes two registers the same from one reading to the next; gas in m3 is none in kWh, and an index of
-    reactive energy none of active energy."""
-    return f"{register.grid[0]}{register.direction[0]}{register.time_class}{_counted(register)}"
-
-
 def volume_key(volume: Volume) -> str:
     """What makes two energies of a period the same."""
-    return f"{volume.grid[0]}{volume.direction[0]}{volume.time_class}{_counted(volume)}|{volume.purpose or ''}"
-
-
-def _counted(part: Register | Volume) -> str:
-    quantity = _QUANTITIES.get(part.unit, f"|{part.unit}")
-    return quantity if part.product is None else f"|{part.product}{quantity}"
+    return f"{volume.grid[0]}{volume.direction[0]}{volume.time_class}{counted(volume)}|{volume.purpose or ''}"
 
 
 def finest(volume: Volume) -> Decimal:

@@ -7,7 +7,7 @@ accepted messages of the supply that runs on the day, whoever sent them; what wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from energycomm.eis.store import Store, StoreReader
 from energycomm.kernel.codec import decode
-from energycomm.kernel.instants import local_day, micros
+from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import (
     AccessPointData,
     ContractTerms,
@@ -23,9 +23,13 @@ from energycomm.kernel.messages import (
     EndOfSupply,
     KernelMessage,
     MeterData,
+    MeterReading,
+    RequestStatus,
     StartOfSupply,
 )
 from energycomm.kernel.opening import is_opening
+from energycomm.kernel.parts import Register
+from energycomm.kernel.registers import WH_PER_UNIT, register_key
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 from energycomm.portfolio.columns import columns_of, value_of
@@ -33,7 +37,7 @@ from energycomm.portfolio.columns import columns_of, value_of
 What = Literal["only-there", "only-here", "differs", "unreadable"]
 
 KINDS = (StartOfSupply, AccessPointData, ContractTerms, CustomerData, MeterData)
-"""Kinds whose fields are compared; indexes and requests go on by themselves."""
+"""Kinds whose fields are compared. Indexes are compared with those of the same day, requests with their last state."""
 
 _UNCOMPARED = frozenset(("contract.sequence", "contract.sequence_start", "point.connection_since"))
 """Counts and dates of changes, which a picture of the present need not know."""
@@ -171,7 +175,9 @@ def compare_points(
         here, seen = len(ours), set[str]()
         for batch in _batches(listed):
             points = [ours[one.access_point] for one in batch if one.access_point in ours]
-            known = _messages(reader, [point.id for point in points], at)
+            ids = [point.id for point in points]
+            known = _messages(reader, ids, at)
+            read, asked = _read(reader, ids, batch, zone), _asked(reader, ids, batch, at)
             for one in batch:
                 if any(isinstance(message, EndOfSupply) and message.effective <= on for message in one.messages):
                     continue  # a supply that has ended is nobody's
@@ -187,6 +193,8 @@ def compare_points(
                 else:
                     held = [message for effective, message in known.get(own.id, ()) if effective >= own.since]
                     lines = _differences(point, terms_of(one.messages, zone), terms_of(held, zone))
+                    lines += _indexes(point, one.messages, read.get(own.id, ()), zone)
+                    lines += _requests(point, one.messages, asked.get(own.id, {}))
                     if lines:
                         tell(lines)
                     else:
@@ -253,6 +261,49 @@ def _shown(value: Any) -> str | None:
     return None if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
+def _indexes(
+    point: str, there: Iterable[KernelMessage], here: Sequence[MeterReading], zone: ZoneInfo
+) -> Iterator[Line]:
+    """The indexes that differ from each of the same register on the same day: several sources may tell one."""
+    for message in there:
+        if not isinstance(message, MeterReading):
+            continue
+        day = _day(message, zone)
+        for register in message.registers:
+            same = [
+                held
+                for other in here
+                if _day(other, zone) == day
+                for held in other.registers
+                if register_key(held) == register_key(register)
+            ]
+            if same and all(_finest(held) != _finest(register) for held in same):
+                name = ".".join(("index", register.grid, register.time_class))
+                name += "" if register.direction == "consumption" else f".{register.direction}"
+                shown = [f"{one.value} {one.unit}" for one in (register, same[-1])]
+                yield Line(access_point=point, what="differs", column=name, there=shown[0], here=shown[1])
+
+
+def _day(message: KernelMessage, zone: ZoneInfo) -> date:
+    return local_day(zone, micros(message.effective))
+
+
+def _finest(register: Register) -> int:
+    return register.value * WH_PER_UNIT.get(register.unit, 1)
+
+
+def _requests(point: str, there: Iterable[KernelMessage], here: Mapping[str, RequestStatus]) -> Iterator[Line]:
+    """The requests that we do not know, or that have another state."""
+    told = [one for one in there if isinstance(one, RequestStatus)]
+    for number, one in enumerate(told, 1):
+        group = "request" if number == 1 else f"request.{number}"
+        held = here.get(one.request)
+        if held is None:
+            yield Line(access_point=point, what="differs", column=f"{group}.reference", there=one.request)
+        elif held.state != one.state:
+            yield Line(access_point=point, what="differs", column=f"{group}.state", there=one.state, here=held.state)
+
+
 def _supplied(reader: StoreReader, market: str, at: int) -> dict[str, _Ours]:
     """The points that we supply at an instant, by identifier."""
     rows = reader.driver.rows(
@@ -284,3 +335,52 @@ def _messages(reader: StoreReader, point_ids: Sequence[int], at: int) -> dict[in
     for several in found.values():
         several.sort(key=lambda pair: pair[0])
     return {point: [(key[0], message) for key, message in several] for point, several in found.items()}
+
+
+def _read(
+    reader: StoreReader, point_ids: Sequence[int], listed: Sequence[Transaction], zone: ZoneInfo
+) -> dict[int, list[MeterReading]]:
+    """The current readings of points on the days of the readings of a list, the newest last."""
+    days = [_day(one, zone) for row in listed for one in row.messages if isinstance(one, MeterReading)]
+    if not days:
+        return {}
+    span = (micros(midnight(zone, min(days))), micros(midnight(zone, max(days) + timedelta(days=1))))
+    rows = reader.driver.matching(
+        "SELECT k.id, r.access_point_id, k.xml FROM reading r JOIN kernel_message k ON k.id = r.message_id "
+        "WHERE r.status = 'current' AND r.at >= ? AND r.at < ?",
+        point_ids,
+        "r.access_point_id",
+        "",
+        span,
+    )
+    found: dict[int, list[MeterReading]] = {}
+    for number, point_id, xml in rows:
+        message = decode(reader.driver.vault.text("kernel_message", number, xml))
+        if isinstance(message, MeterReading):
+            found.setdefault(point_id, []).append(message)
+    for several in found.values():
+        several.sort(key=lambda one: (one.effective, one.created))
+    return found
+
+
+def _asked(
+    reader: StoreReader, point_ids: Sequence[int], listed: Sequence[Transaction], at: int
+) -> dict[int, dict[str, RequestStatus]]:
+    """The last state of each request of points, where the list tells of requests."""
+    if not any(isinstance(one, RequestStatus) for row in listed for one in row.messages):
+        return {}
+    sql = (
+        "SELECT id, access_point_id, xml FROM kernel_message "
+        "WHERE state IN ('accepted', 'treated') AND kind = 'RequestStatus' AND effective <= ?"
+    )
+    rows = reader.driver.matching(sql, point_ids, "access_point_id", "", (at,))
+    gone = reader.superseded([row[0] for row in rows])
+    told: dict[int, list[RequestStatus]] = {}
+    for number, point_id, xml in rows:
+        message = None if number in gone else decode(reader.driver.vault.text("kernel_message", number, xml))
+        if isinstance(message, RequestStatus) and message.function != "cancel":
+            told.setdefault(point_id, []).append(message)
+    return {
+        point: {one.request: one for one in sorted(several, key=lambda one: (one.effective, one.created))}
+        for point, several in told.items()
+    }

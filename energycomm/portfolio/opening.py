@@ -340,21 +340,46 @@ class List:
     def digest(self, label: str, content: IO[bytes], name: str) -> Iterator[MemberHead | Transaction | Refusal]:
         """One CH message a point. See `energycomm.market.contract.Adapter.digest`."""
         lists = self.adapter.lists if isinstance(self.adapter, Listing) else frozenset()
-        for item in self.adapter.digest(label, content, name):
-            if isinstance(item, MemberHead):
-                if not lists.intersection((label, item.type)):  # what stands in a SOAP envelope is told by its head
-                    expected = ", ".join(sorted(lists)) or "no document of this market is a list of points"
-                    advice = "`energycomm process` takes the other documents"
-                    yield refuse("PORTFOLIO_LIST", name, item.type, expected, advice)
-                    return
-                yield structs.replace(item, type=OPENING)
-            elif isinstance(item, Transaction):
-                yield self.transaction(item)
-            else:
-                yield item
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(content, copy, 1 << 20)
+            repeated = self._repeated(label, copy, name)
+            copy.seek(0)
+            for item in self.adapter.digest(label, copy, name):
+                if isinstance(item, MemberHead):
+                    if not lists.intersection((label, item.type)):  # what a SOAP envelope holds is told by its head
+                        expected = ", ".join(sorted(lists)) or "no document of this market is a list of points"
+                        advice = "`energycomm process` takes the other documents"
+                        yield refuse("PORTFOLIO_LIST", name, item.type, expected, advice)
+                        return
+                    yield structs.replace(item, type=OPENING)
+                elif isinstance(item, Transaction):
+                    yield self.transaction(item, repeated)
+                else:
+                    yield item
 
-    def transaction(self, listed: Transaction) -> Transaction:
-        """A point of a list as an opening balance."""
+    def _repeated(self, label: str, copy: IO[bytes], name: str) -> set[int]:
+        """Hashes of the access points that stand in the list more than once: none of their rows is the right one."""
+        copy.seek(0)
+        seen: set[int] = set()
+        repeated: set[int] = set()
+        for item in self.adapter.digest(label, copy, name):
+            if isinstance(item, Transaction) and item.access_point is not None:
+                key = hash(item.access_point)
+                (repeated if key in seen else seen).add(key)
+        return repeated
+
+    def transaction(self, listed: Transaction, repeated: set[int] = frozenset()) -> Transaction:  # type: ignore[assignment]
+        """A point of a list as an opening balance.
+
+        Args:
+          listed: what the list tells of it.
+          repeated: hashes of the access points that stand in the list more than once.
+        """
+        point = listed.access_point
+        if point is not None and hash(point) in repeated:
+            advice = "load a list with one picture of the point; `energycomm process` takes several mutations"
+            again = refuse("PORTFOLIO_POINT", listed.reference, point, "an access point once in a list", advice)
+            listed = structs.replace(listed, messages=(), refusals=(*listed.refusals, again))
         seed = blake2b(b"opening list\0" + listed.identity, digest_size=16)
         listed = structs.replace(listed, type=OPENING, identity=seed.digest())
         if listed.refusals:

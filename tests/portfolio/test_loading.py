@@ -14,6 +14,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.comparison import compare
 from energycomm.eis.database import reading, rehearsal
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.portfolio import Loaded, compare_portfolio, load_portfolio
 from energycomm.pipeline.rereading import reread
 from energycomm.portfolio.comparison import Comparison
@@ -340,6 +341,45 @@ def test_a_portfolio_is_compared_with_the_store(gateway: Gateway, write: Write) 
         ("99000000000304", "only-here", "", None, None),
         ("99000000000399", "only-there", "", None, None),
     ]
+
+
+def test_indexes_of_the_same_day_and_requests_are_compared(gateway: Gateway, write: Write) -> None:
+    """15 276 000 Wh is 15 276 kWh; an index of another day is no other index of that day; a request that we do not
+    know, and one in another state."""
+    more = {"reading.unit": "kWh", "request.reference": "AFF0000001", "request.state": "in-course"}
+    more |= {"request.2.reference": ""}
+    head, base = (*HEAD, *more), french(index_supplier_BASE="15276") | more
+    assert load(gateway, write(base, head=head)).bad == ()
+
+    def differences(**changed: str) -> list[tuple[object, ...]]:
+        other = {**base, **{name.replace("__", "."): value for name, value in changed.items()}}
+        found = compared(gateway, write(other, name="other.csv", head=head))
+        return [(one.column, one.there, one.here) for one in found.lines]
+
+    assert differences() == []
+    assert differences(reading__unit="Wh", index__supplier__BASE="15276000") == []
+    assert differences(index__supplier__BASE="15277") == [("index.supplier.BASE", "15277 kWh", "15276 kWh")]
+    assert differences(index__supplier__BASE="15300", reading__at="2026-01-02") == []
+    assert differences(request__state="done") == [("request.state", "done", "in-course")]
+    assert differences(request__2__reference="AFF0000002") == [("request.2.reference", "AFF0000002", None)]
+
+
+def test_a_point_stands_once_in_a_list(small: Gateway, project_root: Path, tmp_path: Path) -> None:
+    """The second row of a point comes far behind the first, in another batch; neither is taken over, others are."""
+    head, *rows = (project_root / "fixtures" / "nl" / "gains.xml").read_text("utf-8").split("<Portaal_MeteringPoint>")
+    last, tail = rows[-1].split("</Portaal_MeteringPoint>")
+    rows = ["<Portaal_MeteringPoint>" + row for row in (rows[0], last + "</Portaal_MeteringPoint>")]
+    path = tmp_path / "gains.xml"
+    path.write_text(head + "".join((*rows, rows[0].replace("70020001", "70020099"))) + tail, "utf-8")
+    batched = Inbound(small.store, small.inbound.writer, small.inbound.keys, small.inbound.limits, 1)
+    with path.open("rb") as source:
+        done = load_portfolio(small.store, batched, source, path.name, 100)
+    assert (done.rows, done.new, done.refused) == (3, 1, 2)
+    assert [(one.row, one.code, one.access_point) for one in done.bad] == [
+        (2, "PORTFOLIO_POINT", "871999910000000010"),
+        (4, "PORTFOLIO_POINT", "871999910000000010"),
+    ]
+    assert compared(small, path).unreadable == 2
 
 
 def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_root: Path) -> None:

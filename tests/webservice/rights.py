@@ -123,6 +123,7 @@ GET    /campaigns/{number}/progress                       readers        read
 GET    /quarantine                                        readers        read
 GET    /portfolio                                         readers        read
 POST   /portfolio                                         readers        read
+POST   /portfolio/load                                    readers        inject
 GET    /invoices                                          readers        read
 GET    /invoices/{invoice}                                readers        read
 GET    /requests                                          readers        read

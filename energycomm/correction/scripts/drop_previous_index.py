@@ -15,7 +15,7 @@ from energycomm.correction.neighbours import finest, indexes
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.pipeline.measures import register_key
+from energycomm.kernel.registers import register_key
 
 SCRIPT = Script(
     title="A repeated previous index that is wrong",

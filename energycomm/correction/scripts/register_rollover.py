@@ -16,7 +16,7 @@ from energycomm.correction.neighbours import indexes
 from energycomm.correction.script import Modify, Parameter, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.pipeline.measures import register_key
+from energycomm.kernel.registers import register_key
 
 SCRIPT = Script(
     title="A register that passed through zero",

@@ -17,7 +17,7 @@ from energycomm.correction.neighbours import finest, indexes
 from energycomm.correction.script import Modify, Script, Selection
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.pipeline.measures import WH_PER_UNIT, register_key
+from energycomm.kernel.registers import WH_PER_UNIT, register_key
 
 OTHER = {"Wh": ("kWh",), "kWh": ("Wh", "MWh"), "MWh": ("kWh",), "m3": ("dm3",), "dm3": ("m3",)}
 """Unit -> those it is mistaken for."""

@@ -73,18 +73,12 @@ def load(
     can be read, and nothing is stored.
     """
     about(request, f"portfolio {name}")
-    wrong = wrong_header(io.BytesIO(sent), name)
-    if wrong:
-        mistakes = [mistake_of(refusal) for refusal in wrong]
-        raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is stored.", errors=mistakes)
-    shared.writer()  # the rules' version is stored before a rehearsal holds the store
+    wrong_names(sent, name)
     if dry_run:
-        with shared.rehearsing() as store, rehearsal(store.engine):
-            return answer(load_portfolio(store, inbound_of(shared, store), io.BytesIO(sent), name, MOST), 201)
+        return answer(taken_over(shared, sent, name, dry_run=True), 201)
 
     def do() -> Response:
-        inbound = inbound_of(shared, shared.store)
-        return answer(load_portfolio(shared.store, inbound, io.BytesIO(sent), name, MOST), 201)
+        return answer(taken_over(shared, sent, name, dry_run=False), 201)
 
     return once(request, shared.store, person, key, sent, do)
 
@@ -105,6 +99,34 @@ def compare(
     about(request, f"portfolio {name}")
     found = compared(shared, sent, name, on)
     return sheet(found) if form == "xlsx" else answer(found)
+
+
+def wrong_names(sent: bytes, name: str) -> None:
+    """Refuse a file whose columns are not those of a portfolio.
+
+    Raises:
+      Problem: with every mistake in their names.
+    """
+    wrong = wrong_header(io.BytesIO(sent), name)
+    if wrong:
+        mistakes = [mistake_of(refusal) for refusal in wrong]
+        raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is stored.", errors=mistakes)
+
+
+def taken_over(shared: Services, sent: bytes, name: str, *, dry_run: bool) -> Loaded:
+    """What became of the rows of a file, or what would become of them.
+
+    Args:
+      shared: what all requests share.
+      sent: the bytes of the file.
+      name: its name.
+      dry_run: judge every row, store nothing.
+    """
+    shared.writer()  # the rules' version is stored before a rehearsal holds the store
+    if dry_run:
+        with shared.rehearsing() as store, rehearsal(store.engine):
+            return load_portfolio(store, inbound_of(shared, store), io.BytesIO(sent), name, MOST)
+    return load_portfolio(shared.store, inbound_of(shared, shared.store), io.BytesIO(sent), name, MOST)
 
 
 def inbound_of(shared: Services, store: Store) -> Inbound:

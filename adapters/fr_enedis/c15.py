@@ -66,7 +66,7 @@ PHASES = {"MONO": 1, "TRI": 3}
 REMOVAL, FITTING = "5", "15"
 """Code_Operation of a meter that is taken down, and of one that is put up."""
 METER = "COMPTEUR"
-"""Categorie_Materiel of an operation on a meter."""
+"""How Categorie_Materiel of an operation on a meter begins; the schema has no list of its values."""
 _EVENT = "PRM/Evenement_Declencheur"
 _CONTRACT = "PRM/Situation_Contractuelle"
 
@@ -262,7 +262,7 @@ def _worked_on(fields: Fields) -> dict[str | None, tuple[Fields, str]]:
     twice the code that removes or fits it."""
     found: dict[str | None, tuple[Fields, str]] = {}
     for operation in nodes(fields["Evenement_Declencheur"][0], "Operation"):
-        if operation.get("Categorie_Materiel", METER) != METER:
+        if not operation.get("Categorie_Materiel", METER).upper().startswith(METER):
             continue
         code = operation["Code_Operation"]
         for meter in nodes(operation, "Compteur"):

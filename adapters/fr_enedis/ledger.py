@@ -92,7 +92,7 @@ VALUES: dict[str, Sequence[str]] = {
     "Nature_Index": [code for code in NATURE if code],
     "Pas_Courbe_De_Charge_Soutirage": ("10", "30"),
     "Nature_Evenement": ("MES", "CMAT"),
-    "Operation/Categorie_Materiel": ("COMPTEUR", "DISJONCTEUR"),
+    "Operation/Categorie_Materiel": ("COMPTEUR", "COMPTEUR LINKY"),
     "Unite_Mesure_Index": ("Wh", "kWh"),
     "Unite_Mesure_Puissance": ("VA", "kVA"),
     "Pas_Publication": ("30", "60"),

@@ -642,7 +642,7 @@ class MeasureSeries(KernelMessage, frozen=True, kw_only=True, tag=True):
         Code | None,
         field(
             "Curve that several sources tell one after the other: one holds of what two of them tell.",
-            "Courbe que plusieurs sources donnent l'une après l'autre : une seule valeur est valable par pas.",
+            "Série que plusieurs sources donnent l'une après l'autre : une seule valeur est valable par pas.",
         ),
     ] = None
     positions: Annotated[

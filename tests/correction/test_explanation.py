@@ -163,7 +163,7 @@ def test_a_changed_function_is_told_with_the_rules_that_call_it(tmp_path: Path, 
     text = file.read_text("utf-8")
     for old, new in (
         ("large > 100_000 and small > 0", "large > 200_000 and small > 0"),
-        ('"m3": 1_000}', '"m3": 1_001}'),
+        ('"m3": 1_000,', '"m3": 1_001,'),
         ("    return len(text) == 18 and gs1_ok(text)", "    # the same\n    return len(text) == 18 and gs1_ok(text)"),
     ):
         assert old in text

@@ -14,7 +14,7 @@ from energycomm.correction.neighbours import finest, indexes
 from energycomm.correction.script import Script, Selection, SetAside
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.parts import Register
-from energycomm.pipeline.measures import WH_PER_UNIT, register_key
+from energycomm.kernel.registers import WH_PER_UNIT, register_key
 
 SCRIPT = Script(
     title="A reading told again that the readings around it contradict",

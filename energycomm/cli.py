@@ -46,8 +46,14 @@ COMMANDS: dict[str, Place] = {
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),
-    "export": Place("export", "export", "Readings, curves, charges and more as files: all, or what changed since."),
-    "billing": Place("billing", "billing", "The billing period of a contract: consumption, terms, what is missing."),
+    "export": Place(
+        "export", "export", "Export a subject to Parquet, CSV or JSON lines, and tell the cursor to go on from."
+    ),
+    "billing": Place(
+        "billing",
+        "billing",
+        "Show the billing period of a contract: consumption by time class, terms, what is estimated or missing.",
+    ),
     "invoice": Place("invoice", "app", "Grid invoices, checked: what they charge that nothing explains, in euros."),
     "gas": Place("gas", "app", "Calorific values, and volumes of gas as energy."),
     "simulate": Place(

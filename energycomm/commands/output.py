@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from energycomm.cells import plain_cell
-from energycomm.config import load
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import NO_TIME as NO_TIME
 from energycomm.market.legaltime import LegalTime
@@ -26,6 +25,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def legal_time() -> LegalTime:
     """How commands show instants: in the legal time of their market, or of this house (`[web] zone`)."""
+    from energycomm.config import load  # it brings the store's library, which the help of the program does without
+
     config = load()
     return LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
 

@@ -118,7 +118,9 @@ def test_rules_are_read_by_anybody_and_say_how_often_they_fire(story_site: Site)
     (rule,) = [one for one in caller.get("/api/v1/rules/CO-R05").json() if one["code"].startswith("common")][:1]
     assert rule["sentence"]
     assert rule["demands"]
-    assert {"code": "CO-R05", "messages": 1, "comment": ""} in caller.get("/api/v1/rules/firing").json()
+    assert {"code": "CO-R05", "severity": "error", "messages": 1, "comment": ""} in caller.get(
+        "/api/v1/rules/firing"
+    ).json()
     assert caller.get("/api/v1/rules?kind=MeterReading&market=fr&on=2026-03-01").json()["rules"]
 
 

@@ -94,10 +94,11 @@ def charge_of(
         original = original or read.facts.names.get("original_invoice")
         kept |= {f"{named(f'LIN+{run[0].get(0)}')}/{name}": value for name, value in read.kept(head).items()}
     told = {**head, **_numbered(invoice), "reason": "invoicing", "effective": of_head.written}
+    told["reference"] = short(f"{told['invoice']}:{point or '-'}", 64, "BGM")
     made = GridCharge(
         access_point=None if point is None else short(point, 40, "LOC"),
         invoice_date=of_head.written.date(),
-        charge_reference=short(f"{told['invoice']}:{point or '-'}", 64, "BGM"),
+        charge_reference=told["reference"],
         currency=of_head.currency(),
         contract_reference=contract,
         original_invoice=original or of_head.facts.names.get("original_invoice"),

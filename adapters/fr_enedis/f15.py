@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from msgspec import structs
+
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
 from adapters.common.reading import Fields, decimal, leaf, need, need_node, node, nodes, number, whole
@@ -170,20 +172,27 @@ def billed_on(context: Context) -> date | None:
 
 
 def _line(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
+    return structs.replace(
+        _charged(item, nature, notes, _LINE, "Date_Debut", "Date_Fin"),
+        subscribed_power=number(item, "Puissance_Souscrite"),
+        tariff=item.get("Formule_Tarifaire_Acheminement"),
+    )
+
+
+def _charged(item: Fields, nature: str | None, notes: Notes, path: str, start: str, end: str) -> ChargeLine:
+    """What a line and a sum of lines tell alike; their days bear other names."""
     return ChargeLine(
         code=item["Id_EV"],
-        label=words(item, "Libelle_EV", _LINE, notes),
+        label=words(item, "Libelle_EV", path, notes),
         nature=nature,
-        start=civil_day(item, "Date_Debut", _LINE),
-        end=civil_day(item, "Date_Fin", _LINE),
+        start=civil_day(item, start, path),
+        end=civil_day(item, end, path),
         quantity=number(item, "Quantite"),
         unit=item.get("Unite_Quantite"),
         price=number(item, "Prix_Unitaire"),
         amount=decimal(item["Montant_HT"]),
         tax=item.get("Taux_TVA_Applicable"),
-        tax_date=civil_day(item, "Date_TVA_Applicable", _LINE),
-        subscribed_power=number(item, "Puissance_Souscrite"),
-        tariff=item.get("Formule_Tarifaire_Acheminement"),
+        tax_date=civil_day(item, "Date_TVA_Applicable", path),
     )
 
 
@@ -210,18 +219,8 @@ def _tax(item: Fields, notes: Notes) -> Tax:
 
 
 def _sum(item: Fields, nature: str | None, notes: Notes) -> ChargeLine:
-    return ChargeLine(
-        code=item["Id_EV"],
-        label=words(item, "Libelle_EV", _SUM, notes),
-        nature=nature,
-        start=civil_day(item, "Date_Debut_Prix", _SUM),
-        end=civil_day(item, "Date_Fin_Prix", _SUM),
-        quantity=number(item, "Quantite"),
-        unit=item.get("Unite_Quantite"),
-        price=number(item, "Prix_Unitaire"),
-        amount=decimal(item["Montant_HT"]),
-        tax=item.get("Taux_TVA_Applicable"),
-        tax_date=civil_day(item, "Date_TVA_Applicable", _SUM),
+    return structs.replace(
+        _charged(item, nature, notes, _SUM, "Date_Debut_Prix", "Date_Fin_Prix"),
         count=whole(item, "Nb_EV"),
         billing_type=item.get("Type_Facturation"),
     )

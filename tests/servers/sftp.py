@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +32,8 @@ class Faults:
       vanish: names of files that are removed the moment they are opened.
       starts: where the reading of each opened file began.
       on_open: called with the path of each file that is opened for reading.
+      on_break: called before the connection is cut, to wait until what was answered has arrived: a reset loses
+        what is under way.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class Faults:
         self.failing: set[str] = set()
         self.vanish: set[str] = set()
         self.on_open: Any = None
+        self.on_break: Any = None
         self.bytes_read = 0
         self.starts: list[int] = []
         self.logins = 0
@@ -85,7 +87,8 @@ class _Handle(paramiko.SFTPHandle):
             faults.starts.append(offset)
         if faults.break_after is not None and faults.bytes_read > faults.break_after:
             faults.break_after = None
-            time.sleep(0.3)  # what was answered before arrives; a reset connection loses what is under way
+            if faults.on_break is not None:
+                faults.on_break()
             self._owner.cut()
         return data
 

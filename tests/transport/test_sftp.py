@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -142,13 +143,20 @@ def test_after_a_crash_the_file_comes_from_our_own_disk(
 
 
 def test_a_transfer_that_breaks_is_taken_up_where_it_stopped(
-    open_in: Any, outbox: Path, served: SftpTestServer
+    open_in: Any, outbox: Path, served: SftpTestServer, tmp_path: Path
 ) -> None:
     """The second attempt fetches the rest only."""
     content = os.urandom(3_000_000)
     drop(outbox, "a.zip", content)
-    served.faults.break_after = 1_500_000
-    channel = open_in()
+
+    def half_a_megabyte_is_there() -> None:
+        until = time.monotonic() + 20
+        while time.monotonic() < until and sum(part.stat().st_size for part in spool.glob(".*.part")) <= 500_000:
+            time.sleep(0.01)
+
+    spool = tmp_path / "spool"
+    served.faults.break_after, served.faults.on_break = 1_500_000, half_a_megabyte_is_there
+    channel = open_in(server=login(served, tmp_path, timeout=30.0))
     error = only_error(channel)
     assert error.transient
     assert error.item is None

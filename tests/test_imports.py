@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
-    "energycomm.billing": COMMON | {"energycomm.eis"},
+    "energycomm.billing": COMMON | {"energycomm.eis", "energycomm.market"},
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
     "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},

@@ -48,6 +48,7 @@ class BeAtrias(TableAdapter):
     simulator: str | None = "adapters.be_atrias.simulator:simulator"
     lists = frozenset(("StartOfAccess", "MasterData"))
     """The accesses that began, and the data of points; both come for many points in one document."""
+    totals = frozenset(("TH",))
 
     def __init__(self, mapping: Table | None = None) -> None:
         """Args:

@@ -63,6 +63,7 @@ class FrEnedis(MarketAdapter):
     scripts: Path | None = Path(__file__).parent / "scripts"
     simulator: str | None = "adapters.fr_enedis.simulator:simulator"
     lists = frozenset(("C12",))
+    totals = frozenset(("BASE", "P+HP+HC", "IDX_EAS_T", "IDX_EAI_T"))
     notices = frozenset((reports.NOTICE,))
     """The situation of each point of a supplier, which may be sent as a whole (Mode_Generation COMPLET)."""
 

@@ -75,6 +75,7 @@ class NlEdsn(MarketAdapter):
     polls: tuple[str, ...] = POLLS
     entry = _announced("GainResultResponse", "MOVEIN")
     exit = _announced("LossResultResponse", "EOSUPPLY")
+    totals = frozenset(("T",))
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
     lists = frozenset(
         (

@@ -29,6 +29,7 @@ from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
 from energycomm.kernel.opening import OPENING
+from energycomm.market.installed import Markets
 
 FINE = {"Wh": 1, "kWh": 1000, "MWh": 1_000_000, "dm3": 1, "m3": 1000}
 """Unit of an index -> how many of the finest unit of its quantity it counts."""
@@ -38,9 +39,6 @@ BILLED = {"Wh": "kWh", "kWh": "kWh", "MWh": "kWh", "dm3": "m3", "m3": "m3"}
 
 ACTIVE = frozenset((None, "", "active", "active-energy", "natural-gas"))
 """Products that are billed: active energy, and gas."""
-
-TOTALS = frozenset(("BASE", "T", "TOTAL", "TH"))
-"""Time classes that stand for all hours: beside others of the same hours they tell the same energy once more."""
 
 BLOCKING = {
     "READINGS_NONE": "there is no reading of the period",
@@ -75,12 +73,13 @@ class Remark(Struct, frozen=True, kw_only=True):
 
     Attributes:
       code: one of `BLOCKING` or `NOTED`.
-      words: it in a sentence.
+      words, words_fr: it in a sentence, in English and in French.
     """
 
     code: str
     blocks: bool
     words: str
+    words_fr: str
 
 
 class Border(Struct, frozen=True, kw_only=True):
@@ -105,6 +104,7 @@ class Consumption(Struct, frozen=True, kw_only=True):
 
     Attributes:
       grid, direction, time_class, product: which register.
+      calendar: the calendar of its time class, where the readings name it.
       quantity: in `unit`; None where it is not known. A sum of volumes may have decimals.
       start, end: its borders; None where there are none, as of volumes.
       meters: how many meters counted it; 0 of volumes.
@@ -123,6 +123,7 @@ class Consumption(Struct, frozen=True, kw_only=True):
     meters: int
     estimated: bool
     sources: tuple[str, ...] = ()
+    calendar: str | None = None
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -201,12 +202,16 @@ class _Energy(NamedTuple):
     message: int
 
 
-_Key = tuple[str, str, str, str, str]
-"""Which register: grid, direction, time class, product, unit of its consumption."""
+_Key = tuple[str, str, str, str, str, str]
+"""Which register: grid, direction, time class, product, unit of its consumption, calendar; peak hours of another
+calendar are other hours. The calendar is empty where no reading names one."""
+
+_CALENDARS = {"distributor": "calendar", "supplier": "supplier_calendar"}
+"""Grid -> the column of a reading that names the calendar of its time classes."""
 
 
 def billing_period(
-    engine: Engine, contract: str, first: date, last: date, zones: Mapping[str, ZoneInfo], market: str | None = None
+    engine: Engine, contract: str, first: date, last: date, markets: Markets, market: str | None = None
 ) -> BillingPeriod:
     """The billing period of a contract.
 
@@ -214,7 +219,7 @@ def billing_period(
       engine: the store.
       contract: its reference, or the access point where that has one contract in the period.
       first, last: the days, both included.
-      zones: market -> its legal time.
+      markets: the installed ones.
       market: only of this market.
 
     Raises:
@@ -225,8 +230,8 @@ def billing_period(
     if not FIRST_DAY <= first <= last <= LAST_DAY:
         raise UserError(f"{first} to {last} is out of range.", f"Name days from {FIRST_DAY} to {LAST_DAY}.")
     with reading(engine) as connection:
-        span = _span(connection, contract, first, last, zones, market)
-        return _Gathering(connection, span, zones[span.market], first, last).period()
+        span = _span(connection, contract, first, last, markets.zones, market)
+        return _Gathering(connection, span, markets, first, last).period()
 
 
 class _Span(NamedTuple):
@@ -280,20 +285,28 @@ def _span(
 class _Gathering:
     """A billing period while it is put together."""
 
-    def __init__(self, connection: Connection, span: _Span, zone: ZoneInfo, first: date, last: date) -> None:
-        self.connection, self.span, self.zone = connection, span, zone
+    def __init__(self, connection: Connection, span: _Span, markets: Markets, first: date, last: date) -> None:
+        self.connection, self.span = connection, span
+        self.zone = zone = markets.zone(span.market)
+        self.totals = markets.totals(span.market)
         asked = micros(midnight(zone, first)), micros(midnight(zone, last + timedelta(days=1)))
         self.start = max(asked[0], span.start)
         self.end = min(asked[1], asked[1] if span.end is None else span.end)
         self.remarks: dict[tuple[str, str], Remark] = {}
         if (self.start, self.end) != asked:
-            self._remark("SUPPLY_PARTIAL", f"We supply from {self._day(self.start)} to {self._day(self.end - 1)}.")
+            days = self._day(self.start), self._day(self.end - 1)
+            self._remark(
+                "SUPPLY_PARTIAL",
+                "We supply from {} to {}.".format(*days),
+                "Nous fournissons du {} au {}.".format(*days),
+            )
 
     def _day(self, at: int) -> str:
         return local_day(self.zone, at).isoformat()
 
-    def _remark(self, code: str, words: str) -> None:
-        self.remarks.setdefault((code, words), Remark(code=code, blocks=code in BLOCKING, words=words))
+    def _remark(self, code: str, words: str, words_fr: str) -> None:
+        remark = Remark(code=code, blocks=code in BLOCKING, words=words, words_fr=words_fr)
+        self.remarks.setdefault((code, words), remark)
 
     def period(self) -> BillingPeriod:
         """The whole of it."""
@@ -366,7 +379,12 @@ class _Gathering:
                 found = []
             found.append(terms)
         if not found or micros(found[0].since) > self.start:
-            self._remark("TERMS_UNKNOWN", f"No terms of the contract are known on {self._day(self.start)}.")
+            day = self._day(self.start)
+            self._remark(
+                "TERMS_UNKNOWN",
+                f"No terms of the contract are known on {day}.",
+                f"Aucune condition du contrat n'est connue au {day}.",
+            )
         return tuple(found)
 
     def _held(self) -> None:
@@ -380,14 +398,19 @@ class _Gathering:
         numbers = self.connection.execute(query).scalars().all()
         if numbers:
             shown = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-            self._remark("MESSAGES_HELD", f"Messages that wait or were rejected: {shown}.")
+            self._remark(
+                "MESSAGES_HELD",
+                f"Messages that wait or were rejected: {shown}.",
+                f"Messages en attente ou rejetés : {shown}.",
+            )
 
     def _indexes(self, changes: Sequence[tuple[int, str | None, str | None]]) -> dict[_Key, list[_Index]]:
         """The indexes that hold, by register, in order; one instant may have several."""
+        rows = [row for row in self._rows("reading") if row["status"] == "current"]
+        rows.sort(key=lambda row: (row["at"], _ORDER[row["qualification"]]))
+        calendars = {grid: _calendars(rows, column) for grid, column in _CALENDARS.items()}
         found: dict[_Key, list[_Index]] = {}
-        for row in self._rows("reading"):
-            if row["status"] != "current":
-                continue
+        for place, row in enumerate(rows):
             order = _ORDER[row["qualification"]]
             for part in msgspec.json.decode(row["registers"]):
                 unit, named = part["unit"], part.get("meter")
@@ -401,6 +424,7 @@ class _Gathering:
                     part["time_class"],
                     _product(part),
                     BILLED.get(unit, unit),
+                    calendars[part["grid"]][place],
                 )
                 one = _Index(
                     row["at"],
@@ -428,9 +452,11 @@ class _Gathering:
                 last = kept[-1]
                 coarse = max(FINE.get(last.unit, 1), FINE.get(one.unit, 1))
                 if last.fine // coarse != one.fine // coarse and self.start <= one.at <= self.end:
+                    day = self._day(one.at)
                     self._remark(
                         "READINGS_CONTRADICT",
-                        f"{_named(key)} on {self._day(one.at)}: messages {last.message} and {one.message}.",
+                        f"{_named(key)} on {day}: messages {last.message} and {one.message}.",
+                        f"{_nomme(key)}, au {day} : messages {last.message} et {one.message}.",
                     )
                 ranks = [(each.source == OPENING, FINE.get(each.unit, 1)) for each in (one, last)]
                 if ranks[0] < ranks[1]:
@@ -446,6 +472,7 @@ class _Gathering:
     ) -> tuple[tuple[Consumption, ...], tuple[Consumption, ...]]:
         """What is billed, and what stands beside it."""
         every = self._indexes(changes)
+        moments = moments | _calendar_changes(every)
         remarks = self.remarks
         told: dict[_Key, dict[tuple[str, str], Remark]] = {}
         found: dict[_Key, Consumption] = {}
@@ -455,12 +482,15 @@ class _Gathering:
                 found[key] = self._of_register(key, self._settled(key, several), moments)
         self.remarks = remarks
         billed = {key for key in found if _is_billed(key)}
-        billed -= {key for key in billed if _is_total(found[key], [found[other] for other in billed])}
+        billed -= {key for key in billed if self._is_total(found[key], [found[other] for other in billed])}
         beside = tuple(one for key, one in found.items() if key not in billed)
         if not any(found[key].start and found[key].end for key in billed) and (volumes := self._volumes()):
             return tuple(volumes), beside
         if not billed:
-            self._remark("READINGS_NONE", f"No reading from {self._day(self.start)} to {self._day(self.end)}.")
+            days = self._day(self.start), self._day(self.end)
+            self._remark(
+                "READINGS_NONE", "No reading from {} to {}.".format(*days), "Aucun relevé du {} au {}.".format(*days)
+            )
         for key in billed:
             remarks.update(told[key])
         return tuple(one for key, one in found.items() if key in billed), beside
@@ -494,21 +524,27 @@ class _Gathering:
         covered = {direction for (_, direction), several in found.items() if several}
         for (grid, direction), sources in sorted(told.items()):
             if direction not in covered:
-                words = f"Volumes of {', '.join(sorted(sources))} do not cover the days from {self._day(self.start)}"
-                self._remark("VOLUMES_MISSING", f"{words} to {self._day(self.end - 1)}: {_side(grid, direction)}.")
+                told_by, where = ", ".join(sorted(sources)), _side(grid, direction)
+                days = self._day(self.start), self._day(self.end - 1)
+                self._remark(
+                    "VOLUMES_MISSING",
+                    f"Volumes of {told_by} do not cover the days from {days[0]} to {days[1]}: {where}.",
+                    f"Les volumes de {told_by} ne couvrent pas les jours du {days[0]} au {days[1]} : "
+                    f"{_cote(grid, direction)}.",
+                )
         return [one for several in found.values() for one in several]
 
     def _of_sources(self, grid: str, direction: str, sources: Mapping[str, list[_Energy]]) -> list[Consumption]:
         """The consumption of a direction by the source that covers the period with the most time classes; nothing where
         none covers it."""
-        where = _side(grid, direction)
+        where, lieu = _side(grid, direction), _cote(grid, direction)
         covering: dict[str, dict[str, list[_Energy]]] = {}
         for source, energies in sorted(sources.items()):
             classes: dict[str, list[_Energy]] = {}
             for one in energies:
                 classes.setdefault(one.time_class, []).append(one)
-            if set(classes) - TOTALS:
-                classes = {name: several for name, several in classes.items() if name not in TOTALS} or classes
+            if set(classes) - self.totals:
+                classes = {name: several for name, several in classes.items() if name not in self.totals}
             if all(self._covers(several) for several in classes.values()):
                 covering[source] = classes
         if not covering:
@@ -521,8 +557,16 @@ class _Gathering:
             parts = max(sum(map(len, covering[one].values())) for one in (source, chosen))
             # Each volume may have been cut off to the unit that it is told in.
             if abs(sums[source] - sums[chosen]) > parts * _coarsest(sources[source], sources[chosen]):
-                self._remark("VOLUMES_CONTRADICT", f"Volumes of the {where}: {chosen} and {source}.")
-        self._remark("FROM_VOLUMES", f"The volumes of the {where} are those of {chosen}.")
+                self._remark(
+                    "VOLUMES_CONTRADICT",
+                    f"Volumes of the {where}: {chosen} and {source}.",
+                    f"Volumes de la {lieu} : {chosen} et {source}.",
+                )
+        self._remark(
+            "FROM_VOLUMES",
+            f"The volumes of the {where} are those of {chosen}.",
+            f"Les volumes de la {lieu} sont ceux de {chosen}.",
+        )
         found = []
         for name, several in sorted(covering[chosen].items()):
             unit = BILLED[several[0].unit]
@@ -531,7 +575,9 @@ class _Gathering:
             estimated = any(one.nature in ("estimated", "unknown") for one in several)
             if any(one.nature == "estimated" for one in several):
                 self._remark(
-                    "VOLUME_ESTIMATED", f"{name} of the {where}: a volume of {chosen} was estimated by the market."
+                    "VOLUME_ESTIMATED",
+                    f"{name} of the {where}: a volume of {chosen} was estimated by the market.",
+                    f"{name} de la {lieu} : un volume de {chosen} a été estimé par le marché.",
                 )
             quantity = _sum(several) / FINE[unit]
             found.append(
@@ -561,8 +607,32 @@ class _Gathering:
         ends = (steps[0][0], steps[-1][1])
         return ends == (self.start, self.end) and all(low[1] == high[0] for low, high in pairwise(steps))
 
+    def _is_total(self, one: Consumption, others: Iterable[Consumption]) -> bool:
+        """Whether a register of all hours stands beside time classes of the same hours."""
+        same = [
+            other
+            for other in others
+            if other.time_class not in self.totals
+            and (other.grid, other.direction, other.unit) == (one.grid, one.direction, one.unit)
+        ]
+        if one.time_class not in self.totals or not same:
+            return False
+        if one.start is None or one.end is None:
+            return True
+        return any(
+            other.start is not None
+            and other.end is not None
+            and other.start.at < one.end.at
+            and one.start.at < other.end.at
+            for other in same
+        )
+
     def _gas(self) -> None:
-        self._remark("VOLUME_NOT_ENERGY", "The consumption is in m3: `energycomm gas convert` gives its energy.")
+        self._remark(
+            "VOLUME_NOT_ENERGY",
+            "The consumption is in m3: `energycomm gas convert` gives its energy.",
+            "La consommation est en m3 : `energycomm gas convert` donne son énergie.",
+        )
 
     # --- registers ---
 
@@ -578,12 +648,20 @@ class _Gathering:
         borders = [one for one in (start, end) if one is not None]
         for one in borders:
             if one.nature == "estimated":
-                self._remark("READING_ESTIMATED", f"{_named(key)} on {self._day(one.at)} was estimated by the market.")
+                self._remark(
+                    "READING_ESTIMATED",
+                    f"{_named(key)} on {self._day(one.at)} was estimated by the market.",
+                    f"{_nomme(key)}, au {self._day(one.at)} : index estimé par le marché.",
+                )
             if one.doubtful:
-                self._remark("READING_DOUBTFUL", f"{_named(key)} on {self._day(one.at)} is doubted by the market.")
+                self._remark(
+                    "READING_DOUBTFUL",
+                    f"{_named(key)} on {self._day(one.at)} is doubted by the market.",
+                    f"{_nomme(key)}, au {self._day(one.at)} : index mis en doute par le marché.",
+                )
         if key[4] == "m3":
             self._gas()
-        grid, direction, time_class, product, told = key
+        grid, direction, time_class, product, told, calendar = key
         return Consumption(
             grid=grid,
             direction=direction,
@@ -596,6 +674,7 @@ class _Gathering:
             meters=meters,
             estimated=any(one.nature in ("estimated", "unknown", "interpolated") for one in borders),
             sources=tuple(sorted({one.source for one in borders if one.source})),
+            calendar=calendar or None,
         )
 
     def _border(self, key: _Key, indexes: list[_Index], at: int, moments: set[int], *, first: bool) -> _Index | None:
@@ -610,14 +689,14 @@ class _Gathering:
             return after[0]
         if not first and not after and before[-1].at in moments and before[-1].at > self.start:
             return before[-1]
-        word = "first" if first else "last"
         day = self._day(at)
-        if not before or not after:
-            self._remark("READING_MISSING", f"{_named(key)} has no reading on {day}, the {word} border of the period.")
-            return None
-        low, high = before[-1], after[0]
-        if low.generation != high.generation or high.fine < low.fine:
-            self._remark("READING_MISSING", f"{_named(key)} has no reading on {day}, the {word} border of the period.")
+        low, high = before[-1] if before else None, after[0] if after else None
+        if low is None or high is None or low.generation != high.generation or high.fine < low.fine:
+            self._remark(
+                "READING_MISSING",
+                f"{_named(key)} has no reading on {day}, the {'first' if first else 'last'} border of the period.",
+                f"{_nomme(key)} : aucun relevé au {day}, {'première' if first else 'dernière'} borne de la période.",
+            )
             return None
         unit = FINE.get(key[4], 1)
         fine = low.fine + (high.fine - low.fine) * (at - low.at) // (high.at - low.at)
@@ -625,6 +704,8 @@ class _Gathering:
             "READING_BETWEEN",
             f"{_named(key)} has no reading on {day}: {fine // unit} {key[4]} is interpolated from "
             f"{self._day(low.at)} and {self._day(high.at)}.",
+            f"{_nomme(key)} : aucun relevé au {day} ; {fine // unit} {key[4]} interpolés entre le "
+            f"{self._day(low.at)} et le {self._day(high.at)}.",
         )
         return _Index(
             at,
@@ -653,8 +734,11 @@ class _Gathering:
                 meters += changes
                 # Both indexes are of the instant of the change, or something was not counted.
                 if low.at != high.at or changes > 1:
-                    words = f"{_named(key)} between {self._day(low.at)} and {self._day(high.at)}."
-                    self._remark("METER_CHANGE_OPEN", words)
+                    self._remark(
+                        "METER_CHANGE_OPEN",
+                        f"{_named(key)} between {self._day(low.at)} and {self._day(high.at)}.",
+                        f"{_nomme(key)}, entre le {self._day(low.at)} et le {self._day(high.at)}.",
+                    )
                     fine = False
                 continue
             coarse = max(unit, FINE.get(low.unit, 1), FINE.get(high.unit, 1))
@@ -663,11 +747,42 @@ class _Gathering:
                 if high.rollover and high.digits is not None:
                     counted += 10**high.digits * FINE.get(high.unit, 1) // unit
                 else:
-                    words = f"{_named(key)} from {self._day(low.at)} to {self._day(high.at)}."
-                    self._remark("INDEX_FELL", words)
+                    self._remark(
+                        "INDEX_FELL",
+                        f"{_named(key)} from {self._day(low.at)} to {self._day(high.at)}.",
+                        f"{_nomme(key)}, du {self._day(low.at)} au {self._day(high.at)}.",
+                    )
                     fine = False
             total += counted
         return (total if fine else None), meters
+
+
+def _calendars(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+    """The calendar of one grid for each reading, in order.
+
+    A reading that names none, and an opening balance, whose words are the supplier's own, has that of the reading
+    before, else of the first one after; before an event that of before, after it that of after.
+    """
+    named = ["" if row["source"] == OPENING else row[column] or "" for row in rows]
+    found, last = [], next((name for name in named if name), "")
+    for place, name in enumerate(named):
+        if not name and _ORDER[rows[place]["qualification"]] == 2:
+            same = (
+                other for row, other in zip(rows[place:], named[place:], strict=True) if row["at"] == rows[place]["at"]
+            )
+            name = next((other for other in same if other), "")
+        last = name or last
+        found.append(last)
+    return found
+
+
+def _calendar_changes(every: Mapping[_Key, Iterable[_Index]]) -> set[int]:
+    """Instants at which one grid is told by two calendars: the registers of one end, those of the other begin."""
+    told: dict[tuple[str, int], set[str]] = {}
+    for (grid, *_, calendar), several in every.items():
+        for one in several:
+            told.setdefault((grid, one.at), set()).add(calendar)
+    return {at for (_, at), calendars in told.items() if len(calendars) > 1}
 
 
 def _product(part: Mapping[str, Any]) -> str:
@@ -678,27 +793,6 @@ def _product(part: Mapping[str, Any]) -> str:
 
 def _is_billed(key: _Key) -> bool:
     return not key[3] and key[4] in ("kWh", "m3")
-
-
-def _is_total(one: Consumption, others: Iterable[Consumption]) -> bool:
-    """Whether a register of all hours stands beside time classes of the same hours."""
-    same = [
-        other
-        for other in others
-        if other.time_class not in TOTALS
-        and (other.grid, other.direction, other.unit) == (one.grid, one.direction, one.unit)
-    ]
-    if one.time_class not in TOTALS or not same:
-        return False
-    if one.start is None or one.end is None:
-        return True
-    return any(
-        other.start is not None
-        and other.end is not None
-        and other.start.at < one.end.at
-        and one.start.at < other.end.at
-        for other in same
-    )
 
 
 def _sum(energies: Iterable[_Energy]) -> Decimal:
@@ -715,8 +809,24 @@ def _side(grid: str, direction: str) -> str:
 
 
 def _named(key: _Key) -> str:
-    grid, direction, time_class, product, _ = key
-    return f"{time_class} of the {_side(grid, direction)}{f', {product}' if product else ''}"
+    grid, direction, time_class, product, _, calendar = key
+    of_calendar = f" ({calendar})" if calendar else ""
+    return f"{time_class}{of_calendar} of the {_side(grid, direction)}{f', {product}' if product else ''}"
+
+
+_GRILLES = {"distributor": "grille du distributeur", "supplier": "grille du fournisseur"}
+
+
+def _cote(grid: str, direction: str) -> str:
+    """`_side` in French."""
+    return f"{_GRILLES.get(grid, grid)}{'' if direction == 'consumption' else ', production'}"
+
+
+def _nomme(key: _Key) -> str:
+    """`_named` in French."""
+    grid, direction, time_class, product, _, calendar = key
+    of_calendar = f" ({calendar})" if calendar else ""
+    return f"{time_class}{of_calendar} de la {_cote(grid, direction)}{f', {product}' if product else ''}"
 
 
 def _shown(one: _Index | None) -> Border | None:

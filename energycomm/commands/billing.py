@@ -32,7 +32,7 @@ def billing(
     config = load()
     days = day_of("--from", first), day_of("--to", last)
     with open_store(config) as store:
-        found = billing_period(store.engine, contract, *days, installed_adapters(config.mapping_files).zones)
+        found = billing_period(store.engine, contract, *days, installed_adapters(config.mapping_files))
     if json:
         print_json(found)
     else:
@@ -74,7 +74,7 @@ def _consumption(heading: str, several: Sequence[Consumption]) -> None:
             (
                 one.grid,
                 one.direction,
-                one.time_class,
+                f"{one.time_class} ({one.calendar})" if one.calendar else one.time_class,
                 one.product,
                 one.quantity,
                 one.unit,

@@ -65,9 +65,9 @@ def show(
     (timeline,) = found
     period, refused = None, None
     if first is not None and last is not None:
-        zones = installed_adapters(shared.config.mapping_files).zones
+        markets = installed_adapters(shared.config.mapping_files)
         try:
-            period = billing_period(shared.store.engine, contract.strip() or identifier, first, last, zones, market)
+            period = billing_period(shared.store.engine, contract.strip() or identifier, first, last, markets, market)
         except UserError as error:
             refused = error
     words, now = words_of(request), datetime.now(UTC)
@@ -88,6 +88,7 @@ def show(
         period=period,
         refused=refused,
         meanings=REMARKS if words.taste.language == "fr" else BLOCKING | NOTED,
+        remark_words="words_fr" if words.taste.language == "fr" else "words",
         browse=address("/messages", access_point=identifier),
     )
 

@@ -513,7 +513,12 @@ class MeterReading(KernelMessage, frozen=True, kw_only=True, tag=True):
         ),
     ] = None
     supplier_calendar: Annotated[
-        Code | None, field("Supplier's calendar of time classes.", "Calendrier fournisseur des classes temporelles.")
+        Code | None,
+        field(
+            "Supplier's calendar of time classes.",
+            "Calendrier fournisseur des classes temporelles.",
+            kept="supplier_calendar",
+        ),
     ] = None
     meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
     previous_reference: Annotated[

@@ -252,6 +252,14 @@ class Listing(Protocol):
 
 
 @runtime_checkable
+class Totalling(Protocol):
+    """An adapter of a market with registers of all hours (optional)."""
+
+    totals: frozenset[str]
+    """Time classes that stand for all hours: beside others of the same hours they tell the same energy once more."""
+
+
+@runtime_checkable
 class Noticing(Protocol):
     """An adapter of a market that tells of services of a point that run and stopped (optional)."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from energycomm.errors import UserError
-from energycomm.market.contract import Adapter, Mappable
+from energycomm.market.contract import Adapter, Mappable, Totalling
 
 GROUP = "energycomm.adapters"
 
@@ -27,6 +27,11 @@ class Markets(dict[str, Adapter]):
     def zone(self, market: str) -> ZoneInfo:
         """The legal time of a market."""
         return ZoneInfo(self[market].zone)
+
+    def totals(self, market: str) -> frozenset[str]:
+        """The time classes of a market that stand for all hours."""
+        adapter = self[market]
+        return adapter.totals if isinstance(adapter, Totalling) else frozenset()
 
     @property
     def zones(self) -> dict[str, ZoneInfo]:

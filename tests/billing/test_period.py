@@ -19,9 +19,9 @@ from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
+from energycomm.market.installed import installed_adapters
 
 PARIS = ZoneInfo("Europe/Paris")
-ZONES = {"FR": PARIS, "NL": ZoneInfo("Europe/Amsterdam"), "BE": ZoneInfo("Europe/Brussels")}
 PRM = "99000000000017"
 
 
@@ -85,7 +85,9 @@ class Book:
         return self.write("volume", when, volumes=json.dumps(volumes), **columns)
 
     def bill(self, first: str, last: str, contract: str = "C1") -> BillingPeriod:
-        return billing_period(self.engine, contract, date.fromisoformat(first), date.fromisoformat(last), ZONES)
+        return billing_period(
+            self.engine, contract, date.fromisoformat(first), date.fromisoformat(last), installed_adapters()
+        )
 
 
 @pytest.fixture
@@ -204,6 +206,59 @@ def test_changes_of_terms_are_told_and_registers_begin_and_end_with_them(book: B
         ("12-31", "6"),
         ("01-10", "9"),
     ]
+
+
+def test_the_same_classes_of_another_calendar_are_other_registers(book: Book) -> None:
+    """On the 11th the supplier's hours change, the distributor's do not: 50 and 20 kWh, then 30 and 60; by the
+    distributor's 80 and 80 all the month. A reading without a calendar, and an opening, have that of their time."""
+
+    def read(
+        when: str, how: str, calendar: str | None, own: tuple[int, int], grid: tuple[int, int], **more: str
+    ) -> None:
+        told = zip(("supplier", "distributor"), (own, grid), strict=True)
+        book.registers(
+            when,
+            [
+                {"grid": one, "direction": "consumption", "time_class": name, "unit": "kWh", "value": value}
+                for one, values in told
+                for name, value in zip(("HP", "HC"), values, strict=True)
+            ],
+            qualification=how,
+            calendar="DI000002" if calendar else None,
+            supplier_calendar=calendar,
+            **more,
+        )
+
+    book.supply("2026-01-01")
+    read("2026-01-01", "periodic", "HP/HC", (1000, 500), (4000, 3000), source="OpeningBalance")
+    read("2026-01-11", "before-event", "FC000001", (1050, 520), (4050, 3020))
+    read("2026-01-11", "after-event", "FC000002", (700, 900), (4050, 3020))
+    read("2026-02-01", "periodic", None, (730, 960), (4080, 3080))
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert {(one.grid, one.calendar, one.time_class): one.quantity for one in found.consumption} == {
+        ("supplier", "FC000001", "HP"): 50,
+        ("supplier", "FC000001", "HC"): 20,
+        ("supplier", "FC000002", "HP"): 30,
+        ("supplier", "FC000002", "HC"): 60,
+        ("distributor", "DI000002", "HP"): 80,
+        ("distributor", "DI000002", "HC"): 80,
+    }
+    assert found.ready
+    assert found.remarks == ()
+
+
+def test_a_calendar_that_changed_without_closing_indexes_is_not_billed(book: Book) -> None:
+    """1 000 under one calendar, 1 100 under another: the hours are others, their difference is no consumption."""
+    book.supply("2026-01-01")
+    for when, calendar, index in (("2026-01-01", "DI000002", 1000), ("2026-02-01", "DI000004", 1100)):
+        book.registers(when, [_base(index) | {"time_class": "HP"}], calendar=calendar)
+    found = book.bill("2026-01-01", "2026-01-31")
+    assert [one.quantity for one in found.consumption] == [None, None]
+    assert {one.code for one in found.remarks} == {"READING_MISSING"}
+    assert {word for one in found.remarks for word in ("DI000002", "DI000004") if word in one.words_fr} == {
+        "DI000002",
+        "DI000004",
+    }
 
 
 def test_terms_of_another_contract_of_the_point_are_none_of_this_one(book: Book) -> None:

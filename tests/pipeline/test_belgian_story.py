@@ -108,7 +108,7 @@ def test_a_belgian_month_is_billed_by_its_indexes_and_by_its_volumes_where_there
     for one in STORY:
         deliver(desk, [one])
     days = date(2026, 3, 1), date(2026, 3, 31)
-    by_indexes = billing_period(desk.database, POINT.decode(), *days, desk.markets.zones)
+    by_indexes = billing_period(desk.database, POINT.decode(), *days, desk.markets)
     assert {one.time_class: one.quantity for one in by_indexes.consumption} == {"HI": 115, "LO": 151}
     assert by_indexes.ready
     desk.database.dispose()
@@ -118,7 +118,7 @@ def test_a_belgian_month_is_billed_by_its_indexes_and_by_its_volumes_where_there
         kept = tuple(message for message in one.messages if not isinstance(message, MeterReading))
         if kept:
             deliver(alone, [structs.replace(one, messages=kept)])
-    by_volumes = billing_period(alone.database, POINT.decode(), *days, alone.markets.zones)
+    by_volumes = billing_period(alone.database, POINT.decode(), *days, alone.markets)
     assert {one.time_class: one.quantity for one in by_volumes.consumption} == {"HI": 115, "LO": 151}
     assert "FROM_VOLUMES" in {one.code for one in by_volumes.remarks}
     assert by_volumes.ready

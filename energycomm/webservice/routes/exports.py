@@ -128,5 +128,5 @@ def billing(
 ) -> Response:
     """Consumption by time class from the readings that hold, terms and changes, what is estimated or missing."""
     about(request, f"billing period {contract} {first} {last}")
-    zones = installed_adapters(shared.config.mapping_files).zones
-    return tagged(request, billing_period(shared.store.engine, contract, first, last, zones))
+    markets = installed_adapters(shared.config.mapping_files)
+    return tagged(request, billing_period(shared.store.engine, contract, first, last, markets))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection, Engine, or_, select
 
 from energycomm.eis import tables
@@ -375,6 +375,9 @@ class _Gathering:
                 powers=msgspec.json.decode(row["powers"]),
                 message=row["message_id"],
             )
+            if found:  # what a change does not state stays as it was
+                stated = {name: value for name, value in structs.asdict(terms).items() if value not in (None, [])}
+                terms = structs.replace(found[-1], **stated)
             if row["at"] <= self.start:
                 found = []
             found.append(terms)

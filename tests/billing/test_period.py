@@ -261,6 +261,20 @@ def test_a_calendar_that_changed_without_closing_indexes_is_not_billed(book: Boo
     }
 
 
+def test_terms_that_a_change_does_not_state_stay_as_they_were(book: Book) -> None:
+    """6 kVA; on the 11th only the tariff changes."""
+    book.supply("2026-01-01")
+    book.write("contract", "2026-01-11", reference="C1", powers="[]", tariff="BTINFMUDT")
+    book.read("2026-01-01", BASE=100)
+    book.read("2026-02-01", BASE=140)
+    for first, expected in (
+        ("2026-01-01", [("BTINFCU4", "6", "kVA", "DI000001"), ("BTINFMUDT", "6", "kVA", "DI000001")]),
+        ("2026-01-11", [("BTINFMUDT", "6", "kVA", "DI000001")]),
+    ):
+        terms = book.bill(first, "2026-01-31").terms
+        assert [(one.tariff, str(one.subscribed_power), one.power_unit, one.calendar) for one in terms] == expected
+
+
 def test_terms_of_another_contract_of_the_point_are_none_of_this_one(book: Book) -> None:
     """One that no supply period names is of the span in which it falls: an opening may have another reference."""
     book.supply("2026-01-01", "2026-01-11", "C1")

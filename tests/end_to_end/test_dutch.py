@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from energycomm.billing.period import BillingPeriod, billing_period
 from energycomm.config import load
 from energycomm.kernel.codec import encode_json
 from energycomm.pipeline.gateway import Gateway, open_store
@@ -45,6 +47,27 @@ def test_the_result_of_a_repeated_query_is_known_as_a_duplicate(place: Places, d
     here.process(dutch / "p4_day_again.xml")
     assert here.rows("SELECT count(*) FROM ch_duplicate") == [(4,)]
     assert here.rows("SELECT count(*) FROM reading") == readings
+
+
+def test_a_dutch_month_is_billed_from_the_files_of_the_market(place: Places, dutch: Path) -> None:
+    """By the readings of 1 February and 1 March: 10 190 - 10 099 and 9 821 - 9 731 kWh. What was fed in has no index on
+    1 March, so the month is not ready. Gas to 10 March: 4 125 - 3 990 m3."""
+    here = place()
+    here.process(*sorted(dutch.glob("*.xml")))
+    config = load()
+    with open_store(config) as store:
+        markets = Gateway(config, store).markets
+
+        def bill(point: str, last: date) -> BillingPeriod:
+            return billing_period(store.engine, point, date(2026, 2, 1), last, markets)
+
+        power, gas = bill("871999910000000010", date(2026, 2, 28)), bill("871999910000000027", date(2026, 3, 9))
+    taken = {one.time_class: one.quantity for one in power.consumption if one.direction == "consumption"}
+    assert taken == {"L": 91, "N": 90}
+    blocking = [one for one in power.remarks if one.blocks]
+    assert [(one.code, "production" in one.words_fr) for one in blocking] == [("READING_BETWEEN", True)] * 2
+    assert {one.power_unit for one in power.terms} == {"kW"}
+    assert [(one.quantity, one.unit) for one in gas.consumption] == [(135, "m3")]
 
 
 def test_any_order_of_the_messages_ends_in_the_same_store(place: Places, dutch: Path) -> None:

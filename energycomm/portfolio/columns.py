@@ -351,9 +351,9 @@ def columns_of(kind: type[KernelMessage]) -> Iterable[Column]:
     return (column for column in fixed_columns().values() if column.group is kind)
 
 
-def value_of(message: Struct, field: str) -> Any:
-    """The value of a field, or of the field of a part, in a message."""
+def value_of(message: Struct, way: Iterable[str]) -> Any:
+    """The value of a field, or of the field of a part, in a message; `way` holds the names that lead to it."""
     value: Any = message
-    for name in field.split("."):
+    for name in way:
         value = None if value is None else getattr(value, name)
     return value

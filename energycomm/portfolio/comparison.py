@@ -6,8 +6,10 @@ accepted messages of the supply that runs on the day, whoever sent them; what wa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -125,12 +127,21 @@ def terms_of(messages: Iterable[KernelMessage], zone: ZoneInfo) -> dict[str, Any
             if message.powers:
                 terms = {name: value for name, value in terms.items() if not name.startswith("power.")}
             terms |= {f"power.{one.time_class}": one.value for one in message.powers if one.nature == "subscribed"}
-        for column in columns_of(kind):
-            if column.field != "effective" and column.name not in _UNCOMPARED:
-                value = value_of(message, column.field)
-                if value is not None:
-                    terms[column.name] = value
+        for name, field in _compared(kind):
+            value = value_of(message, field)
+            if value is not None:
+                terms[name] = value
     return terms
+
+
+@cache
+def _compared(kind: type[KernelMessage]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The columns of a kind that are compared, each with the way to its value."""
+    return tuple(
+        (column.name, tuple(column.field.split(".")))
+        for column in columns_of(kind)
+        if column.field != "effective" and column.name not in _UNCOMPARED
+    )
 
 
 class _Ours(Struct):
@@ -158,62 +169,79 @@ def compare_points(
       on: instant at which a supply must run to be ours.
       most: how many differences are told one by one.
     """
-    told: list[Line] = []
-    counts = {"only-there": 0, "only-here": 0, "differs": 0, "unreadable": 0}
-    there = equal = left_out = 0
-    at = micros(on)
-
-    def tell(lines: Sequence[Line]) -> None:
-        nonlocal left_out
-        counts[lines[0].what] += 1
-        room = max(0, most - len(told))
-        told.extend(lines[:room])
-        left_out += max(0, len(lines) - room)
-
     with store.reading() as reader:
-        ours = _supplied(reader, market, at)
-        here, seen = len(ours), set[str]()
+        comparing = _Comparing(reader, market, zone, on, most)
         for batch in _batches(listed):
-            points = [ours[one.access_point] for one in batch if one.access_point in ours]
-            ids = [point.id for point in points]
-            known = _messages(reader, ids, at)
-            read, asked = _read(reader, ids, batch, zone), _asked(reader, ids, batch, at)
-            for one in batch:
-                if any(isinstance(message, EndOfSupply) and message.effective <= on for message in one.messages):
-                    continue  # a supply that has ended is nobody's
-                there += 1
-                point = one.access_point or ""
-                own = ours.get(point)
-                if own is not None:
-                    seen.add(point)
-                if one.refusals:
-                    tell([_unreadable(point, refusal) for refusal in one.refusals])
-                elif own is None:
-                    tell([Line(access_point=point, what="only-there")])
-                else:
-                    held = [message for effective, message in known.get(own.id, ()) if effective >= own.since]
-                    lines = _differences(point, terms_of(one.messages, zone), terms_of(held, zone))
-                    lines += _indexes(point, one.messages, read.get(own.id, ()), zone)
-                    lines += _requests(point, one.messages, asked.get(own.id, {}))
-                    if lines:
-                        tell(lines)
-                    else:
-                        equal += 1
-        for point in sorted(ours.keys() - seen):
-            tell([Line(access_point=point, what="only-here")])
-    return Comparison(
-        market=market,
-        on=on,
-        there=there,
-        here=here,
-        equal=equal,
-        only_there=counts["only-there"],
-        only_here=counts["only-here"],
-        differing=counts["differs"],
-        unreadable=counts["unreadable"],
-        lines=tuple(sorted(told, key=lambda line: (line.access_point, line.what, line.column))),
-        left_out=left_out,
-    )
+            comparing.compare(batch)
+        return comparing.whole()
+
+
+class _Comparing:
+    """A comparison while it is made."""
+
+    def __init__(self, reader: StoreReader, market: str, zone: ZoneInfo, on: datetime, most: int) -> None:
+        self.reader, self.market, self.zone, self.on, self.most = reader, market, zone, on, most
+        self.at = micros(on)
+        self.ours = _supplied(reader, market, self.at)
+        self.seen: set[str] = set()
+        self.there = self.equal = self.left_out = 0
+        self.counts: Counter[What] = Counter()
+        self.told: list[Line] = []
+
+    def compare(self, batch: Sequence[Transaction]) -> None:
+        """Compare some points of the file."""
+        batch = [one for one in batch if not self._ended(one)]
+        self.there += len(batch)
+        ids = [self.ours[one.access_point].id for one in batch if one.access_point in self.ours]
+        known = _messages(self.reader, ids, self.at)
+        read, asked = _read(self.reader, ids, batch, self.zone), _asked(self.reader, ids, batch, self.at)
+        for one in batch:
+            point = one.access_point or ""
+            own = self.ours.get(point)
+            if own is not None:
+                self.seen.add(point)
+            if one.refusals:
+                self._tell([_unreadable(point, refusal) for refusal in one.refusals])
+            elif own is None:
+                self._tell([Line(access_point=point, what="only-there")])
+            else:
+                held = [message for effective, message in known.get(own.id, ()) if effective >= own.since]
+                lines = _differences(point, terms_of(one.messages, self.zone), terms_of(held, self.zone))
+                lines += _indexes(point, one.messages, read.get(own.id, ()), self.zone)
+                lines += _requests(point, one.messages, asked.get(own.id, {}))
+                self._tell(lines)
+
+    def _ended(self, listed: Transaction) -> bool:
+        """Whether the file says that the supply of a point has ended: it is nobody's."""
+        return any(isinstance(one, EndOfSupply) and one.effective <= self.on for one in listed.messages)
+
+    def _tell(self, lines: Sequence[Line]) -> None:
+        """Keep what differs of one point, as far as there is room."""
+        if not lines:
+            self.equal += 1
+            return
+        self.counts[lines[0].what] += 1
+        room = max(0, self.most - len(self.told))
+        self.told.extend(lines[:room])
+        self.left_out += max(0, len(lines) - room)
+
+    def whole(self) -> Comparison:
+        """What was found, once every point of the file was compared."""
+        for point in sorted(self.ours.keys() - self.seen):
+            self._tell([Line(access_point=point, what="only-here")])
+        return Comparison(
+            market=self.market,
+            on=self.on,
+            there=self.there,
+            here=len(self.ours),
+            equal=self.equal,
+            only_there=self.counts["only-there"],
+            only_here=self.counts["only-here"],
+            differing=self.counts["differs"],
+            unreadable=self.counts["unreadable"],
+            lines=tuple(sorted(self.told, key=lambda line: (line.access_point, line.what, line.column))),
+            left_out=self.left_out,
+        )
 
 
 def _batches(listed: Iterable[Transaction | Refusal]) -> Iterator[list[Transaction]]:
@@ -316,25 +344,37 @@ def _supplied(reader: StoreReader, market: str, at: int) -> dict[str, _Ours]:
 
 def _messages(reader: StoreReader, point_ids: Sequence[int], at: int) -> dict[int, list[tuple[int, KernelMessage]]]:
     """The accepted messages of points up to an instant, in business order, with their instants."""
-    names = ", ".join(f"'{kind.__name__}'" for kind in KINDS)
-    # Names of our own kinds, never values.
-    sql = (
-        "SELECT id, access_point_id, effective, xml FROM kernel_message "  # noqa: S608 - our own words
-        f"WHERE state IN ('accepted', 'treated') AND kind IN ({names}) AND effective <= ?"
-    )
-    rows = reader.driver.matching(sql, point_ids, "access_point_id", "", (at,))
-    gone = reader.superseded([row[0] for row in rows])
     found: dict[int, list[tuple[tuple[int, int, int], KernelMessage]]] = {}
-    for number, point_id, effective, xml in rows:
-        if number not in gone:
-            message = decode(reader.driver.vault.text("kernel_message", number, xml))
-            if isinstance(message, KernelMessage):
-                rank = KINDS.index(type(message)) if isinstance(message, KINDS) else 0
-                key = (effective, rank, micros(message.created))
-                found.setdefault(point_id, []).append((key, message))
+    for point_id, effective, message in _accepted(reader, KINDS, point_ids, at):
+        if isinstance(message, KINDS):
+            key = (effective, KINDS.index(type(message)), micros(message.created))
+            found.setdefault(point_id, []).append((key, message))
     for several in found.values():
         several.sort(key=lambda pair: pair[0])
     return {point: [(key[0], message) for key, message in several] for point, several in found.items()}
+
+
+def _accepted(
+    reader: StoreReader, kinds: Sequence[type[KernelMessage]], point_ids: Sequence[int], at: int
+) -> Iterator[tuple[int, int, KernelMessage]]:
+    """The accepted messages of some kinds and points up to an instant, with their point and instant.
+
+    Points are few and states are many: the states are looked at here, lest the database reads all that is accepted.
+    """
+    names = ", ".join(f"'{kind.__name__}'" for kind in kinds)
+    # Names of our own kinds, never values.
+    sql = (
+        "SELECT id, access_point_id, effective, state, xml FROM kernel_message "  # noqa: S608 - our own words
+        f"WHERE kind IN ({names}) AND effective <= ?"
+    )
+    rows = reader.driver.matching(sql, point_ids, "access_point_id", "", (at,))
+    rows = [row for row in rows if row[3] in ("accepted", "treated")]
+    gone = reader.superseded([row[0] for row in rows])
+    for number, point_id, effective, _, xml in rows:
+        if number not in gone:
+            message = decode(reader.driver.vault.text("kernel_message", number, xml))
+            if isinstance(message, KernelMessage):
+                yield point_id, effective, message
 
 
 def _read(
@@ -369,15 +409,8 @@ def _asked(
     """The last state of each request of points, where the list tells of requests."""
     if not any(isinstance(one, RequestStatus) for row in listed for one in row.messages):
         return {}
-    sql = (
-        "SELECT id, access_point_id, xml FROM kernel_message "
-        "WHERE state IN ('accepted', 'treated') AND kind = 'RequestStatus' AND effective <= ?"
-    )
-    rows = reader.driver.matching(sql, point_ids, "access_point_id", "", (at,))
-    gone = reader.superseded([row[0] for row in rows])
     told: dict[int, list[RequestStatus]] = {}
-    for number, point_id, xml in rows:
-        message = None if number in gone else decode(reader.driver.vault.text("kernel_message", number, xml))
+    for point_id, _, message in _accepted(reader, (RequestStatus,), point_ids, at):
         if isinstance(message, RequestStatus) and message.function != "cancel":
             told.setdefault(point_id, []).append(message)
     return {

@@ -30,7 +30,7 @@ TERMS: dict[str, str] = {
     "production": "injection",
     "estimated": "estimé",
     "accepted": "accepté",
-    "acknowledged": "accusé",
+    "acknowledged": "réception confirmée",
     "acted": "fait",
     "all": "tous",
     "applied": "appliqué",

@@ -75,7 +75,7 @@ class Reporter:
             values = self._reading(language, terms)(message, history, item, previous)
             shown = [template.pieces[0]]
             for term, value, words, piece in zip(terms, values, template.counted, template.pieces[1:], strict=True):
-                if language == "fr" and term.type.words is not None:
+                if language == "fr" and (term.type.words is not None or _is_kernel_word(value)):
                     value = FRENCH.get(value, value)
                 shown.append(show(value, language, self.zone))
                 if words is not None:
@@ -161,6 +161,11 @@ def show(value: Any, language: Language = "en", zone: tzinfo = UTC) -> str:
     if isinstance(value, tuple):
         return ("{} items" if language == "en" else "{} éléments").format(len(value))
     return str(value)
+
+
+def _is_kernel_word(value: Any) -> bool:
+    """Whether it can be a word of ours where the field allows others too, such as a product: no market writes so."""
+    return isinstance(value, str) and "-" in value and value.islower()
 
 
 def _several(value: Any, language: Language) -> bool:

@@ -91,9 +91,11 @@ ReceivedState = Literal["open", "answered", "withdrawn"]
 """State of a request that we received."""
 
 FRENCH: dict[str, str] = {
-    "acknowledged": "accusée",
+    "acknowledged": "réception confirmée",
+    "active-energy": "énergie active",
+    "active-power": "puissance active",
     "after-event": "après l'événement",
-    "answered": "répondue",
+    "answered": "traitée",
     "as-read": "relevé",
     "balance-responsible": "responsable d'équilibre",
     "before-event": "avant l'événement",
@@ -149,6 +151,7 @@ FRENCH: dict[str, str] = {
     "missing": "manquant",
     "move-in": "emménagement",
     "move-out": "déménagement",
+    "natural-gas": "gaz naturel",
     "neighbour": "point voisin",
     "not-connected": "non raccordé",
     "on-demand": "à la demande",
@@ -164,6 +167,9 @@ FRENCH: dict[str, str] = {
     "production": "production",
     "professional": "professionnel",
     "reached": "atteinte",
+    "reactive-capacitive": "énergie réactive capacitive",
+    "reactive-energy": "énergie réactive",
+    "reactive-inductive": "énergie réactive inductive",
     "read": "relevé",
     "reconfigured": "reconfiguré",
     "rectification": "rectification",

@@ -18,21 +18,16 @@ from msgspec import Struct, field, structs
 from adapters.common.codes import refusal
 from adapters.common.reading import TEXT, Fields, local, read_with_attributes
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import MOST_PARTICULARS as MOST
 from energycomm.kernel.parts import Particular, particulars_of
 from energycomm.kernel.verdicts import Refusal
 
 COLUMNS = ["document", "path", "type"]
-MOST = 200
-"""Particulars that a message can hold."""
 LONGEST_NAME = 120
 """Characters that the name of a particular can have."""
 _NO_NAME = re.compile(r"[=\s]")
 _LONGEST_TEXT = 400
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
-
-
-def _text(written: str) -> str:
-    return written[:_LONGEST_TEXT]
 
 
 def _number(written: str) -> Decimal:
@@ -50,7 +45,7 @@ def _instant(written: str) -> datetime:
 
 
 _READ: Mapping[str, Callable[[str], Any]] = {
-    "text": _text,
+    "text": str,
     "number": _number,
     "day": date.fromisoformat,
     "instant": _instant,
@@ -131,7 +126,7 @@ def kept(values: Iterable[tuple[str, Any]], most: int = MOST) -> tuple[tuple[Par
 
     Args:
       values: name and value; None and empty texts are left out. The second of a name is called ``name[2]``, a name that
-        is too long loses its first steps.
+        is too long loses its first steps. A text that is too long goes on in a second of its name.
       most: particulars that the message has room for.
     """
     named: dict[str, Any] = {}
@@ -139,17 +134,25 @@ def kept(values: Iterable[tuple[str, Any]], most: int = MOST) -> tuple[tuple[Par
     for told, value in values:
         if value is None or value == "":
             continue
-        key = _name(told)
-        number = 1
-        while key in named:
-            number += 1
-            key = _name(f"{told}[{number}]")
-        if len(named) < most:
-            named[key] = value
-        else:
-            left.append(told)
+        for part in _parts(value):
+            if len(named) >= most:
+                left.append(told)
+                continue
+            key = _name(told)
+            number = 1
+            while key in named:
+                number += 1
+                key = _name(f"{told}[{number}]")
+            named[key] = part
     notes = [refusal("NOTE_PARTICULARS", left[0], str(len(named) + len(left)), f"at most {MOST}")] if left else []
     return particulars_of(named), tuple(notes)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    """A value as one particular or, of a long text, several."""
+    if not isinstance(value, str) or len(value) <= _LONGEST_TEXT:
+        return (value,)
+    return tuple(value[start : start + _LONGEST_TEXT] for start in range(0, len(value), _LONGEST_TEXT))
 
 
 @lru_cache(maxsize=4096)
@@ -172,22 +175,29 @@ def _values(fields: Fields, table: _Step, above: str, into: list[tuple[str, Any]
             elif TEXT in inner:
                 into.append((path, _read(inner[TEXT], step.type)))
             else:
-                _everything(inner, path, into)
+                everything(inner, path, into)
     return into
 
 
-def _everything(fields: Fields, path: str, into: list[tuple[str, Any]]) -> None:
+def everything(fields: Fields, path: str, into: list[tuple[str, Any]]) -> None:
+    """All that an element holds, as texts.
+
+    Args:
+      fields: of the element.
+      path: of the element, which their names begin with.
+      into: takes name and value of each.
+    """
     for name, held in fields.items():
         if type(held) is str:
             own = "" if name == TEXT else f"/@{local(name[1:])}" if name[0] == "@" else f"/{name}"
-            into.append((path + own, _text(held)))
+            into.append((path + own, held))
             continue
         for number, inner in enumerate(held, 1):
-            _everything(inner, f"{path}/{name}" if number == 1 else f"{path}/{name}[{number}]", into)
+            everything(inner, f"{path}/{name}" if number == 1 else f"{path}/{name}[{number}]", into)
 
 
 def _read(written: str, kind: str) -> Any:
     try:
         return _READ[kind](written)
     except (ValueError, KeyError, InvalidOperation):
-        return _text(written)
+        return written

@@ -14,7 +14,7 @@ from energycomm.kernel.verdicts import Refusal
 
 Fields: TypeAlias = dict[str, Any]
 """An element's content: tag of a leaf -> its text without outer white space; tag of an element with children -> the
-list of their `Fields`; with attributes asked for, ``@name`` -> value. Empty elements are left out."""
+list of their `Fields`, ``@name`` -> value of an attribute in them. Empty elements are left out."""
 TEXT = "#"
 """Name of an element's own text, where it is read with its attributes."""
 
@@ -42,11 +42,14 @@ def read(element: etree._Element) -> Fields:
         text = child.text
         if text is None or text.isspace():
             if len(child):
+                inner = read(child)
+                if child.attrib:
+                    inner.update((f"@{local(name)}", value) for name, value in child.attrib.items())
                 held = fields.get(tag)
                 if held is None:
-                    fields[tag] = [read(child)]
+                    fields[tag] = [inner]
                 elif type(held) is list:
-                    held.append(read(child))
+                    held.append(inner)
                 else:
                     raise Unreadable(twice(element, tag))
         elif tag in fields:

@@ -19,12 +19,14 @@ A change of supplier (CFN, one nature for both sides) is an exit where no situat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from lxml import etree
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
+from adapters.common.particulars import everything, with_particulars
 from adapters.common.reading import Fields, decimal, flag, leaf, need, need_node, node, nodes, number, read
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
@@ -77,7 +79,11 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     point = need(fields, "Identifiant", "PRM")
     need_node(fields, "Type_Evenement", "PRM")
     head = {**context.head, "reference": reference, "access_point": point}
-    messages = [one for event in fields["Type_Evenement"] for one in _event(event, fields, head, context, notes)]
+    messages: list[KernelMessage] = []
+    for event in fields["Type_Evenement"]:
+        told, left = with_particulars(tuple(_event(event, fields, head, context, notes)), _beside(event))
+        messages += told
+        notes += left
     return Digested(reference, point, messages)
 
 
@@ -89,9 +95,7 @@ def _event(
     effective = civil_day(event, "Date_Evenement", _EVENT)
     if effective is None:
         raise Unreadable(refusal("SYN_MISSING", path=f"{_EVENT}/Date_Evenement", expected="a day"))
-    told = sorted(event["Situation_Contractuelle"], key=lambda one: one.get("Date_Debut", ""))
-    running = [one for one in told if one.get("Date_Fin", "9999") > effective.isoformat()]
-    contract = (running or told)[-1]
+    contract, running = _contract(event, effective)
     cause = node(contract, "Evenement")
     natures = cause.get("Nature_Evenement", "").split(SEVERAL)
     leaving = EXITS.intersection(natures) or (SWITCH in natures and not running)
@@ -116,6 +120,37 @@ def _event(
             contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
         )
     yield from _master_data(fields, event, contract, head, context, notes)
+
+
+def _contract(event: Fields, effective: date) -> tuple[Fields, bool]:
+    """The contract that an event is about, and whether it runs after it: the last to begin of those that do."""
+    told = sorted(event["Situation_Contractuelle"], key=lambda one: one.get("Date_Debut", ""))
+    running = [one for one in told if one.get("Date_Fin", "9999") > effective.isoformat()]
+    return (running or told)[-1], bool(running)
+
+
+def _beside(event: Fields) -> list[tuple[str, Any]]:
+    """The end of the contract that an event is about, and what it says of others where it has several."""
+    effective = civil_day(event, "Date_Evenement", _EVENT)
+    contract, _ = _contract(event, effective or date.max)
+    found: list[tuple[str, Any]] = []
+    for rank, told in enumerate(event["Situation_Contractuelle"], 1):
+        place = "Situation_Contractuelle" + (f"[{rank}]" if rank > 1 else "")
+        found.append((f"{place}/Date_Fin", civil_day(told, "Date_Fin", _CONTRACT)))
+        if told is not contract:
+            found.append((f"{place}/Date_Debut", civil_day(told, "Date_Debut", _CONTRACT)))
+            for path in _OF_ANOTHER:
+                everything(node(told, *path.split("/")), f"{place}/{path}", found)
+    return found
+
+
+_OF_ANOTHER = (
+    "Evenement",
+    "Option_Tarifaire_TURPE_Souscrite",
+    "Utilisateur_Reseau/Personne_Morale",
+    "Utilisateur_Reseau/Personne_Physique",
+)
+"""What of the contract of an event becomes fields, and of another one particulars."""
 
 
 def _master_data(

@@ -25,6 +25,7 @@ from datetime import datetime
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
+from adapters.common.particulars import kept
 from adapters.common.reading import Fields, flag, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
@@ -179,8 +180,13 @@ def _master_data(
         address=_installation(node(fields, "Adresse_Installation"), notes),
     )
     tariff = node(contract, "Structure_Tarifaire")
+    # A contract that runs may bear the day on which it is to end.
+    ends, _ = kept(
+        [("Situation_Contractuelle/Date_Resiliation", instant(contract, "Date_Resiliation", _CONTRACT, notes))]
+    )
     yield ContractTerms(
         **head,
+        particulars=ends,
         contract_status=status,
         contract_start=civil_day(contract, "Date_Mise_En_Service", _CONTRACT),
         sequence=whole(contract, "Num_Sequence"),

@@ -144,7 +144,7 @@ VALUES: dict[str, Sequence[str]] = {
 
 SETTINGS: dict[str, Sequence[Mapping[str, str]]] = {
     "C15": (
-        {},
+        {"Date_Resiliation": ""},
         {"Nature_Evenement": "RES", "Etat_Contractuel": "RESILIE"},
         {"Nature_Evenement": "CMAT"},
         {"Tension_De_Livraison": "", "Structure_Tarifaire/Libelle_Plage_Heures_Creuses": ""},

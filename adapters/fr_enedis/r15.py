@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapters.common.outcome import Digested, Notes
+from adapters.common.particulars import kept
 from adapters.common.reading import Fields, decimal, leaf, need, need_node, nodes, whole
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester
@@ -93,7 +94,7 @@ def _digest_reading(
         "contract_reference": releve.get("Ref_Situation_Contractuelle"),
         "request_reference": releve.get("Id_Affaire"),
     }
-    meter, registers, volumes = _classes(releve)
+    meter, registers, volumes, beside = _classes(releve)
     if registers or not volumes:
         qualification: Qualification = (
             "before-event" if motive in EXITS else "after-event" if motive in ENTRIES else "periodic"
@@ -130,19 +131,45 @@ def _digest_reading(
                 calendar=calendar,
                 correction_reason=releve.get("Motif_Rectif"),
                 volumes=volumes,
+                particulars=kept([*beside, *(() if registers else _of_reading(releve))])[0],
             )
         )
 
 
-def _classes(releve: Fields) -> tuple[str | None, tuple[Register, ...], tuple[Volume, ...]]:
-    """The meter's serial number where there is one meter, its registers, and the volumes."""
+_READING = (
+    "Num_Sequence",
+    "Id_Calendrier",
+    "Id_Releve_Precedent",
+    "Nature_Index",
+    "Nature_Index_Precedent",
+    "Niveau_Ouverture_Services",
+    "Type_Compteur",
+    "Date_Theorique_Prochaine_Releve",
+)
+"""What a meter reading has fields for and an energy has none."""
+_REGISTER = ("Num_Serie", "Rang_Cadran", "Nb_Chiffres_Cadran", "Valeur_Precedent", "Coefficient_Lecture")
+"""What a register has fields for and an energy has none."""
+
+
+def _of_reading(releve: Fields) -> list[tuple[str, str]]:
+    """What a reading of energies alone says and their message has no field for."""
+    return [(f"Donnees_Releve/{tag}", releve[tag]) for tag in _READING if tag in releve]
+
+
+def _classes(
+    releve: Fields,
+) -> tuple[str | None, tuple[Register, ...], tuple[Volume, ...], list[tuple[str, str]]]:
+    """The meter's serial number where there is one meter, its registers, the volumes, and what stands beside these."""
     indexes: list[tuple[Any, Fields]] = []
     volumes = []
+    beside = []
     for tag, grid in GRIDS:
-        for item in releve.get(tag, ()):
+        for number, item in enumerate(releve.get(tag, ()), 1):
             if item["Classe_Mesure"] == "1":
                 indexes.append((grid, item))
             else:
+                place = f"{tag}[{number}]" if number > 1 else tag
+                beside += [(f"{place}/{name}", item[name]) for name in _REGISTER if name in item]
                 volumes.append(
                     Volume(
                         grid=grid,
@@ -161,7 +188,7 @@ def _classes(releve: Fields) -> tuple[str | None, tuple[Register, ...], tuple[Vo
             for grid, item in indexes
         ]
     )
-    return None if several or not serials else serials.pop(), registers, tuple(volumes)
+    return None if several or not serials else serials.pop(), registers, tuple(volumes), beside
 
 
 DIGESTER = digester(digest, refer, VERSIONS[-1])

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from energycomm.kernel.declaration import Kept, field
 from energycomm.kernel.parts import (
+    MOST_PARTICULARS,
     Address,
     AnswerReason,
     Attachment,
@@ -167,7 +168,7 @@ class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
             "Values of the market that no other field has a place for.",
             "Valeurs du marché qu'aucun autre champ ne peut porter.",
             item="particular",
-            longest=200,
+            longest=MOST_PARTICULARS,
         ),
     ] = ()
 

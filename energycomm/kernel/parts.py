@@ -40,6 +40,8 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 ParticularValue: TypeAlias = str | Decimal | int | date | datetime | bool
 """What a particular may hold."""
 
+MOST_PARTICULARS = 1_000
+"""Particulars that a message can hold: more than any one message of a market that is known says."""
 PARTICULAR_TYPES: tuple[str, ...] = ("text", "number", "day", "instant", "truth")
 """The types of particulars; a particular holds its value in the field of this name."""
 
@@ -422,6 +424,6 @@ class FoundPoint(Part, frozen=True, kw_only=True):
             "Values of the market that no other field has a place for.",
             "Valeurs du marché qu'aucun autre champ ne peut porter.",
             item="particular",
-            longest=200,
+            longest=MOST_PARTICULARS,
         ),
     ] = ()

@@ -89,9 +89,9 @@ def test_the_data_of_a_point_are_borne_by_the_answer_as_far_as_a_message_holds_t
     asked = "consulterDonneesTechniquesContractuellesResponse"
     whole = content("sge_order_accepted.xml").decode()
     head, foot = whole[: whole.index(opening)], whole[whole.index(closing) + len(closing) :]
-    meters = "".join(f"<compteur><matricule>{number}</matricule></compteur>" for number in range(201))
+    meters = "".join(f"<compteur><matricule>{number}</matricule></compteur>" for number in range(1001))
     power = "<puissanceSouscriteMax><valeur>9</valeur><unite>kVA</unite></puissanceSouscriteMax>"
-    for inside, borne, noted in ((power, 2, []), (meters, 200, ["NOTE_PARTICULARS"])):
+    for inside, borne, noted in ((power, 2, []), (meters, 1000, ["NOTE_PARTICULARS"])):
         data = f"{head}<req:{asked}><point>{inside}</point></req:{asked}>{foot}".encode()
         [transaction] = read(adapter, data, NAMED).transactions
         [answer] = only(transaction, RequestAnswer)

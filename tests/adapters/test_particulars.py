@@ -17,7 +17,7 @@ from energycomm.kernel.messages import ErrorReport
 
 LONGEST = 120
 """Characters of a particular's name, as kernel.xsd has it."""
-MOST = 200
+MOST = 1000
 
 
 def _report(**fields: object) -> ErrorReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -52,10 +52,18 @@ class CodeLists:
         for entry in entries:
             codes = self._lists.setdefault((entry.market, entry.list), {})
             codes[entry.code] = (*codes.get(entry.code, ()), entry)
+        self._names = {
+            owner: frozenset(name for market, name in self._lists if market == owner) for owner, _ in self._lists
+        }
 
     def has(self, market: str, name: str) -> bool:
         """Whether the market, or all markets in common, have a list of that name."""
         return (market, name) in self._lists or (COMMON, name) in self._lists
+
+    def shared(self, markets: Iterable[str]) -> frozenset[str]:
+        """The names of the lists that each of these markets has."""
+        own = [self._names.get(market, frozenset()) for market in markets]
+        return frozenset.intersection(*own) | self._names.get(COMMON, frozenset())
 
     def codes(self, market: str, name: str) -> Mapping[str, tuple[CodeEntry, ...]]:
         """Code -> its entries, for one list of one market."""

@@ -14,6 +14,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -116,6 +117,7 @@ def parse_value(text: str, scope: Scope) -> terms.Value:
     return _Reader(scope).value(_tree(text))
 
 
+@lru_cache(4096)  # a rule's expressions are read for each kind that it judges, most in both languages of its comment
 def _tree(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ExpressionError(f"the expression has more than {LONGEST} characters", "Split the rule in two.")
@@ -145,12 +147,18 @@ def _near(name: str, known: Any) -> str:
     return f"Known are {', '.join(names[:24])}" + (" and others." if len(names) > 24 else ".")
 
 
+@cache
+def _fields(kind: str) -> dict[str, ValueType]:
+    """The fields of a kind that expressions name; its particulars are asked for by name."""
+    return {name: found for name, found in fields_of(KINDS[kind]).items() if name != PARTICULARS}
+
+
 class _Reader:
     """Turns one syntax tree into terms, checking names and types on the way."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.fields = {name: found for name, found in fields_of(KINDS[scope.kind]).items() if name != PARTICULARS}
+        self.fields = _fields(scope.kind)
 
     # --- conditions ----------------------------------------------------------------------------------------------
 

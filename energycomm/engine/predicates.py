@@ -102,6 +102,7 @@ def load_predicates(folder: Path, *, run_examples: bool = True) -> tuple[dict[st
 
 def _definitions(text: str) -> dict[str, tuple[str, set[str]]]:
     """Name at the top of a file -> the text of its definition, and the names that it uses."""
+    lines = text.split("\n")  # ast.get_source_segment would split the text anew for each definition
     found: dict[str, tuple[str, set[str]]] = {}
     for node in ast.parse(text).body:
         targets: list[ast.expr] = []
@@ -114,7 +115,7 @@ def _definitions(text: str) -> dict[str, tuple[str, set[str]]]:
             names = [node.name]
         used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
         for name in names:
-            found[name] = (ast.get_source_segment(text, node) or "", used - {name})
+            found[name] = ("\n".join(lines[node.lineno - 1 : node.end_lineno]), used - {name})
     return found
 
 

@@ -423,8 +423,7 @@ class _RuleReader:
     def scope(self, rule: Rule, kind: str) -> Scope:
         """What the rule's expressions may name."""
         markets = rule.markets or tuple(sorted(self.file.markets)) or (COMMON,)
-        names = {entry.list for entry in self.file.codes.entries}
-        lists = frozenset(name for name in names if all(self.file.codes.has(market, name) for market in markets))
+        lists = self.file.codes.shared(markets)
         errors = self.rule_set.startswith("rejection")
         particulars = self.file.particulars.get(self.file._market)
         return Scope(kind, self.file.predicates, rule.each, lists, errors, particulars or {}, self.file._market)

@@ -43,6 +43,7 @@ COMMANDS: dict[str, Place] = {
     "request": Place("request", "app", "Requests to the market."),
     "channel": Place("channel", "app", "Inbound and outbound channels."),
     "outbox": Place("outbox", "app", "Notifications to the back office."),
+    "acknowledgement": Place("acknowledgement", "app", "Acknowledgements to the senders of envelopes."),
     "eis": Place("eis", "app", "The Energy Information Store."),
     "keys": Place("keys", "app", "The key ring: keys of envelopes and of the store."),
     "rules": Place("rules", "app", "The rules that the Kernel applies."),

@@ -27,6 +27,8 @@ PRM = "99000000000017"
 RECORDED: dict[str, str] = {
     "access-point overdue": "--grace 0",
     "access-point show": PRM,
+    "acknowledgement list": "",
+    "acknowledgement retry": "--all",
     "audit list": "",
     "billing": f"{PRM} --from 2026-01-05 --to 2026-01-06",
     "correct analyse": "",

@@ -18,6 +18,7 @@ from energycomm.correction.proposals import Proposal
 from energycomm.correction.tickets import Ticket
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.messages import MessageDetail, MessagePage, MessageSummary
+from energycomm.eis.overdue import OverduePoint
 from energycomm.eis.received_requests import OwedAnswer
 from energycomm.eis.requests import RequestDetail, RequestSummary
 from energycomm.eis.timeline import Timeline
@@ -91,6 +92,23 @@ class Client(Connection):
     def access_point(self, identifier: str, market: str | None = None) -> list[AccessPointView]:
         """State of an access point, one entry for each market."""
         return self.ask(list[AccessPointView], "GET", f"/access-points/{identifier}", query={"market": market})
+
+    def overdue(
+        self, *, market: str | None = None, usual: int = 35, grace: int = 7, limit: int = 10_000
+    ) -> list[OverduePoint]:
+        """Points that we supply and whose measures stay away, those that are missed longest first.
+
+        Args:
+          market: only of this market, by its ISO code.
+          usual: days between measures, where the rhythm of a point is unknown.
+          grace: days that measures may be late.
+          limit: how many at most.
+
+        Raises:
+          Refused: there is no such market.
+        """
+        query = {"market": market, "usual": usual, "grace": grace, "limit": limit}
+        return self.ask(list[OverduePoint], "GET", "/access-points/overdue", query=query)
 
     def timeline(self, identifier: str, *, since: datetime | None = None) -> list[Timeline]:
         """What happened at an access point."""

@@ -10,7 +10,7 @@ import typer
 from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_json, print_rows
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
-from energycomm.eis.overdue import overdue_points
+from energycomm.eis.overdue import HEAD, cells, overdue_points
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
 from energycomm.market.contract import Noticing
@@ -80,6 +80,8 @@ def overdue(
     """
     config = load()
     markets = installed_adapters(config.mapping_files)
+    if market is not None and market.upper() not in markets:
+        raise UserError(f"There is no market {market}.", f"One of {', '.join(sorted(markets))}.")
     with open_store(config) as store:
         found = overdue_points(
             store.engine,
@@ -94,21 +96,7 @@ def overdue(
         print_json(found)
         return
     times = legal_time()
-    print_rows(
-        ("market", "access point", "supplied since", "measured until", "every", "days missing", "days late"),
-        [
-            (
-                one.market,
-                one.access_point,
-                times.day(one.supplied_since, one.market),
-                times.day(one.measured_until, one.market) or "never",
-                one.every or "",
-                one.missing,
-                one.late,
-            )
-            for one in found
-        ],
-    )
+    print_rows(HEAD, [cells(one, times.day) for one in found])
 
 
 def _details(entry: Entry, times: LegalTime, market: str) -> str:

@@ -75,7 +75,7 @@ def show(
     with open_store(load()) as store:
         found = _find(store, envelope_id)
         refused = refused_ch_messages(store.engine, envelope_id)
-        answers = kept_acknowledgements(store, envelope_id)
+        answers = kept_acknowledgements(store, envelope=envelope_id)
     if json:
         print_json(found)
         return
@@ -104,7 +104,13 @@ def show(
         )
     if answers:
         print_heading("Acknowledgements")
-        print_rows(("type", "reference", "state", "sent", "channel", "last error"), answers)
+        print_rows(
+            ("type", "reference", "state", "sent", "channel", "last error"),
+            [
+                (one.type, one.reference, one.state, one.sent_at, one.channel or "", one.last_error or "")
+                for one in answers
+            ],
+        )
     if refused:
         print_heading("Refused CH messages (energycomm message explain ch:ID)")
         print_rows(("id", "type", "reference"), [(f"ch:{number}", kind, ref) for number, kind, ref in refused])

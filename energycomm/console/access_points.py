@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
@@ -19,8 +19,11 @@ from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, Timeline, timelines
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
+from energycomm.webservice.parameters import Market
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
+from energycomm.webservice.routes.access_points import GRACE, USUAL, Grace, Usual, missed, missed_sheet
+from energycomm.webservice.routes.access_points import MOST as MOST_MISSED
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
@@ -44,6 +47,35 @@ def look_up(request: Request, person: Reader, shared: Shared, identifier: str = 
         if len(found) == 1:
             return RedirectResponse(f"/access-points/{found[0][0]}/{identifier}", 303)
     return page(request, "access-points.html", identifier=identifier, known=found)
+
+
+@router.get("/access-points/overdue")
+def overdue(
+    request: Request,
+    person: Reader,
+    shared: Shared,
+    market: Market = None,
+    usual: Usual = USUAL,
+    grace: Grace = GRACE,
+    form: Annotated[str, Query(alias="format", pattern="^(csv|xlsx)?$")] = "",
+) -> Response:
+    """The points that we supply and whose measures stay away, those that are missed longest first; or all as a file."""
+    about(request, "overdue access points")
+    found = missed(shared, market, usual, grace, MOST_MISSED)
+    if form:
+        return missed_sheet(shared, found, form)
+    asked = {"market": market or "", "usual": usual, "grace": grace}
+    markets = sorted(installed_adapters(shared.config.mapping_files))
+    return page(
+        request,
+        "overdue.html",
+        found=found[:LISTED],
+        number=len(found),
+        cut=len(found) == MOST_MISSED,
+        asked=asked,
+        markets=markets,
+        sheets={form: address("/access-points/overdue", **asked, format=form) for form in ("csv", "xlsx")},
+    )
 
 
 @router.get("/access-points/{market}/{identifier}")

@@ -9,11 +9,14 @@ from fastapi.responses import HTMLResponse
 
 from energycomm.console.view import Anybody, Shared, page
 from energycomm.eis.database import reading
-from energycomm.eis.tallies import rule_frequencies
-from energycomm.engine.rule import RULE_SETS
+from energycomm.eis.tallies import Frequency, rule_frequencies
+from energycomm.engine.rule import RULE_SETS, Rule
 from energycomm.engine.wording import condition_in_words
+from energycomm.kernel.verdicts import Severity
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 
 router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema=False)
 
@@ -28,13 +31,13 @@ def listing(
     q: str = "",
     order: str = "frequency",
 ) -> HTMLResponse:
-    """The rules in force today, the most frequent first."""
+    """The rules in force today, the most frequent first; those that warn after those that refuse."""
     catalogue = shared.gateway.catalogue
     with reading(shared.store.engine) as connection:
-        often = rule_frequencies(connection)
+        counted = {severity: rule_frequencies(connection, severity) for severity in SEVERITIES}
     asked = q.lower().split()
     found = [
-        (rule, often.get(rule.code))
+        (rule, counted[rule.severity].get(rule.code))
         for rule in catalogue.in_force(datetime.now(UTC).date())
         if (not market or rule.market.upper() == market.upper() or market in rule.markets)
         and (not rule_set or rule.rule_set == rule_set)
@@ -43,8 +46,11 @@ def listing(
     if order == "code":
         found.sort(key=lambda pair: (pair[0].error_code, pair[0].code))
     else:
-        found.sort(key=lambda pair: (-(pair[1].messages if pair[1] else 0), -(pair[1].ever if pair[1] else 0)))
-    most = max((pair[1].messages for pair in found if pair[1]), default=0)
+        found.sort(key=_by_frequency)
+    most = {
+        severity: max((often.messages for rule, often in found if often and rule.severity == severity), default=0)
+        for severity in SEVERITIES
+    }
     return page(
         request,
         "rules.html",
@@ -67,5 +73,10 @@ def show(request: Request, code: str, person: Anybody, shared: Shared) -> HTMLRe
     if not rules:
         raise not_found("rule", "code", code)
     with reading(shared.store.engine) as connection:
-        often = rule_frequencies(connection).get(code)
-    return page(request, "rule.html", rules=[(rule, condition_in_words(rule)) for rule in rules], often=often)
+        counted = {severity: rule_frequencies(connection, severity).get(code) for severity in SEVERITIES}
+    return page(request, "rule.html", rules=[(rule, condition_in_words(rule)) for rule in rules], counted=counted)
+
+
+def _by_frequency(pair: tuple[Rule, Frequency | None]) -> tuple[bool, int, int]:
+    rule, often = pair
+    return (rule.severity == "warning", *((-often.messages, -often.ever) if often else (0, 0)))

@@ -16,6 +16,21 @@ def translate(text: str, language: str) -> str:
 
 
 FRENCH: dict[str, str] = {
+    "Measures that stay away": "Mesures qui manquent",
+    "more than {n} access points": "plus de {n} points de livraison",
+    "Days that measures may be late": "Jours de retard admis",
+    "Days between measures, where unknown": "Jours entre deux mesures, si le rythme est inconnu",
+    "Supplied since": "Fourni depuis",
+    "Measured until": "Mesuré jusqu'au",
+    "Every (days)": "Tous les (jours)",
+    "Days without": "Jours sans mesure",
+    "Days late": "Jours de retard",
+    "never": "jamais",
+    "The first {n} are shown; the files hold all.": (
+        "Les {n} premiers sont affichés ; les fichiers les contiennent tous."
+    ),
+    "No measures are overdue.": "Aucune mesure n'est en retard.",
+    "{n|access point|access points}": "{n|point de livraison|points de livraison}",
     "Grid invoices": "Factures d'acheminement",
     "Grid invoice": "Facture d'acheminement",
     "what they charge that nothing explains": "ce qu'elles facturent que rien n'explique",
@@ -279,6 +294,7 @@ FRENCH: dict[str, str] = {
     ),
     "Set": "Jeu",
     "Severity": "Gravité",
+    "as a warning": "en avertissement",
     "Show": "Afficher",
     "Show more": "Afficher la suite",
     "Sign in": "Se connecter",

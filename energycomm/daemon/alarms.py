@@ -40,6 +40,7 @@ ALARMS: tuple[AlarmCode, ...] = (
     AlarmCode("RESULT_INCOMPLETE", "Files of an order that its report announces are missing."),
     AlarmCode("ANSWER_DUE", "An answer that we owe is late, or due soon."),
     AlarmCode("REQUEST_DEAD", "Requests could not be sent and were put aside."),
+    AlarmCode("ACKNOWLEDGEMENT_DEAD", "Acknowledgements could not be sent and were put aside."),
     AlarmCode("OUTBOX_FAILING", "The back office cannot be notified."),
     AlarmCode("OUTBOX_DEAD", "Notifications were refused and put aside."),
 )

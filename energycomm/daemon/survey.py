@@ -22,6 +22,7 @@ _REQUESTS = (
     "SELECT market, state, count(*) FROM outgoing "
     "WHERE state IN ('built', 'sent', 'acknowledged', 'in-course', 'dead') GROUP BY market, state"
 )
+_ACKNOWLEDGEMENTS = "SELECT count(*) FROM acknowledgement WHERE state = 'dead'"
 _OVERDUE = (
     "SELECT market, count(*) FROM outgoing "
     "WHERE state IN ('sent', 'acknowledged', 'in-course') AND answer_by < ? GROUP BY market"
@@ -56,6 +57,7 @@ class Survey(Struct):
       outbox: state -> notifications that are not sent.
       oldest_notification: age in seconds of the oldest that is to be sent.
       requests: (market, state) -> requests that are not settled.
+      acknowledgements: those that were put aside.
       overdue: market -> requests without an answer in time.
       answers_due: market -> requests to us whose answer is late or due soon.
       put_aside: envelopes that were put aside, or a message of them, within the last day.
@@ -68,6 +70,7 @@ class Survey(Struct):
     outbox: dict[str, int] = field(default_factory=dict)
     oldest_notification: float = 0
     requests: dict[tuple[str, str], int] = field(default_factory=dict)
+    acknowledgements: int = 0
     overdue: dict[str, int] = field(default_factory=dict)
     answers_due: dict[str, int] = field(default_factory=dict)
     put_aside: int = 0
@@ -87,6 +90,12 @@ class Survey(Struct):
             f"{counted(dead, 'notification was', 'notifications were')} put aside",
         )
         yield "REQUEST_DEAD", "requests", requests, f"{counted(requests, 'request was', 'requests were')} put aside"
+        yield (
+            "ACKNOWLEDGEMENT_DEAD",
+            "acknowledgements",
+            self.acknowledgements,
+            f"{counted(self.acknowledgements, 'acknowledgement was', 'acknowledgements were')} put aside",
+        )
         yield (
             "REQUEST_OVERDUE",
             "requests",
@@ -134,6 +143,7 @@ def survey(engine: Engine, now: int, answer_hours: float) -> Survey:
             if state != "dead":
                 found.oldest_notification = max(found.oldest_notification, (now - oldest) / SECOND)
         found.requests = {(row[0], row[1]): row[2] for row in driver.rows(_REQUESTS)}
+        found.acknowledgements = driver.rows(_ACKNOWLEDGEMENTS)[0][0]
         found.overdue = {row[0]: row[1] for row in driver.rows(_OVERDUE, (now,))}
         soon = now + round(answer_hours * 3600) * SECOND
         found.answers_due = {row[0]: row[1] for row in driver.rows(_ANSWERS_DUE, (soon,))}

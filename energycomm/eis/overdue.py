@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -13,6 +13,8 @@ from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant, micros
 
 DAY = 86_400_000_000
+MONTH = 30.44
+"""Days of a mean month."""
 REMEMBERED = 4
 """Instants of its last measures from which the rhythm of a point is taken."""
 
@@ -36,7 +38,9 @@ WITH service AS (
   SELECT p, max(at) AS latest, min(since_stop) AS earliest, count(since_stop) AS number
   FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
 )
-SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running
+SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running,
+  (SELECT d.reading_period FROM point_data d WHERE d.access_point_id = a.id AND d.reading_period > 0 AND d.at <= ?
+   ORDER BY d.at DESC, d.id DESC LIMIT 1)
 FROM supply_period s
 JOIN access_point a ON a.id = s.access_point_id
 LEFT JOIN known ON known.p = s.access_point_id
@@ -52,7 +56,8 @@ class OverduePoint(Struct, frozen=True, kw_only=True):
       market, access_point: the point.
       supplied_since: when its supply began.
       measured_until: the latest instant that a reading, an energy or a series tells of; None where none ever came.
-      every: days between its measures so far; None where fewer than two came.
+      every: days between its measures: by the last of them, or as the market says of the point; None where neither
+        tells.
       missing: days without measures: since the latest, or since supply began.
       late: days by which they are later than the rhythm promises.
     """
@@ -64,6 +69,16 @@ class OverduePoint(Struct, frozen=True, kw_only=True):
     every: int | None
     missing: int
     late: int
+
+
+HEAD = ("market", "access point", "supplied since", "measured until", "every", "days missing", "days late")
+"""Columns of a point."""
+
+
+def cells(one: OverduePoint, day: Callable[[datetime | None, str], str]) -> tuple[object, ...]:
+    """A point as the cells of `HEAD`; `day` writes an instant as a day of a market."""
+    since, until = day(one.supplied_since, one.market), day(one.measured_until, one.market) or "never"
+    return (one.market, one.access_point, since, until, one.every or "", one.missing, one.late)
 
 
 def overdue_points(
@@ -79,8 +94,10 @@ def overdue_points(
     """The points whose measures are overdue, those that are missed longest first.
 
     The rhythm of a point is the mean distance of its last measures: a day for daily ones, about 30 for monthly ones,
-    a year for yearly ones. Where the market told that a service of the point stopped, only measures after it make the
-    rhythm; and where no other service runs and none came since, nothing is missed.
+    a year for yearly ones. While fewer than four came, it is that of its periodic readings, where the market tells it
+    (half a year, a year): a reading at the beginning of supply and one of another meter make no rhythm. Where the
+    market told that a service of the point stopped, only measures after it make the rhythm; and where no other service
+    runs and none came since, nothing is missed.
 
     Args:
       engine: the store.
@@ -95,19 +112,21 @@ def overdue_points(
     present = micros(now)
     pairs = [(code, kind) for code, kinds in (notices or {}).items() for kind in sorted(kinds)]
     sql = _SQL.format(notices=" OR ".join(["(k.market = ? AND k.market_type = ?)"] * len(pairs)) or "1 = 0")
-    values: list[object] = [present, *(value for pair in pairs for value in pair), present]
+    values: list[object] = [present, *(value for pair in pairs for value in pair), present, present]
     if market is not None:
         sql += " AND a.market = ?"
         values.append(market)
     found: list[OverduePoint] = []
     with reading(engine) as connection:
-        for code, identifier, since, latest, earliest, number, stopped, running in driver_of(connection).rows(
+        for code, identifier, since, latest, earliest, number, stopped, running, months in driver_of(connection).rows(
             sql, tuple(values)
         ):
             if stopped is not None and not running and not number:
                 continue
             until = max(since, latest or since, stopped or since)
-            every = None if latest is None or number < 2 else max(round((latest - earliest) / (number - 1) / DAY), 1)
+            every = None if months is None else round(months * MONTH)
+            if latest is not None and number >= (2 if every is None else REMEMBERED):
+                every = max(round((latest - earliest) / (number - 1) / DAY), 1)
             missing = (present - until) // DAY
             late = missing - (usual if every is None else every)
             if late > grace:

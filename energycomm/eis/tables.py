@@ -312,12 +312,12 @@ message_tally = Table(
 finding_tally = Table(
     "finding_tally",
     metadata,
-    Column("what", String(4), primary_key=True, comment="code, rule"),
+    Column("what", String(4), primary_key=True, comment="code, rule: as errors; codw, rulw: as warnings."),
     Column("name", String(120), primary_key=True),
     Column("writer", BigInteger, primary_key=True, comment="0: settled; else the transaction that wrote it."),
-    Column("messages", BigInteger, nullable=False, comment="Messages that an error of it holds for now."),
-    Column("occurrences", BigInteger, nullable=False, comment="Findings of severity error that hold now."),
-    Column("ever", BigInteger, nullable=False, comment="All findings, of former verdicts and warnings too."),
+    Column("messages", BigInteger, nullable=False, comment="Messages that it holds for now."),
+    Column("occurrences", BigInteger, nullable=False, comment="Findings that hold now."),
+    Column("ever", BigInteger, nullable=False, comment="All findings, of former verdicts too."),
     comment="How often a code or a rule was found, kept by triggers; rows of one key are to be added up.",
 )
 

@@ -13,6 +13,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import is_sqlite, writing
 from energycomm.eis.triggers import ALL_TIME, HOUR
 from energycomm.kernel.instants import instant, micros
+from energycomm.kernel.verdicts import Severity
 
 MANY_LOOSE = 200
 """Rows of single transactions that make it worth settling."""
@@ -44,13 +45,13 @@ class Hourly(Struct, frozen=True, kw_only=True):
 
 
 class Frequency(Struct, frozen=True, kw_only=True):
-    """How often a code or a rule was found.
+    """How often a code or a rule was found, as an error or as a warning: never both together.
 
     Attributes:
       name: the error code, or the rule's code.
-      messages: messages that it holds for now, as an error.
-      occurrences: its findings of severity error that hold now.
-      ever: all its findings, of former verdicts and warnings too.
+      messages: messages that it holds for now.
+      occurrences: its findings that hold now.
+      ever: all its findings, of former verdicts too.
       oldest: arrival of the message with the smallest number that it holds for now; None when there is none.
     """
 
@@ -114,15 +115,17 @@ def code_frequencies(connection: Connection, code: str | None = None) -> tuple[F
     )
 
 
-def rule_frequencies(connection: Connection) -> dict[str, Frequency]:
-    """How often each rule was found, by the rule's code; rules that never were are left out."""
-    return {one.name: one for one in _frequencies(connection, "rule")}
+def rule_frequencies(connection: Connection, severity: Severity = "error") -> dict[str, Frequency]:
+    """How often each rule was found as an error or as a warning, by the rule's code; rules that never were are left
+    out."""
+    return {one.name: one for one in _frequencies(connection, "rule" if severity == "error" else "rulw")}
 
 
 def _frequencies(connection: Connection, what: str, name: str | None = None) -> list[Frequency]:
     t = tables.finding_tally.c
     sums = (func.sum(t.messages), func.sum(t.occurrences), func.sum(t.ever))
-    query = select(t.name, *sums).where(t.what == what).group_by(t.name).order_by(sums[0].desc(), t.name)
+    query = select(t.name, *sums).where(t.what == what).group_by(t.name).having(sums[2] > 0)
+    query = query.order_by(sums[0].desc(), t.name)
     if name is not None:
         query = query.where(t.name == name)
     return [

@@ -51,18 +51,27 @@ BEGIN
 END $body$
 """
 
-_NAMES = "CROSS JOIN LATERAL (VALUES ('code', {row}.error_code), ('rule', {row}.rule)) AS w(what, name)"
+_NAMED = (("code", "error_code"), ("rule", "rule"))
+_WARNING = {"code": "codw", "rule": "rulw"}
+"""What a finding counts for: its code and its rule, each among errors or among warnings."""
+
+
+def _what(what: str, row: str) -> str:
+    return f"CASE WHEN {row}.severity = 'warning' THEN '{_WARNING[what]}' ELSE '{what}' END"
+
+
+_PAIRS = ", ".join(f"({_what(what, 'n')}, n.{column})" for what, column in _NAMED)
+_NAMES = f"CROSS JOIN LATERAL (VALUES {_PAIRS}) AS w(what, name)"
 
 
 def postgres_statements() -> list[str]:
     """What makes the triggers on PostgreSQL; they run once for each statement, over all its rows."""
     made, gone = _ROWS.format(n=1, rows="new_rows"), _ROWS.format(n=-1, rows="old_rows")
-    held = "CASE WHEN n.current AND n.severity = 'error' THEN 1 ELSE 0 END"
-    found = f"SELECT w.what, w.name, n.message_id, {held} AS held, 1 AS ever FROM new_rows n {_NAMES.format(row='n')}"
+    held = "CASE WHEN n.current THEN 1 ELSE 0 END"
+    found = f"SELECT w.what, w.name, n.message_id, {held} AS held, 1 AS ever FROM new_rows n {_NAMES}"
     changed = (
         "SELECT w.what, w.name, n.message_id, CASE WHEN n.current THEN 1 ELSE -1 END AS held, 0 AS ever "
-        f"FROM new_rows n JOIN old_rows o ON o.id = n.id {_NAMES.format(row='n')} "
-        "WHERE n.current <> o.current AND n.severity = 'error'"
+        f"FROM new_rows n JOIN old_rows o ON o.id = n.id {_NAMES} WHERE n.current <> o.current"
     )
     both = "OLD TABLE AS old_rows NEW TABLE AS new_rows"
     plan = [
@@ -102,17 +111,13 @@ def sqlite_statements() -> list[str]:
             _sqlite_count(row, n, hour) for row, n in rows for hour in (f"{row}.received_at / {HOUR}", "-1")
         )
         statements += _sqlite_trigger(name, event, body)
-    held = "NEW.\"current\" AND NEW.severity = 'error'"
-    body = " ".join(_sqlite_found(what, column, held, 1) for what, column in _SQLITE_NAMES)
+    body = " ".join(_sqlite_found(what, column, 'NEW."current"', 1) for what, column in _NAMED)
     statements += _sqlite_trigger("finding_insert", "AFTER INSERT ON finding", body)
     sign = 'CASE WHEN NEW."current" THEN 1 ELSE -1 END'
-    body = " ".join(_sqlite_found(what, column, sign, 0) for what, column in _SQLITE_NAMES)
-    event = 'AFTER UPDATE OF "current" ON finding WHEN OLD."current" <> NEW."current" AND NEW.severity = \'error\''
+    body = " ".join(_sqlite_found(what, column, sign, 0) for what, column in _NAMED)
+    event = 'AFTER UPDATE OF "current" ON finding WHEN OLD."current" <> NEW."current"'
     statements += _sqlite_trigger("finding_update", event, body)
     return statements
-
-
-_SQLITE_NAMES = (("code", "error_code"), ("rule", "rule"))
 
 
 def _sqlite_trigger(name: str, event: str, body: str) -> list[str]:
@@ -131,11 +136,11 @@ def _sqlite_found(what: str, column: str, held: str, ever: int) -> str:
     """A message counts once for a code, with the first finding of it and until the last."""
     others = (
         f"SELECT 1 FROM finding f WHERE f.message_id = NEW.message_id AND f.{column} = NEW.{column} "
-        "AND f.\"current\" AND f.severity = 'error' AND f.id <> NEW.id"
+        'AND f."current" AND f.severity = NEW.severity AND f.id <> NEW.id'
     )
     return (
         "INSERT INTO finding_tally (what, name, writer, messages, occurrences, ever) "
-        f"VALUES ('{what}', NEW.{column}, 0, ({held}) * (NOT EXISTS ({others})), {held}, {ever}) "
+        f"VALUES ({_what(what, 'NEW')}, NEW.{column}, 0, ({held}) * (NOT EXISTS ({others})), {held}, {ever}) "
         "ON CONFLICT (what, name, writer) DO UPDATE SET messages = messages + excluded.messages, "
         "occurrences = occurrences + excluded.occurrences, ever = ever + excluded.ever;"
     )

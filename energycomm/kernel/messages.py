@@ -335,7 +335,8 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
         WholeNumber | None, field("Day of the month of the periodic reading.", "Jour du mois du relevé périodique.")
     ] = None
     reading_period: Annotated[
-        WholeNumber | None, field("Months between two periodic readings.", "Mois entre deux relevés périodiques.")
+        WholeNumber | None,
+        field("Months between two periodic readings.", "Mois entre deux relevés périodiques.", kept="reading_period"),
     ] = None
     self_producer: Annotated[
         bool | None, field("The customer produces on site.", "Autoproducteur : le client produit sur place.")

@@ -7,15 +7,20 @@ takes in by hand is acknowledged by hand: it may be years old.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from msgspec import Struct
+from sqlalchemy import select
+
 from energycomm.config import Config
+from energycomm.eis import tables
 from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.structures import filled
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Acknowledging, OutgoingMessage
@@ -152,12 +157,52 @@ def send_acknowledgements(
     return sent
 
 
-def kept_acknowledgements(store: Store, envelope_id: int) -> list[tuple[str, str, str, datetime | None, str, str]]:
-    """The acknowledgements of an envelope: type, reference, state, when it was sent, channel, last error."""
-    sql = "SELECT type, reference, state, sent_at, channel, last_error FROM acknowledgement WHERE envelope_id = ?"
+class KeptAcknowledgement(Struct, frozen=True, kw_only=True):
+    """One acknowledgement in a list.
+
+    Attributes:
+      envelope_id: envelope in which what it acknowledges first came.
+      market, type, reference: of the acknowledgement; the reference is ours.
+      state: built, sent, dead.
+      attempts: how often it was tried.
+      sent_at: when it was sent.
+      channel: that tried last.
+      last_error: why the last attempt failed.
+    """
+
+    envelope_id: int
+    market: str
+    type: str
+    reference: str
+    state: str
+    attempts: int
+    sent_at: datetime | None
+    channel: str | None
+    last_error: str | None
+
+
+def kept_acknowledgements(
+    store: Store, *, envelope: int | None = None, state: str | None = None, limit: int = 10_000
+) -> list[KeptAcknowledgement]:
+    """The acknowledgements of an envelope, or in a state, the oldest first."""
+    t = tables.acknowledgement
+    query = select(*(t.c[name] for name in KeptAcknowledgement.__struct_fields__))
+    query = query.order_by(t.c.created_at, t.c.reference).limit(limit)
+    if envelope is not None:
+        query = query.where(t.c.envelope_id == envelope)
+    if state is not None:
+        query = query.where(t.c.state == state)
     with reading(store.engine) as connection:
-        rows = driver_of(connection).rows(f"{sql} ORDER BY created_at, reference", (envelope_id,))
-    return [(*row[:3], None if row[3] is None else instant(row[3]), row[4] or "", row[5] or "") for row in rows]
+        return [filled(KeptAcknowledgement, row) for row in connection.execute(query).mappings()]
+
+
+def retry(store: Store, envelopes: Sequence[int] | None = None) -> int:
+    """Make dead acknowledgements due again, with the same bytes; of all envelopes when none is named. How many."""
+    sql = "UPDATE acknowledgement SET state = 'built', attempts = 0, next_at = NULL WHERE state = 'dead'"
+    with store.transaction() as tx:
+        if envelopes is None:
+            return tx.driver.run(sql)
+        return sum(tx.driver.run(f"{sql} AND envelope_id = ?", (number,)) for number in dict.fromkeys(envelopes))
 
 
 def _due(store: Store, market: str, limit: int, takes: Takes | None) -> list[Owed]:

@@ -137,6 +137,24 @@ def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None
     assert anna.get("/access-points/FR/1").status_code == 404
 
 
+def test_points_whose_measures_stay_away_are_a_page_and_a_file(lite: Site, anna: Visitor) -> None:
+    """The point was read in January and is supplied; with ten years of grace nothing is missed."""
+    assert 'href="/access-points/overdue"' in anna.get("/access-points").text
+    page = anna.get("/access-points/overdue?market=FR&grace=3").text
+    assert f'href="/access-points/FR/{ODD}"' in page
+    assert "format=csv" in page
+    table = anna.get("/access-points/overdue?market=FR&grace=3&format=csv").text
+    rows = [line.split(",")[:2] for line in table.replace('"', "").splitlines()]
+    assert rows[0] == ["\ufeffmarket", "access point"]
+    assert ["FR", ODD] in rows[1:]
+    book = anna.get("/access-points/overdue?market=fr&format=xlsx")
+    assert book.content[:2] == b"PK"
+    assert ODD not in anna.get("/access-points/overdue?grace=3660").text
+    assert ODD not in anna.get("/access-points/overdue?market=NL").text
+    assert anna.get("/access-points/overdue?market=ZZ").status_code == 422
+    assert anna.get("/access-points/overdue?grace=soon").status_code == 422
+
+
 def test_a_billing_period_is_shown_in_both_languages_with_what_hinders_the_bill(lite: Site, anna: Visitor) -> None:
     """No reading follows the last one: the last border is missing."""
     address = f"/access-points/FR/{ODD}?first=2026-01-05&last=2099-12-31"

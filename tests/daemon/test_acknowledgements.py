@@ -9,11 +9,15 @@ from zipfile import ZipFile
 
 import pytest
 
+from energycomm import cli
 from energycomm.config import Config
 from energycomm.daemon.sending import Delivering
+from energycomm.daemon.survey import survey
 from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.eis.store import Store
+from energycomm.errors import ExitCode
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.progress import total
 from energycomm.pipeline.records import to_process
 from energycomm.transport.channel import TechnicalError
@@ -113,3 +117,35 @@ def test_an_acknowledgement_waits_for_the_channel_with_the_same_bytes(office: Of
         tx.driver.run("UPDATE acknowledgement SET next_at = NULL", ())
     assert sent(office, out) == [bytes(owed[0]).decode()]
     assert office.rows("SELECT state, attempts, last_error FROM acknowledgement") == [("sent", 2, None)]
+
+
+def test_a_dead_acknowledgement_alarms_until_it_is_sent_again_with_the_same_bytes(
+    office: Office, project_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the other side refuses as it is goes on being refused: a person corrects the channel, then retries it."""
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", office.config.database.get_secret_value())
+    arrive(office, interchange(project_root, "mscons_readings.edi"))
+    ((number, owed),) = office.rows("SELECT envelope_id, content FROM acknowledgement")
+    out = MemoryOut(market="BE")
+    out.faults.append(TechnicalError(code="CHANNEL_REFUSED", channel="memory-out", detail="no such inbox"))
+    assert sent(office, out) == []
+
+    def dead() -> list[tuple[int, str]]:
+        found = survey(office.store.engine, now_micros(), 24).alarms()
+        return [(many, words) for code, _, many, words in found if code == "ACKNOWLEDGEMENT_DEAD"]
+
+    assert dead() == [(1, "1 acknowledgement was put aside")]
+    assert sent(office, out) == []
+    assert cli.main(["acknowledgement", "list", "--state", "dead"]) == 0
+    assert "no such inbox" in capsys.readouterr().out
+    assert cli.main(["acknowledgement", "list", "--state", "asleep"]) == ExitCode.USAGE
+    assert cli.main(["acknowledgement", "retry"]) == ExitCode.USAGE
+    capsys.readouterr()
+    assert cli.main(["acknowledgement", "retry", str(number + 1)]) == 0
+    assert capsys.readouterr().out.startswith("0 acknowledgements")
+    assert cli.main(["acknowledgement", "retry", str(number)]) == 0
+    assert capsys.readouterr().out.startswith("1 acknowledgement is")
+    assert dead()[0][0] == 0
+    assert sent(office, out) == [bytes(owed).decode()]
+    assert cli.main(["acknowledgement", "retry", "--all"]) == 0
+    assert sent(office, out) == []

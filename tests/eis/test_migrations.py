@@ -24,6 +24,7 @@ from energycomm.eis.received_requests import list_owed
 from energycomm.eis.resealing import reseal
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from energycomm.pipeline.acknowledgement import kept_acknowledgements, retry
 from energycomm.pipeline.state import load_state
 from energycomm.transport.keys import StorageKey
 from energycomm.webservice import sessions, tokens
@@ -469,3 +470,88 @@ def test_a_curve_of_before_keeps_its_values_and_tells_no_product(
     with empty.connect() as connection:
         rows = connection.execute(text("SELECT end_at, unit, direction, status, product, register FROM series")).all()
     assert rows == [(9, "W", "consumption", "current", None, None)]
+
+
+def test_what_came_before_there_were_acknowledgements_is_owed_none(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Envelopes of a filled store keep every value on both databases; acknowledgements refer to them from then on."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0026")
+        migrations.upgrade(empty)
+    sha256 = hashlib.sha256(b"UNB").digest()
+    envelope = (
+        "INSERT INTO envelope (id, name, sha256, received_at, channel, market, state) "
+        "VALUES (1, 'a.edi', :s, 7, 'atrias', 'BE', 'done')"
+    )
+    with writing(empty) as connection:
+        connection.execute(text("INSERT INTO raw (sha256, size) VALUES (:s, 3)"), {"s": sha256})
+        connection.execute(text(envelope), {"s": sha256})
+    assert migrations.upgrade(empty) == ("0026", migrations.HEAD)
+    store = Store(empty)
+    assert kept_acknowledgements(store) == []
+    owed = (
+        "INSERT INTO acknowledgement (sha256, market, envelope_id, type, reference, content, content_type, state, "
+        "created_at, attempts) VALUES (:s, 'BE', :e, 'CONTRL', :r, :c, 'application/EDIFACT', 'dead', 8, 40)"
+    )
+    with writing(empty) as connection:
+        connection.execute(text(owed), {"s": sha256, "e": 1, "r": "EC1-1", "c": b"CONTRL"})
+    with pytest.raises(Exception, match=r"(?i)foreign key"), writing(empty) as connection:
+        connection.execute(text(owed), {"s": b"x" * 32, "e": 2, "r": "EC2-1", "c": b"CONTRL"})
+    assert [(one.envelope_id, one.state) for one in kept_acknowledgements(store)] == [(1, "dead")]
+    assert retry(store) == 1
+    assert [(one.state, one.attempts) for one in kept_acknowledgements(store, state="built")] == [("built", 0)]
+    with empty.connect() as connection:
+        assert connection.execute(text("SELECT name, channel, state FROM envelope")).all() == [
+            ("a.edi", "atrias", "done")
+        ]
+
+
+def test_warnings_of_a_filled_store_are_counted_apart(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One code refused a message twice and warned of two, one of them formerly; another code only warned."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0027")
+        migrations.upgrade(empty)
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = f"INSERT INTO kernel_message ({columns}) VALUES ({{}}, 1, 'FR', 'C15', 'MeterData', 0, 'x', 7, 'x', 1)"
+    finding = (
+        'INSERT INTO finding (id, message_id, change_id, "current", error_code, rule, severity, error_class, field, '
+        "comment, comment_fr) VALUES (:n, :m, 1, :now, :code, :code, :severity, 'dno', 'f', 'c', 'c')"
+    )
+    found = [
+        (1, True, "A", "error"),
+        (1, True, "A", "error"),
+        (2, True, "A", "warning"),
+        (3, False, "A", "warning"),
+        (3, True, "B", "warning"),
+    ]
+    counted_before = "INSERT INTO finding_tally VALUES (:what, :name, 0, :messages, :occurrences, :ever)"
+    with writing(empty) as connection:
+        for number in (1, 2, 3):
+            connection.execute(text(message.format(number)))
+        connection.execute(text("INSERT INTO state_change (id, message_id, after, at, by) VALUES (1, 1, 'x', 7, 'x')"))
+        for number, (message_id, current, code, severity) in enumerate(found, 1):
+            values = {"n": number, "m": message_id, "now": current, "code": code, "severity": severity}
+            connection.execute(text(finding), values)
+        connection.execute(text("DELETE FROM finding_tally"))
+        for what in ("code", "rule"):  # as the triggers of before counted: what ever was, of both
+            for name, counts in {"A": (1, 2, 4), "B": (0, 0, 1)}.items():
+                values = dict(zip(("messages", "occurrences", "ever"), counts, strict=True))
+                connection.execute(text(counted_before), {"what": what, "name": name, **values})
+        connection.execute(text("INSERT INTO point_data (id, at, message_id, content) VALUES (1, 0, 1, '{}')"))
+    migrations.upgrade(empty)
+    with empty.connect() as connection:
+        errors, warnings = (tallies.rule_frequencies(connection, severity) for severity in ("error", "warning"))
+        (code,) = tallies.code_frequencies(connection)
+        kept = connection.execute(text("SELECT content, reading_period FROM point_data")).all()
+    assert (code.name, code.messages, code.occurrences, code.ever) == ("A", 1, 2, 2)
+    assert {name: (one.messages, one.occurrences, one.ever) for name, one in errors.items()} == {"A": (1, 2, 2)}
+    assert {name: (one.messages, one.occurrences, one.ever) for name, one in warnings.items()} == {
+        "A": (1, 1, 2),
+        "B": (1, 1, 1),
+    }
+    assert kept == [("{}", None)]
+    with writing(empty) as connection:  # and the new triggers go on from there
+        connection.execute(text("UPDATE finding SET \"current\" = false WHERE error_code = 'B'"))
+    with empty.connect() as connection:
+        assert tallies.rule_frequencies(connection, "warning")["B"].messages == 0

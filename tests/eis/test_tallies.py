@@ -91,7 +91,32 @@ def test_warnings_are_findings_but_hold_nothing_up(store: Store, engine: Engine)
         put(tx, tables.finding, {**finding, "error_code": "FR-W01"})
     with reading(engine) as connection:
         assert tallies.code_frequencies(connection) == ()
-        assert tallies.rule_frequencies(connection)["R-1"].ever == 1
+        assert tallies.rule_frequencies(connection) == {}
+        warned = tallies.rule_frequencies(connection, "warning")["R-1"]
+    assert (warned.messages, warned.occurrences, warned.ever) == (1, 1, 1)
+    with store.transaction() as tx:
+        tx.retire_findings([number])
+    with reading(engine) as connection:
+        warned = tallies.rule_frequencies(connection, "warning")["R-1"]
+    assert (warned.messages, warned.occurrences, warned.ever) == (0, 0, 1)
+
+
+def test_a_code_that_refuses_one_message_and_warns_of_another_is_counted_twice_apart(
+    store: Store, engine: Engine
+) -> None:
+    """Once under each severity, as when a rule became stricter."""
+    ids = fill(store, 3)
+    with store.transaction() as tx:
+        (change,) = put(tx, tables.state_change, {"message_id": ids[0], "after": "accepted", "at": NOW})
+        finding = {"message_id": ids[0], "change_id": change, "severity": "warning", "rule": "R-1"}
+        found = [{**finding, "error_code": "FR-R03", "current": current} for current in (True, True, False)]
+        put(tx, tables.finding, *found)
+    assert agreed(engine)
+    with reading(engine) as connection:
+        (code,) = tallies.code_frequencies(connection, "FR-R03")
+        warned = tallies.rule_frequencies(connection, "warning")["R-1"]
+    assert (code.messages, code.occurrences, code.ever) == (1, 2, 2)
+    assert (warned.messages, warned.occurrences, warned.ever) == (1, 2, 3)
 
 
 def test_a_dry_run_leaves_no_counts_behind(store: Store, engine: Engine) -> None:

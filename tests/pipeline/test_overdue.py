@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from msgspec import structs
+
 from energycomm.eis.overdue import overdue_points
-from energycomm.kernel.messages import RequestStatus
+from energycomm.kernel.messages import AccessPointData, RequestStatus
 from energycomm.kernel.vocabulary import RequestState
 from energycomm.market.contract import Noticing, Transaction
 from energycomm.market.installed import installed_adapters
@@ -64,3 +66,26 @@ def test_measures_of_a_service_that_stopped_are_not_missed(database_url: str) ->
     assert missed(75) == []
     assert missed(103) == [(other, None, 43), (again, 1, 23)]
     assert [one.access_point for one in overdue_points(engine, day(75), notices={"FR": ("X12",)})] == [alone, other]
+
+
+def test_a_point_that_is_read_each_half_year_is_not_missed_after_a_month(database_url: str) -> None:
+    """Readings of its first days make no rhythm. Of a point whose market tells no period, the usual one counts; once
+    four measures are there, they tell the rhythm, whatever the market told."""
+    told, untold, daily = MONTHLY, SILENT, YOUNG
+    desk = Desk(database_url)
+    for prm in (told, untold, daily):
+        entry = list(start(prm, day(0)).messages)
+        if prm != untold:
+            entry = [
+                structs.replace(one, reading_period=6) if isinstance(one, AccessPointData) else one for one in entry
+            ]
+        days = (10, 11, 12, 13) if prm == daily else (1, 9)
+        desk.deliver([transaction(entry), *(reading(prm, day(n), 1_000_000 + 1000 * n) for n in days)])
+
+    def missed(number: int) -> list[tuple[str, int | None, int]]:
+        found = overdue_points(desk.store.engine, day(number))
+        return sorted((one.access_point, one.every, one.late) for one in found)
+
+    assert missed(60) == [(untold, 8, 43), (daily, 1, 46)]
+    assert missed(9 + 183 + 7) == [(untold, 8, 182), (daily, 1, 185)]
+    assert (told, 183, 8) in missed(9 + 183 + 8)

@@ -109,6 +109,7 @@ GET    /messages/{number}/raw                             readers        read
 GET    /messages/{number}/explanation                     readers        read
 GET    /api/v1/health                                     operators      operate
 GET    /access-points                                     readers        read
+GET    /access-points/overdue                             readers        read
 GET    /access-points/{market}/{identifier}               readers        read
 GET    /failures                                          readers        read
 GET    /failures/analysis                                 readers        read

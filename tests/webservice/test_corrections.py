@@ -231,6 +231,8 @@ def test_an_access_point_and_the_rules_come_as_the_types_of_the_server(lite_hous
     assert gateway.access_point(PRM)[0].supplied
     assert [one.content["tariff"] for one in gateway.rows(PRM, "contracts", page=1)] == ["BTINFCU4"]
     assert gateway.timeline(PRM)[0].complete
+    assert PRM in {one.access_point for one in gateway.overdue(market="fr")}
+    assert gateway.overdue(grace=3660) == []
     assert gateway.kernel(1).access_point == PRM
     assert gateway.rules(kind="MeterReading").rules
     assert gateway.explanation(stuck(gateway)).failed[0].code == "CO-R05"

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import io
 from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
+from energycomm.cells import write_csv
 from energycomm.eis.message_parts import Effect
-from energycomm.eis.overdue import OverduePoint, overdue_points
+from energycomm.eis.overdue import HEAD, OverduePoint, cells, overdue_points
 from energycomm.eis.timeline import Timeline, timelines
 from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import LegalTime
+from energycomm.portfolio.files import workbook
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import AccessPointView, Subject, access_points, rows_of
 from energycomm.webservice.pages import Page
 from energycomm.webservice.parameters import Cursor, Identifier, Limit, Market, Reader, Shared, Since, Until
-from energycomm.webservice.problems import not_found
+from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.messages import bad_cursor
+from energycomm.webservice.routes.portfolio import XLSX
+from energycomm.webservice.services import Services
+
+USUAL, GRACE, MOST = 35, 7, 10_000
+Usual = Annotated[int, Query(ge=1, le=3660, description="Days between measures, where a rhythm is unknown.")]
+Grace = Annotated[int, Query(ge=0, le=3660, description="Days that measures may be late.")]
 
 router = APIRouter(prefix="/access-points", tags=["access points"], route_class=RecordedRoute)
 
@@ -30,14 +40,26 @@ def overdue(
     shared: Shared,
     _: Reader,
     market: Market = None,
-    usual: Annotated[int, Query(ge=1, le=3660, description="Days between measures, where a rhythm is unknown.")] = 35,
-    grace: Annotated[int, Query(ge=0, le=3660, description="Days that measures may be late.")] = 7,
-    limit: Annotated[int, Query(ge=1, le=10_000, description="How many at most.")] = 50,
+    usual: Usual = USUAL,
+    grace: Grace = GRACE,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="How many at most.")] = 50,
 ) -> Response:
     """Points that we supply, those that are missed longest first; each against the rhythm of its own measures."""
     about(request, "overdue access points")
+    return tagged(request, missed(shared, market, usual, grace, limit))
+
+
+def missed(shared: Services, market: str | None, usual: int, grace: int, limit: int) -> list[OverduePoint]:
+    """The points whose measures stay away.
+
+    Raises:
+      Problem: there is no such market.
+    """
     markets = installed_adapters(shared.config.mapping_files)
-    found = overdue_points(
+    if market and market.upper() not in markets:
+        there = f"One of {', '.join(sorted(markets))}."
+        raise Problem("API_INVALID", f"There is no market {market}.", target="market", value=market, advice=there)
+    return overdue_points(
         shared.store.engine,
         datetime.now(UTC),
         notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
@@ -46,7 +68,18 @@ def overdue(
         grace=grace,
         limit=limit,
     )
-    return tagged(request, found)
+
+
+def missed_sheet(shared: Services, found: list[OverduePoint], form: str) -> Response:
+    """The points as CSV or as a workbook."""
+    times = LegalTime(installed_adapters(shared.config.mapping_files).zones, UTC)
+    rows = [cells(one, times.day) for one in found]
+    headers = {"Content-Disposition": f'attachment; filename="overdue-access-points.{form}"'}
+    if form == "xlsx":
+        return Response(workbook(HEAD, rows, "overdue"), 200, headers, XLSX)
+    text = io.StringIO(newline="")
+    write_csv(text, HEAD, rows)
+    return Response(text.getvalue().encode("utf-8-sig"), 200, headers, "text/csv; charset=utf-8")
 
 
 @router.get("/{identifier}", summary="State of an access point", responses=described(list[AccessPointView]))

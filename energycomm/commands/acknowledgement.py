@@ -1,0 +1,67 @@
+"""`energycomm acknowledgement`: list what acknowledges envelopes to their senders, and send it again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.recording import recorded
+from energycomm.config import load
+from energycomm.errors import UserError
+from energycomm.kernel.counting import counted
+from energycomm.pipeline.acknowledgement import kept_acknowledgements
+from energycomm.pipeline.acknowledgement import retry as retry_rows
+from energycomm.pipeline.gateway import open_store
+
+STATES = ("built", "sent", "dead")
+
+app = typer.Typer(no_args_is_help=True, help="Acknowledgements to the senders of envelopes.")
+
+
+@app.command("list")
+@recorded("acknowledgement list")
+def list_(
+    state: Annotated[str | None, typer.Option(help="built, sent or dead.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the oldest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """List acknowledgements, with the reason of those that could not be sent.
+
+    Example: energycomm acknowledgement list --state dead
+    """
+    if state is not None and state not in STATES:
+        raise UserError(f"{state!r} is no state of an acknowledgement.", f"States: {', '.join(STATES)}.")
+    with open_store(load()) as store:
+        rows = kept_acknowledgements(store, state=state, limit=limit)
+    if json:
+        print_json(rows)
+        return
+    head = ("envelope", "market", "type", "reference", "state", "attempts", "sent", "channel", "last error")
+    print_rows(
+        head,
+        [
+            (r.envelope_id, r.market, r.type, r.reference, r.state, r.attempts, r.sent_at, r.channel, r.last_error)
+            for r in rows
+        ],
+    )
+
+
+@app.command()
+@recorded("acknowledgement retry", changing=True)
+def retry(
+    envelopes: Annotated[
+        list[int] | None, typer.Argument(help="Envelopes with dead acknowledgements.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All dead ones.")] = False,
+) -> None:
+    """Send dead acknowledgements again, with the same bytes.
+
+    Example: energycomm acknowledgement retry --all
+    """
+    if bool(envelopes) == everything:
+        raise UserError("Name the envelopes.", "Name their numbers, or --all.")
+    with open_store(load()) as store:
+        number = retry_rows(store, None if everything else envelopes)
+    typer.echo(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")

@@ -542,9 +542,9 @@ def test_warnings_of_a_filled_store_are_counted_apart(empty: Engine, monkeypatch
     migrations.upgrade(empty)
     with empty.connect() as connection:
         errors, warnings = (tallies.rule_frequencies(connection, severity) for severity in ("error", "warning"))
-        (code,) = tallies.code_frequencies(connection)
+        (held,) = tallies.code_frequencies(connection)
         kept = connection.execute(text("SELECT content, reading_period FROM point_data")).all()
-    assert (code.name, code.messages, code.occurrences, code.ever) == ("A", 1, 2, 2)
+    assert (held.name, held.messages, held.occurrences, held.ever) == ("A", 1, 2, 2)
     assert {name: (one.messages, one.occurrences, one.ever) for name, one in errors.items()} == {"A": (1, 2, 2)}
     assert {name: (one.messages, one.occurrences, one.ever) for name, one in warnings.items()} == {
         "A": (1, 1, 2),

@@ -472,3 +472,166 @@ def test_an_interchange_of_another_countrys_guide_is_another_markets(guide: str,
     text = interchange("BGM+E07+1'").replace("E5BE01", guide)
     found = adapter.dispatch(Sniff(name="x.edi", form="other", root=text))
     assert (found == "EDIFACT") is ours
+
+
+def of_guide(kind: str, *bodies: str) -> str:
+    """An interchange of messages of one type."""
+    return interchange(*bodies).replace("UTILMD:D:02B:UN:E5BE01", f"{kind}:D:96A:UN:E2BE01")
+
+
+POINT, OTHER = "541449000000001055", "541449000000001062"
+
+
+def measured(body: str) -> Transaction:
+    """The one CH message of an MSCONS about a point."""
+    (found,) = ch_messages(of_guide("MSCONS", f"BGM+E66+M1+9'DTM+137:202512010500:203'LOC+90+{POINT}'{body}"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("dates", "read_at"),
+    [
+        ("DTM+597:202511302300:203'DTM+735:?+0000:406'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+735:?+0000:406'DTM+597:202511302300:203'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+ZZZ:0:805'DTM+597:202511302300:203'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+ZZZ:1:805'DTM+597:202512010000:203'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:202511302300?+00:303'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:202512010000CET:303'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:202506302200UTC:303'", "2025-07-01T00:00:00+02:00"),
+        ("DTM+597:20251130230000?+0000:304'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:202511302400:203'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:202512010000:203'", "2025-12-01T00:00:00+01:00"),
+        ("DTM+597:20251201:102'DTM+735:?+0000:406'", "2025-12-01T00:00:00+01:00"),
+    ],
+)
+def test_one_instant_in_every_notation_of_its_zone(dates: str, read_at: str) -> None:
+    """An offset of all times (735, ZZZ in hours), one of a single time (303, 304), none: legal time. A day is a day."""
+    (found,) = measured(f"{dates}LIN+1++1.8.0'MEA+AAZ++KWH'QTY+220:4711'").messages
+    assert isinstance(found, MeterReading)
+    assert found.effective == datetime.fromisoformat(read_at)
+
+
+@pytest.mark.parametrize("date", ["DTM+ZZZ:99:805", "DTM+ZZZ:x:805", "DTM+597:202511302300XYZ:303", "DTM+735:1:406"])
+def test_a_zone_that_is_none_is_refused(date: str) -> None:
+    body = f"DTM+597:202511302300:203'{date}'LIN+1++1.8.0'MEA+AAZ++KWH'QTY+220:4711'"
+    assert [(one.code, one.path[:3]) for one in measured(body).refusals] == [("SYN_VALUE", "DTM")]
+
+
+def test_index_and_energy_of_one_line_are_a_reading_with_both() -> None:
+    body = (
+        "DTM+597:20251201:102'LIN+1++1.8.0'MEA+AAZ++KWH'QTY+220:4711'QTY+136:120,5'DTM+163:20251101:102'"
+        "DTM+164:20251201:102'"
+    )
+    reading, volume = measured(body).messages
+    assert isinstance(reading, MeterReading)
+    assert isinstance(volume, MeteredVolume)
+    assert (reading.registers[0].value, volume.volumes[0].quantity) == (4711, Decimal("120.5"))
+
+
+def quarters(*begins: str) -> str:
+    """Quarters of an hour of a line, each with its number as its value."""
+    told = "LIN+1++1.8.0'MEA+AAZ++KWH'"
+    for number, begin in enumerate(begins, 1):
+        end = f"{int(begin[:10]) + (begin[10:] == '45')}{(int(begin[10:]) + 15) % 60:02d}"
+        told += f"QTY+136:{number}'DTM+324:{begin}{end}:719'"
+    return told
+
+
+def test_each_interval_stands_where_its_own_time_says() -> None:
+    """In any order; one that is left out is a hole, and nothing moves into it."""
+    (found,) = measured(quarters("202512010030", "202512010000", "202512010045")).messages
+    assert isinstance(found, MeasureSeries)
+    assert [(one.position, one.value) for one in found.positions] == [(1, 2), (3, 1), (4, 3)]
+    assert (found.end - found.effective).total_seconds() == 3600
+    odd = quarters("202512010000") + "QTY+136:1'DTM+324:202512010015202512010100:719'"
+    assert [one.code for one in measured(odd).refusals] == ["SYN_VALUE"]
+
+
+def test_a_transaction_with_several_places_is_a_series_of_each() -> None:
+    """What stands before the first place is said of all; one transaction of a UTILMD is about one point."""
+    series = "DTM+324:202512010000202512010100:719'SEQ++1'QTY+136:{}:KWH'SEQ++2'QTY+136:{}:KWH'"
+    body = (
+        "BGM+E66+TS+9'DTM+137:202512010500:203'IDE+24+T1'DTM+354:30:806'"
+        f"LOC+172+{POINT}'{series.format('0,5', '1,5')}LOC+172+{OTHER}'{series.format('2', '3')}"
+    )
+    found = ch_messages(of_guide("UTILTS", body))
+    told = [(one.access_point, [place.value for place in one.messages[0].positions]) for one in found]  # type: ignore[attr-defined]
+    assert told == [(POINT, [Decimal("0.5"), Decimal("1.5")]), (OTHER, [2, 3])]
+    mixed = ch_messages(of_guide("UTILTS", body.replace("QTY+136:3:KWH", "QTY+136:3:MWH")))
+    assert [[one.code for one in each.refusals] for each in mixed] == [[], ["SYN_VALUE"]]
+    two = interchange(
+        f"BGM+E07+1+9'DTM+137:202512010500:203'IDE+24+T1'DTM+157:20251201:102'LOC+172+{POINT}'LOC+172+{OTHER}'"
+    )
+    assert [(one.refusals[0].code, one.refusals[0].value) for one in ch_messages(two)] == [("SYN_VALUE", OTHER)]
+
+
+def test_what_is_said_twice_is_kept_beside_what_was_said_first() -> None:
+    """References, dates and characteristics; what stands beside a quantity; a price that is not for one."""
+    two = interchange(
+        f"BGM+E07+1+9'DTM+137:202512010500:203'IDE+24+T1'DTM+157:20251201:102'DTM+157:20251202:102'LOC+172+{POINT}'"
+        "RFF+TN:A1'RFF+ACW:B2'CCI+++E02'CAV+E17'CCI+++E02'CAV+E18'"
+    )
+    (message,) = ch_messages(two)
+    first = message.messages[0]
+    assert (first.correlation, first.effective.date().isoformat()) == ("A1", "2025-12-01")
+    kept = {one.name: one.value for one in first.particulars}
+    assert {name: kept.get(name) for name in ("RFF+ACW", "CCI+E02")} == {"RFF+ACW": "B2", "CCI+E02": "E18"}
+    assert any(name.startswith("DTM+157") for name in kept)
+    series = (
+        content("utilts_and_invoic.edi")
+        .decode()
+        .replace("SEQ++4'\nQTY+136:0.25'", "SEQ++4'\nQTY+136:0.25'\nSTS+7++E99'\nRFF+AAA:Z1'")
+    )
+    (read,) = next(one for one in ch_messages(series.replace("UNT+65+1", "UNT+67+1")) if one.type == "UTILTS").messages
+    assert {"SEQ+4/RFF+AAA": "Z1"}.items() <= {one.name: one.value for one in read.particulars}.items()
+
+
+TWO_RATES = (
+    "BGM+{}+GF-9+9'DTM+137:20260410:102'LOC+172+541449000000001055'CUX+2:EUR:4'RFF+IV:GF-8'"
+    "LIN+1++E210'QTY+47:1500:KWH'MOA+203:67.50'PRI+CAL:45:::1000:KWH'TAX+7+VAT+++:::6'MOA+124:4.05'"
+    "LIN+2++E211'QTY+47:1:MON'MOA+203:10.00'PRI+CAL:10'TAX+7+VAT+++:::21+S'MOA+124:2.10'"
+    "UNS+S'MOA+79:77.50'MOA+125:77.50'{}MOA+77:83.65'"
+    "TAX+7+VAT+++:::6'MOA+125:67.50'MOA+124:4.05'TAX+7+VAT+++:::21'MOA+125:10.00'MOA+124:2.10'"
+)
+"""An invoice of one point with two rates of tax, and a price for a thousand kWh."""
+
+
+def invoiced(text: str) -> tuple[GridInvoice, GridCharge]:
+    """Head and charge of an INVOIC."""
+    head, charge = (one.messages[0] for one in ch_messages(of_guide("INVOIC", text)))
+    assert isinstance(head, GridInvoice)
+    assert isinstance(charge, GridCharge)
+    return head, charge
+
+
+@pytest.mark.parametrize("total", ["MOA+176:6.15'", ""])
+def test_tax_by_rate_adds_up_to_the_tax_of_an_invoice(total: str) -> None:
+    """MOA+124 of one rate is not the tax of all: 4.05 and 2.10 are 6.15, told by MOA+176 or added up."""
+    head, charge = invoiced(TWO_RATES.format("380", total))
+    assert (head.total_excluding_tax, head.total_tax, head.total_including_tax) == (
+        Decimal("77.50"), Decimal("6.15"), Decimal("83.65"),
+    )  # fmt: skip
+    assert [(one.code, one.rate, one.base, one.amount) for one in head.taxes] == [
+        ("VAT", 6, Decimal("67.50"), Decimal("4.05")),
+        ("VAT", 21, Decimal("10.00"), Decimal("2.10")),
+    ]
+    assert (charge.access_point, charge.original_invoice) == (POINT, "GF-8")
+    assert [(one.quantity, one.price, one.amount, one.tax) for one in charge.lines] == [
+        (1500, Decimal("0.045"), Decimal("67.50"), "6"),
+        (1, 10, Decimal("10.00"), "21"),
+    ]
+    kept = {one.name: one.value for one in charge.particulars}
+    assert (kept["LIN+1/MOA+124"], kept["LIN+2/MOA+124"]) == ("4.05", "2.10")
+    assert "1000" in kept["LIN+1/PRI+CAL"]
+
+
+def test_a_credit_note_with_negative_amounts_is_not_turned_round() -> None:
+    head, charge = invoiced(TWO_RATES.format("381", ""))
+    assert (head.total_including_tax, charge.lines[0].amount) == (Decimal("-83.65"), Decimal("-67.50"))
+    written = TWO_RATES.format("381", "").replace("MOA+79:", "MOA+79:-").replace("MOA+77:", "MOA+77:-")
+    written = written.replace("MOA+203:", "MOA+203:-").replace("QTY+47:", "QTY+47:-")
+    head, charge = invoiced(written)
+    assert (head.total_including_tax, charge.lines[0].amount, charge.lines[0].quantity) == (
+        Decimal("-83.65"), Decimal("-67.50"), -1500,
+    )  # fmt: skip
+    assert all(one.refusals for one in ch_messages(of_guide("INVOIC", TWO_RATES.format("999", ""))))

@@ -404,14 +404,23 @@ def _contrl(table: Table, message: Message) -> Iterator[Piece]:
 def _utilts(table: Table, message: Message) -> Iterator[Piece]:
     before, runs = groups(message.segments, lambda segment: segment.tag == "IDE")
     zone = Facts(table).take(segment for segment in before if segment.tag == "DTM").zone if runs else None
-    for run in runs:
-        reference = run[0].get(1) or "-"
+    places = table.raw["edifact"]["places"]["access_point"]
 
-        def digest(head: dict[str, Any], run: list[Segment] = run, reference: str = reference) -> Digested:
-            _what(table, message)
+    def piece(reference: str, run: list[Segment]) -> Piece:
+        def digest(head: dict[str, Any]) -> Digested:
+            if _what(table, message) != "measures":
+                raise Unreadable(refusal("EDI_UNREAD", "BGM", _document(message).get(0), "measures"))
             return timeseries(table, run, head, short(reference, 64, "IDE"), _function(table, message), zone)
 
-        yield Piece(reference, [*_begun(message), *run], digest, before)
+        return Piece(reference, [*_begun(message), *run], digest, before)
+
+    for run in runs:
+        reference = run[0].get(1) or "-"
+        common, own = groups(run, lambda segment: segment.tag == "LOC" and segment.get(0) in places)
+        if len(own) > 1:  # each place with its own series: what stands before them is said of all
+            yield from (piece(f"{reference}:{one[0].get(1)}", [*common, *one]) for one in own)
+        else:
+            yield piece(reference, run)
 
 
 def _invoic(table: Table, message: Message) -> Iterator[Piece]:
@@ -430,6 +439,8 @@ def _invoic(table: Table, message: Message) -> Iterator[Piece]:
         run = [*begun, *invoice.before, *(segment for line in lines for segment in line)]
 
         def of_point(head: dict[str, Any], point: str | None = point) -> Digested:
+            if _what(table, message) not in ("invoice", "credit"):
+                raise Unreadable(refusal("EDI_UNREAD", "BGM", bgm.get(0), "380, 381"))
             made, kept = charge_of(table, invoice, point, head | {"function": _function(table, message)})
             return made.access_point, [made], kept
 

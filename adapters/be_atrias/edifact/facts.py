@@ -50,13 +50,19 @@ class Facts:
         self.values: Values = {}
         self.characteristic = ""
         self._told: list[tuple[str | None, str, Any]] = []
+        self._first: dict[str, Any] = {}
 
     def take(self, run: Iterable[Segment]) -> Facts:
-        """Read segments; gives itself.
+        """Read segments; gives itself. The offset that they tell holds for all of their dates, wherever it stands.
 
         Raises:
-          Unreadable: a date or number that is none (SYN_VALUE), a code that decides and is unknown (SYN_CODE).
+          Unreadable: a date or number that is none, or two access points (SYN_VALUE); a code that decides and is
+            unknown (SYN_CODE).
         """
+        run = list(run)
+        for segment in run:
+            if segment.tag == "DTM" and (zone := _zone(segment)) is not None:
+                self.zone = zone
         for segment in run:
             _READERS.get(segment.tag, Facts._leave)(self, segment)
         return self
@@ -74,6 +80,10 @@ class Facts:
                 found[where if number == 1 else f"{where}[{number}]"] = value
         return found
 
+    def _again(self, name: str, value: Any) -> bool:
+        """Whether a name has another value already: the first holds, this one is kept."""
+        return bool(self._first.setdefault(name, value) != value)
+
     def _tell(self, name: str | None, where: str, value: Any) -> None:
         if isinstance(value, str):
             value = " ".join("".join(figure if figure.isprintable() else " " for figure in value).split())[:400]
@@ -90,8 +100,7 @@ class Facts:
     def date(self, segment: Segment) -> None:
         """DTM: qualifier, value, format."""
         qualifier, text, form = segment.get(0), segment.get(0, 1), segment.get(0, 2)
-        if form == "406":
-            self.zone = _offset(text)
+        if _zone(segment) is not None:
             return
         name = next((known for known, code in self.edi["dates"].items() if code == qualifier), None)
         pattern = self.edi["formats"].get(form)
@@ -99,21 +108,35 @@ class Facts:
             self._leave(segment)
         elif pattern == "period":
             half = len(text) // 2
-            self.dates["start"], self.dates["period_end"] = self._at(text[:half]), self._at(text[half:])
+            period = self._at(text[:half]), self._at(text[half:])
+            if self._again(name, period):
+                self._leave(segment)
+            else:
+                self.dates["start"], self.dates["period_end"] = period
         else:
-            self.dates[name] = self._at(text, pattern)
-            self._tell(name, f"DTM+{qualifier}", self.dates[name])
+            at = self._at(text, pattern)
+            again = self._again(name, at)
+            if not again:
+                self.dates[name] = at
+            self._tell(None if again else name, f"DTM+{qualifier}", at)
 
     def _at(self, text: str, pattern: str = "%Y%m%d%H%M") -> datetime:
+        """An instant. A day begins at midnight of Belgian time, whatever the offset of the times; 2400 ends a day."""
+        figures, zone = text, self.zone
+        if pattern.endswith("%z"):
+            pattern = pattern.removesuffix("%z")
+            length = len(datetime(2000, 1, 1).strftime(pattern))
+            figures, zone = text[:length], _named_zone(text[length:])
+        if len(figures) == 8 or "%H" not in pattern:
+            pattern, zone = pattern if len(figures) != 8 else "%Y%m%d", None
+        late = figures[8:] in ("2400", "240000")
         try:
-            read = datetime.strptime(text, pattern if len(text) != 8 else "%Y%m%d")
+            read = datetime.strptime(figures[:8] + "0" * len(figures[8:]) if late else figures, pattern)
         except ValueError:
             raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date of its format")) from None
         if not 1900 <= read.year <= 2199:
             raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date in 1900 to 2199"))
-        if read.tzinfo is None and self.zone is not None:
-            read = read.replace(tzinfo=self.zone)
-        return belgian(read)
+        return belgian((read + timedelta(days=late)).replace(tzinfo=zone))
 
     def name(self, segment: Segment) -> None:
         """LOC and RFF: qualifier and identifier."""
@@ -124,8 +147,12 @@ class Facts:
         if known is None:
             self._leave(segment)
         elif found:
-            self.names[known] = short(found, longest, segment.tag)
-            self._tell(known, f"{segment.tag}+{segment.get(0)}", found)
+            again = self._again(known, found)
+            if again and known == "access_point":
+                raise Unreadable(refusal("SYN_VALUE", segment.tag, found, f"one access point, {self.names[known]}"))
+            if not again:
+                self.names[known] = short(found, longest, segment.tag)
+            self._tell(None if again else known, f"{segment.tag}+{segment.get(0)}", found)
 
     def party(self, segment: Segment) -> None:
         """NAD: qualifier, identifier, names, address."""
@@ -136,6 +163,8 @@ class Facts:
             if not at or not text:
                 continue
             name = fields.get(at)
+            if name is not None and self._again(f"{known}/{at}", text):
+                name = None
             if name is not None and at == 1:
                 self.names[name] = short(text, 40, "NAD")
             elif name is not None:
@@ -178,6 +207,8 @@ class Facts:
         if not code:
             return
         name = None if known is None or (listed is not None and code not in listed) else _LISTED.get(known, known)
+        if name is not None and self._again(f"CCI/{name}", code):
+            name = None
         if name is not None:
             self.values[name] = short(code, 64, "CAV") if listed is None else listed[code]
         self._tell(name, f"CCI+{self.characteristic}", code)
@@ -227,11 +258,45 @@ def short(text: str, longest: int, where: str) -> str:
     return text
 
 
+def _zone(segment: Segment) -> timezone | None:
+    """The offset of all times that a DTM tells: DTM+735:+0100:406, or in hours DTM+ZZZ:1:805; None of another one.
+
+    Raises:
+      Unreadable: it is none (SYN_VALUE).
+    """
+    qualifier, text, form = segment.get(0), segment.get(0, 1), segment.get(0, 2)
+    if form == "406":
+        return _offset(text)
+    if qualifier != "ZZZ" or form != "805":
+        return None
+    hours = text.removeprefix("+").removeprefix("-")
+    if not (hours.isascii() and hours.isdigit() and int(hours[:3]) <= _FURTHEST):
+        raise Unreadable(refusal("SYN_VALUE", "DTM+ZZZ", text, "hours from UTC"))
+    return timezone(timedelta(hours=-int(hours) if text.startswith("-") else int(hours)))
+
+
+def _named_zone(text: str) -> timezone:
+    """The zone of an instant of format 303 or 304: UTC, CET, CEST, +01, +0100.
+
+    Raises:
+      Unreadable: it is none of these (SYN_VALUE).
+    """
+    if text in _ZONES:
+        return timezone(timedelta(hours=_ZONES[text]))
+    return _offset(text if len(text) != _HOURS_ALONE else f"{text}00")
+
+
+_ZONES = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "MET": 1, "CES": 2, "CEST": 2, "MES": 2}
+_HOURS_ALONE = 3
+_FURTHEST = 14
+"""Hours that a zone is from UTC at most."""
+
+
 def _offset(text: str) -> timezone:
     """The zone of DTM+735, written +0100."""
     sign, figures = text[:1], text[1:]
     if sign not in ("+", "-") or len(figures) != 4 or not (figures.isascii() and figures.isdigit()) or figures > "1400":
-        raise Unreadable(refusal("SYN_VALUE", "DTM+735", text, "an offset like +0100"))
+        raise Unreadable(refusal("SYN_VALUE", "DTM", text, "an offset like +0100"))
     minutes = int(figures[:2]) * 60 + int(figures[2:])
     return timezone(timedelta(minutes=-minutes if sign == "-" else minutes))
 

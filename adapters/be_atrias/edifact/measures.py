@@ -53,12 +53,13 @@ def measures(
     messages: list[KernelMessage] = []
     for own in lines:
         line = _Line(table, facts, own)
-        kept |= {f"{named(f'LIN+{line.register}')}/{name}": value for name, value in line.kept.items()}
-        if len(line.values) > 1:
+        for name, value in line.kept.items():
+            _keep(kept, f"{named(f'LIN+{line.register}')}/{name}", value)
+        if len(line.values) > 1 and all(kind == "volume" for kind, *_ in line.values):
             messages += _series(line, values, head)
             continue
         for kind, nature, item, dates in line.values:
-            known = {**facts.dates, **dates}
+            known = {**facts.dates, **line.dates, **dates}
             effective = known.get("reading") or known.get("period_end") or known.get("period")
             if effective is None:
                 raise Unreadable(refusal("SYN_MISSING", "DTM", expected="the time of the reading"))
@@ -95,12 +96,19 @@ class _Line:
         self.values: list[tuple[str, str, Values, dict[str, Any]]] = []
         self.kept: dict[str, Any] = {}
         beside = []
+        first = next((at for at, segment in enumerate(run) if segment.tag == "QTY"), len(run))
+        dated = Facts(table, facts.zone).take(segment for segment in run[:first] if segment.tag == "DTM")
+        self.dates = dated.dates
+        """What the line says of all of its quantities."""
+        self.kept |= dated.kept(lambda name, _: name in _TAKEN)
+        of_quantity = False
         for at, segment in enumerate(run):
+            of_quantity = segment.tag == "QTY" or (of_quantity and segment.tag == "DTM")
             if segment.tag == "MEA" and not segment.get(2, 1):
                 self.unit = segment.get(2) or self.unit
             elif segment.tag == "QTY":
                 self._quantity(table, facts, segment, run[at + 1 :])
-            elif segment.tag != "DTM":
+            elif segment.tag != "DTM" or (at > first and not of_quantity):
                 beside.append(segment)
         self.kept |= Facts(table).take(beside).kept(lambda name, _: False)
 
@@ -138,17 +146,20 @@ def _series(line: _Line, values: Values, head: dict[str, Any]) -> list[KernelMes
     units = [item["unit"] for _, _, item, _ in line.values]
     if len(set(units)) > 1:
         raise Unreadable(refusal("SYN_VALUE", "QTY", next(one for one in units if one != units[0]), units[0]))
-    start, end = periods[0]["start"], periods[-1]["period_end"]
-    step = int((periods[0]["period_end"] - start).total_seconds() // 60)
+    start, end = min(one["start"] for one in periods), max(one["period_end"] for one in periods)
+    steps = [int((one["period_end"] - one["start"]).total_seconds() // 60) for one in periods]
+    step = steps[0]
     if step < 1:
         raise Unreadable(refusal("SYN_VALUE", "DTM", str(step), "a period of at least a minute"))
+    if odd := next((one for one in steps if one != step), None):
+        raise Unreadable(refusal("SYN_VALUE", "DTM", f"{odd} minutes", f"periods of {step} minutes"))
     positions = [
         {
-            "position": at,
+            "position": int((dates["start"] - start).total_seconds() // 60) // step + 1,
             "value": item.get("quantity", item.get("value")),
             "quality": "estimated" if nature == "estimated" else "as-read",
         }
-        for at, (_, nature, item, _) in enumerate(line.values, 1)
+        for _, nature, item, dates in sorted(line.values, key=lambda one: one[3]["start"])
     ]
     made: Values = {
         **{
@@ -207,11 +218,18 @@ def timeseries(
             length = segment
         else:
             rest.append(segment)
+    own_units = {code for place in places for one in place if one.tag == "QTY" and (code := one.get(0, 2))}
+    for code in sorted(own_units):
+        word = table.codes["unit"].words.get(code, code)
+        if unit and word != unit:
+            raise Unreadable(refusal("SYN_VALUE", "QTY", code, unit))
+        unit = word
     facts = Facts(table, zone).take(rest)
+    start, end = _period(facts)
     point = facts.names.get("access_point")
     for where, found in (
         ("LOC", point),
-        ("DTM+324", "start" in facts.dates and "period_end" in facts.dates),
+        ("DTM+324", start and end),
         ("MEA", unit),
         (f"DTM+{known['qualifier']}", length),
     ):
@@ -224,8 +242,8 @@ def timeseries(
         "access_point": point,
         "correlation": facts.names.get("correlation"),
         "contract_reference": facts.names.get("contract"),
-        "effective": facts.dates["start"],
-        "end": facts.dates["period_end"],
+        "effective": start,
+        "end": end,
         "unit": short(unit, 64, "MEA"),
         "product": product,
         "direction": direction,
@@ -233,8 +251,29 @@ def timeseries(
         **_length(length or before[0], known),
     }
     taken = _TAKEN | {"period_end", "direction"}
+    kept: dict[str, Any] = {}
+    for at, own in enumerate(places, 1):
+        used = next((one for one in own if one.tag == "QTY"), None)
+        beside = Facts(table, zone).take(one for one in own if one is not used)
+        for name, value in beside.kept(lambda name, _: False).items():
+            _keep(kept, f"SEQ+{own[0].get(1) or at}/{name}", value)
     told = {"market_reason": facts.values.get("market_reason"), "reason": facts.values.get("reason") or "periodic"}
-    return point, metered_series(made, head | told), facts.kept(lambda name, _: name in taken)
+    return point, metered_series(made, head | told), {**facts.kept(lambda name, _: name in taken), **kept}
+
+
+def _period(facts: Facts) -> tuple[Any, Any]:
+    """Beginning and end of a series: one period, or a DTM for each."""
+    dates = facts.dates
+    return dates.get("start") or dates.get("period_start"), dates.get("period_end")
+
+
+def _keep(kept: dict[str, Any], name: str, value: Any) -> None:
+    """Keep a value beside those that have its name already."""
+    number, free = 1, name
+    while free in kept:
+        number += 1
+        free = f"{name}[{number}]"
+    kept[free] = value
 
 
 def _length(segment: Segment, known: Mapping[str, Any]) -> Values:

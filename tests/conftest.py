@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import structlog
 
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.folder import load_catalogue
 from energycomm.masking import forget_secrets
+from energycomm.pipeline import gateway
 from tests.machine import lacks
+from tests.pipeline.desk import shipped_rules
 from tests.postgres import PostgresServer, running
+from tests.stores import make_store
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSISTANT = ROOT / "tests" / "assistant"
+
+MEMORY = Path("/dev/shm")
+ROOM = 6 * 2**30
+"""Bytes that must be free in memory for the files of a whole run, twice over."""
+
+
+def pytest_configure() -> None:
+    """Files of tests lie in memory where there is room: each commit of a store waits for a disk otherwise."""
+    if "TMPDIR" in os.environ or not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return
+    if shutil.disk_usage(MEMORY).free > ROOM and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"], tempfile.tempdir = str(MEMORY), None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -39,6 +59,19 @@ def _plain_log() -> None:
     """The log is set up, and secrets are known, by the command line: no test depends on the one before."""
     structlog.reset_defaults()
     forget_secrets()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rules_read_once() -> Iterator[None]:
+    """A gateway reads the rules and judges every example: most of a second, and the same for each of these tests."""
+
+    def read(folder: Path, *, check_examples: bool = True) -> Catalogue:
+        shipped = folder.resolve() == ROOT / "rules"
+        return shipped_rules() if shipped else load_catalogue(folder, check_examples=check_examples)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gateway, "load_catalogue", read)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -69,14 +102,35 @@ def postgres_url(postgres: PostgresServer) -> str:
     return postgres.url()
 
 
+@pytest.fixture(scope="session")
+def postgres_template(postgres: PostgresServer) -> str:
+    """A database of this version on PostgreSQL, to copy."""
+    name = postgres.create_database()
+    make_store(postgres.url(name))
+    return name
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """SQLAlchemy URL of a store of this test's own, with its tables: once on SQLite, once on PostgreSQL."""
+    if request.param == "sqlite":
+        yield make_store(f"sqlite:///{tmp_path / 'eis.db'}")
+        return
+    template = request.getfixturevalue("postgres_template")
+    yield from _postgres_database(request.getfixturevalue("postgres"), template)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """SQLAlchemy URL of a fresh, empty database of this test's own: once on SQLite, once on PostgreSQL."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'eis.db'}"
         return
-    server: PostgresServer = request.getfixturevalue("postgres")
-    name = server.create_database()
+    yield from _postgres_database(request.getfixturevalue("postgres"), "template0")
+
+
+def _postgres_database(server: PostgresServer, template: str) -> Iterator[str]:
+    name = server.create_database(template)
     try:
         yield server.url(name)
     finally:

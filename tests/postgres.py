@@ -201,7 +201,8 @@ def running(settings: dict[str, str] | None = None, binaries: Path | None = None
     """
     binaries = binaries or find_binaries()
     # A short path: the address of a Unix socket has at most 107 bytes.
-    home = Path(tempfile.mkdtemp(prefix="ec-pg-", dir="/tmp" if Path("/tmp").is_dir() else None))
+    place = tempfile.gettempdir()
+    home = Path(tempfile.mkdtemp(prefix="ec-pg-", dir="/tmp" if len(place) > 40 and Path("/tmp").is_dir() else place))
     server = None
     try:
         account = unprivileged() if os.geteuid() == 0 else Account()

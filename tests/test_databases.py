@@ -14,9 +14,9 @@ from tests.postgres import PostgresServer, find_binaries, reachable, running, un
 
 
 @pytest.mark.parametrize("turn", [1, 2])
-def test_each_test_gets_an_empty_database(database_url: str, turn: int) -> None:
+def test_each_test_gets_an_empty_database(empty_url: str, turn: int) -> None:
     """What the first turn writes is not there in the second."""
-    engine = sqlalchemy.create_engine(database_url)
+    engine = sqlalchemy.create_engine(empty_url)
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text("CREATE TABLE trace (turn integer)"))
         connection.execute(sqlalchemy.text("INSERT INTO trace VALUES (:turn)"), {"turn": turn})

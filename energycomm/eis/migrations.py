@@ -106,6 +106,8 @@ def upgrade(engine: Engine) -> tuple[str | None, str]:
     found = status(engine)
     if found.state == "newer":
         raise _newer(engine, found)
+    if found.state == "ready":
+        return HEAD, HEAD
     if not is_sqlite(engine):
         return _upgrade(engine)
     # A table that is made anew is dropped in between, which SQLite forbids while it checks references.

@@ -14,12 +14,13 @@ import pytest
 
 from energycomm import cli
 from energycomm.billing.period import BillingPeriod, billing_period
-from energycomm.eis import migrations, tables
+from energycomm.eis import tables
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
+from tests.stores import make_store
 
 PARIS = ZoneInfo("Europe/Paris")
 PRM = "99000000000017"
@@ -34,8 +35,7 @@ class Book:
     """A store into which a test writes what accepted messages left."""
 
     def __init__(self, url: str, market: str = "FR") -> None:
-        self.engine = connect(url)
-        migrations.upgrade(self.engine)
+        self.engine = connect(make_store(url))
         self.market, self.number = market, 0
         with Store(self.engine).transaction() as tx:
             point = {"id": 1, "market": market, "identifier": PRM, "last_at": 0, "state": b"", "messages": 0}

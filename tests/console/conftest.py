@@ -13,19 +13,12 @@ import pytest
 
 from energycomm.webservice.roles import Role
 from tests.console.scene import Visitor, morning
-from tests.pipeline.desk import shipped_rules
 from tests.webservice.conftest import Site, configured
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--pictures FOLDER`, when the tests of the console are asked for by their folder."""
     parser.addoption("--pictures", metavar="FOLDER", help="leave pictures of the console's pages in this folder")
-
-
-@pytest.fixture(autouse=True)
-def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading the rules and judging their examples takes seconds: once for all tests is enough."""
-    monkeypatch.setattr("energycomm.pipeline.gateway.load_catalogue", lambda _folder: shipped_rules())
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,6 @@ from energycomm.correction.cases import STUCK
 from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import LoopReport, loop
 from energycomm.correction.tickets import tickets
-from energycomm.eis import migrations
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
@@ -28,6 +27,7 @@ from energycomm.simulation.expectation import Truth, read_truth
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
+from tests.stores import make_store
 
 FAULTS = {"lost-message": 0.15, "wrong-order": 0.1, "grid_operator": 0.3, "product": 0.15, "duplicate-file": 0.02}
 
@@ -130,8 +130,7 @@ def processed(market: str, access_points: int, folder: Path, url: str, faults: d
     playable = {*simulator.playable(), "duplicate-file"}
     rates = FaultRates({name: rate for name, rate in faults.items() if name in playable})
     simulator.simulate(Scenario(access_points, 6, 7, daily_share=0.05, faults=rates), folder, None)
-    engine = connect(url)
-    migrations.upgrade(engine)
+    engine = connect(make_store(url))
     gateway = Gateway(Config.model_validate({"database": url}), Store(engine))
     total(gateway.inbound.take(gateway.inbound.in_order(sorted((folder / "envelopes").iterdir())), "benchmark"))
     return engine

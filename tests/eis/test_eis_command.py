@@ -18,10 +18,10 @@ from tests.eis.rows import DAY, put_kernel_message, reject
 
 
 @pytest.fixture
-def address(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def address(empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ENERGYCOMM_DATABASE", database_url)
-    return database_url
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", empty_url)
+    return empty_url
 
 
 def run(*words: str, code: int = 0) -> str:

@@ -34,8 +34,8 @@ from energycomm.webservice.tokens import digest
 
 
 @pytest.fixture
-def empty(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url)
+def empty(empty_url: str) -> Iterator[Engine]:
+    engine = connect(empty_url)
     yield engine
     engine.dispose()
 
@@ -80,11 +80,11 @@ def test_the_newest_script_is_the_revision_the_program_works_with() -> None:
     assert migrations.revisions()[0] == migrations.head()
 
 
-def test_processes_that_upgrade_at_once_wait_for_one_another(database_url: str) -> None:
+def test_processes_that_upgrade_at_once_wait_for_one_another(empty_url: str) -> None:
     results: list[object] = []
 
     def upgrade() -> None:
-        engine = connect(database_url)
+        engine = connect(empty_url)
         try:
             results.append(migrations.upgrade(engine))
         except Exception as error:

@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def address(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def address(empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ENERGYCOMM_DATABASE", database_url)
-    return database_url
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", empty_url)
+    return empty_url
 
 
 def refused(capsys: Told, *words: str) -> str:
@@ -32,7 +32,7 @@ def refused(capsys: Told, *words: str) -> str:
     return told.err + told.out
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("empty_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("typed", ["message list", "eis stats", "eis status", "access-point show 1", "daemon"])
 def test_what_reads_says_that_a_store_is_absent_and_makes_none(address: str, capsys: Told, typed: str) -> None:
     said = refused(capsys, *typed.split())
@@ -41,13 +41,13 @@ def test_what_reads_says_that_a_store_is_absent_and_makes_none(address: str, cap
     assert list(Path.cwd().iterdir()) == []
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("empty_url", ["sqlite"], indirect=True)
 def test_a_rehearsal_makes_no_store(address: str, capsys: Told) -> None:
     assert "does not exist" in refused(capsys, "process", "--dry-run", str(ROOT / "fixtures/fr/c15_entries.xml"))
     assert list(Path.cwd().iterdir()) == []
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("empty_url", ["sqlite"], indirect=True)
 def test_the_first_process_makes_the_store(address: str, capsys: Told) -> None:
     assert cli.main(["process", str(ROOT / "fixtures/fr/c15_entries.xml")]) <= ExitCode.REJECTED
     with opened(address) as engine:

@@ -12,6 +12,7 @@ import pytest
 from energycomm import cli
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import opened
+from tests.stores import make_store
 
 
 class Answer(NamedTuple):
@@ -65,8 +66,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         monkeypatch.chdir(folder)
         url = url or f"sqlite:///{folder}/eis.db"
         monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
-        made = Place(folder, url, capsys)
-        assert made("eis", "upgrade").code == 0
-        return made
+        make_store(url)
+        return Place(folder, url, capsys)
 
     return make

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from tests.faults.jobs import FIXTURES
 from tests.faults.stores import Facts, facts
+from tests.stores import make_store
 
 COMMAND = "import sys; from energycomm.cli import main; sys.exit(main(sys.argv[1:]))"
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,8 +75,7 @@ class Gateway:
         for name in ("in", "told"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         (folder / "energycomm.toml").write_text(SETTINGS.format(url=url))
-        with opened(url) as engine:
-            migrations.upgrade(engine)
+        make_store(url)
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start a command; what it says goes to the log."""

@@ -19,7 +19,6 @@ from lxml import etree
 
 from adapters.fr_enedis.simulator import simulator
 from energycomm.config import Config
-from energycomm.eis import migrations
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.invoicing.gathering import CheckedInvoice, InvoiceCheck
@@ -28,6 +27,7 @@ from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
+from tests.stores import make_store
 
 CENT = Decimal("0.01")
 RULES = Path(__file__).parents[2] / "rules"
@@ -51,8 +51,7 @@ def summer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def checked(envelopes: Path, url: str, seed: int | None = None) -> dict[str, CheckedInvoice]:
     """Every invoice of some envelopes, taken in the market's order or in any other."""
-    engine = connect(url)
-    migrations.upgrade(engine)
+    engine = connect(make_store(url))
     store = Store(engine)
     gateway = Gateway(Config.model_validate({"database": url}), store)
     files = gateway.inbound.in_order(sorted(envelopes.iterdir()))

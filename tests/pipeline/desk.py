@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from energycomm.eis import archive, migrations
+from energycomm.eis import archive
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, reading
 from energycomm.eis.store import Store
@@ -22,6 +22,7 @@ from energycomm.market.contract import Transaction
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter, Origin, Tally
 from energycomm.pipeline.records import MemberRecord, save_member
+from tests.stores import make_store
 
 NOW = 1_790_000_000_000_000
 """The tests' present, microseconds since the epoch: September 2026."""
@@ -46,9 +47,8 @@ class Desk:
 
     def __init__(self, url: str, engine: RuleEngine | None = None) -> None:
         self.markets = installed_adapters()
-        self.database = connect(url)
+        self.database = connect(make_store(url))
         self.open.append(self)
-        migrations.upgrade(self.database)
         self.store = Store(self.database)
         self.engine = engine or ParallelEngine(shipped_rules())
         with self.store.transaction() as tx:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from msgspec import structs
 
 from energycomm.config import Config
-from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.verdicts import Refusal
@@ -22,6 +21,7 @@ from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
+from tests.stores import make_store
 
 ROOT = Path(__file__).parents[2]
 MARKETS = ("fr", "nl", "be")
@@ -94,8 +94,7 @@ def scenes(source: Source, folder: Path, chance: random.Random) -> list[Scene]:
       chance: says what is repeated under which header.
     """
     url = f"sqlite:///{folder / 'digested.db'}"
-    with opened(url) as engine:
-        migrations.upgrade(engine)
+    with opened(make_store(url)) as engine:
         gateway = Gateway(Config.model_validate({"database": url}), Store(engine))
         writer = gateway.writer
         recording = _Recording(writer.engine, writer.rules_version_id, 30, writer.markets)

@@ -10,24 +10,14 @@ import pytest
 from pydantic import SecretStr
 
 from energycomm.config import Config
-from energycomm.eis import migrations
-from energycomm.eis.database import connect
 from energycomm.pipeline.gateway import Gateway, open_store
-from tests.pipeline.desk import shipped_rules
 from tests.portfolio.tables import HEAD, csv_of
-
-
-@pytest.fixture(autouse=True)
-def _rules_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading the rules and judging their examples takes seconds: once for all tests is enough."""
-    monkeypatch.setattr("energycomm.pipeline.gateway.load_catalogue", lambda _folder: shipped_rules())
+from tests.stores import make_store
 
 
 def make_gateway(url: str, project_root: Path) -> Iterator[Gateway]:
     """A gateway of the shipped rules on an empty database."""
-    engine = connect(url)
-    migrations.upgrade(engine)
-    engine.dispose()
+    make_store(url)
     settings: dict[str, Any] = {"database": SecretStr(url), "rules": project_root / "rules"}
     config = Config(**settings)
     with open_store(config) as store:

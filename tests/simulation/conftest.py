@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 
 from adapters.fr_enedis.simulator import simulator
 from energycomm.config import Config
-from energycomm.eis import migrations
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 from energycomm.simulation.faults import FaultRates
 from energycomm.simulation.scenario import Scenario
+from tests.stores import make_store
 
 EVERYTHING = FaultRates(
     {"grid_operator": 0.70, "product": 0.20, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.03}
@@ -56,8 +56,7 @@ def process(
       shuffle: seed of the order of arrival; the market's own order when None.
       settings: further settings of the gateway.
     """
-    database = connect(url)
-    migrations.upgrade(database)
+    database = connect(make_store(url))
     gateway = Gateway(Config.model_validate({"database": url, "engine": engine, **settings}), Store(database))
     files = sorted((folder / "envelopes").iterdir())
     if shuffle is None:

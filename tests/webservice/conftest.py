@@ -57,13 +57,12 @@ def _engine() -> ParallelEngine:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _rules_read_once() -> Iterator[None]:
-    """The shipped rules, read and compiled once for all sites; the commands' tests read them anew.
+def _rules_compiled_once() -> Iterator[None]:
+    """The shipped rules, compiled once for all sites.
 
     What is replaced is what the gateway's own functions call: modules that are first imported meanwhile keep these.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway, "load_catalogue", lambda _: shipped_rules())
         patch.setattr(gateway, "ParallelEngine", lambda _: _engine())
         yield
 

@@ -13,10 +13,10 @@ from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
-from energycomm.invoicing.checking import CHECKS
-from energycomm.invoicing.disputes import DISPUTES, HEAD, cells
+from energycomm.invoicing.disputes import HEAD, cells, head
 from energycomm.invoicing.disputes import disputes as disputed
 from energycomm.invoicing.gathering import InvoiceCheck
+from energycomm.invoicing.words import CHECKS, LANGUAGES
 from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
@@ -107,6 +107,9 @@ def disputes(
     number: Number,
     to: Annotated[Path, typer.Option("--to", help="The file, .csv or .xlsx; replaced.", show_default=False)],
     market: Market = None,
+    language: Annotated[
+        str | None, typer.Option("--language", help="Of the table, en or fr; that of the configuration by default.")
+    ] = None,
 ) -> None:
     """Write what an invoice is contested for as a table, to be sent to the grid operator.
 
@@ -114,13 +117,14 @@ def disputes(
     """
     if to.suffix.lower() not in (".csv", ".xlsx"):
         raise UserError(f"{to.name} is neither a CSV nor an XLSX file.", "End its name in .csv or .xlsx.")
+    spoken = language or load().language
+    if spoken not in LANGUAGES:
+        raise UserError(f"There is no language {spoken}.", f"One of {', '.join(LANGUAGES)}.")
     with _checker() as checker:
         found = checker.checked(_market(checker, number, market), number)
-    rows = disputed(found)
-    write_table(to, DISPUTES, rows)
-    typer.echo(
-        f"{len(rows)} {'finding' if len(rows) == 1 else 'findings'}, {found.contested} {found.currency} contested: {to}"
-    )
+    rows = disputed(found, spoken)
+    write_table(to, head(spoken), rows)
+    typer.echo(f"{counted(len(rows), 'finding')}, {found.contested} {found.currency} contested: {to}")
 
 
 def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:

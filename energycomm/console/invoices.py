@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from energycomm.console.view import Reader, Shared, page
-from energycomm.invoicing.checking import CHECKS
+from energycomm.console.view import Reader, Shared, page, words_of
+from energycomm.invoicing.words import CHECKS, value_in
 from energycomm.webservice.parameters import Market
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.invoices import Before, Invoice, checked, listed, sheet
@@ -41,5 +41,5 @@ def show(
     about(request, f"invoice {invoice}")
     found = checked(shared, invoice, market or None)
     if form:
-        return sheet(found, form)
-    return page(request, "invoice.html", found=found, shown=SHOWN, checks=CHECKS)
+        return sheet(found, form, words_of(request).taste.language)
+    return page(request, "invoice.html", found=found, shown=SHOWN, checks=CHECKS, value_in=value_in)

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
+from energycomm.invoicing.words import FRENCH
 from energycomm.kernel.family import KINDS
 
 TERMS: dict[str, str] = {
     **{cls.kept.table.replace("_", " "): cls.kept.french for cls in KINDS.values() if cls.kept is not None},
-    "the invoice announces another number of charges than there are": (
-        "la facture annonce un autre nombre de valorisations qu'il n'y en a"
-    ),
-    "the total without tax is not the sum of the charges": "le total hors taxes n'est pas la somme des valorisations",
-    "the tax of the invoice is not that of its lines": "la TVA de la facture n'est pas celle de ses lignes",
-    "a sum of the recapitulation is not that of its lines": (
-        "une somme du récapitulatif n'est pas celle de ses lignes"
-    ),
-    "the price is not that of the list of the days charged": (
-        "le prix n'est pas celui de la grille des jours facturés"
-    ),
-    "the quantity is not that of the days charged": "la quantité n'est pas celle des jours facturés",
-    "the tariff is not that of the contract": "la formule tarifaire n'est pas celle du contrat",
-    "the power is not that of the contract": "la puissance n'est pas celle du contrat",
-    "days are charged on which we did not supply": "des jours sont facturés où nous ne fournissions pas",
-    "the energy is not that between the readings": "l'énergie n'est pas celle qui sépare les relevés",
-    "the tax rate was not in force on the days charged": "le taux de TVA n'était pas en vigueur aux jours facturés",
-    "the same days or the same energy are charged again": "les mêmes jours ou la même énergie sont facturés de nouveau",
+    **FRENCH,
     "distributor": "distributeur",
     "supplier": "fournisseur",
     "consumption": "soutirage",

@@ -17,7 +17,10 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from energycomm.invoicing.counting import Counts
 from energycomm.invoicing.pricelist import Component, PriceList
+from energycomm.invoicing.settlement import Charge, Entry, correcting, settled
+from energycomm.kernel.counting import counted
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine
 
@@ -28,43 +31,30 @@ POWER_DAY = "power-day"
 DAILY = ("management", "metering", "fixed")
 """Components that a day bears once."""
 
-CHECKS: dict[str, str] = {
-    "count": "the invoice announces another number of charges than there are",
-    "net": "the total without tax is not the sum of the charges",
-    "tax-sum": "the tax of the invoice is not that of its lines",
-    "recapitulation": "a sum of the recapitulation is not that of its lines",
-    "price": "the price is not that of the list of the days charged",
-    "quantity": "the quantity is not that of the days charged",
-    "tariff": "the tariff is not that of the contract",
-    "power": "the power is not that of the contract",
-    "supply": "days are charged on which we did not supply",
-    "consumption": "the energy is not that between the readings",
-    "tax": "the tax rate was not in force on the days charged",
-    "twice": "the same days or the same energy are charged again",
-}
-"""Check -> what it found."""
-
 
 class InvoiceFinding(Struct, frozen=True, kw_only=True):
     """One contradiction.
 
     Attributes:
-      check: which of `CHECKS`.
-      access_point, charge, code: whose, and the line; None of the invoice as a whole.
+      check: which of `energycomm.invoicing.words.CHECKS`.
+      access_point, charge, code, label: whose, and the line; None of the invoice as a whole.
       first, last: days of the line.
       charged, expected: both values, as words with their unit.
       euros: what is charged too much, negative where too little.
+      source: where the expected value is from: the price list, the law, or what the store knows.
     """
 
     check: str
     access_point: str | None = None
     charge: str | None = None
     code: str | None = None
+    label: str | None = None
     first: date | None = None
     last: date | None = None
     charged: str
     expected: str
     euros: Decimal
+    source: str | None = None
 
 
 class Terms(Struct, frozen=True):
@@ -89,18 +79,32 @@ class PointFacts(Struct):
     Attributes:
       terms: of its contracts, in order.
       supplied: first and last day of each supply; the last is None while it goes on.
-      metered: its energies.
-      before: charges of earlier invoices.
+      metered: its energies, as they were told.
+      counts: what its registers counted.
+      others: charges of other invoices: corrections of this one's, what this one corrects, what it charges again.
     """
 
     terms: list[Terms] = field(default_factory=list)
     supplied: list[tuple[date, date | None]] = field(default_factory=list)
     metered: list[Metered] = field(default_factory=list)
-    before: list[tuple[str, tuple[ChargeLine, ...]]] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+    others: list[Charge] = field(default_factory=list)
 
     def terms_on(self, day: date) -> Terms | None:
         """The terms of a day."""
         return next((one for one in reversed(self.terms) if one.since <= day), None)
+
+    def terms_words(self, days: Sequence[date]) -> str:
+        """Since when the terms of some days hold."""
+        since = {one.since for day in days if (one := self.terms_on(day)) is not None}
+        return "contract since " + ", ".join(one.isoformat() for one in sorted(since))
+
+    @property
+    def supply_words(self) -> str:
+        """When the point was ours."""
+        return "supply " + ", ".join(
+            f"from {first}" if last is None else f"from {first} to {last}" for first, last in self.supplied
+        )
 
     def supplies(self, day: date) -> bool | None:
         """Whether the point was ours on a day; None where no supply is known at all."""
@@ -143,9 +147,15 @@ def check(content: Content, facts: dict[str, PointFacts], prices: PriceList) -> 
         told = facts.get(point, PointFacts())
         for charge in charges:
             for line in charge.lines:
-                found += _line(charge, line, told, prices)
-        found += _consumption(charges, told, prices)
-        found += _twice(charges, told, prices)
+                found += _rate_of(charge, line, prices.component(charge.market_type, line), prices)
+        standing = settled(charges, told.others, prices)
+        corrected = _corrected(standing, told, prices)
+        for entry in standing:
+            if entry.ours:
+                found += corrected[entry.order] if entry.order in corrected else _line(entry, told, prices)
+        found += _consumption(standing, told)
+        once = [entry for entry in standing if not (entry.order in corrected and correcting(entry))]
+        found += _twice(once, prices)
     return found
 
 
@@ -163,10 +173,17 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
     complete = general.charges is None or general.charges == there
     if not complete:
         yield InvoiceFinding(
-            check="count", charged=f"{general.charges} charges", expected=f"{there} charges", euros=over
+            check="count",
+            charged=counted(general.charges or 0, "charge"),
+            expected=counted(there, "charge"),
+            euros=over,
+            source="the detail files",
         )
     elif abs(over) > CENT:
-        yield InvoiceFinding(check="net", charged=f"{net} EUR", expected=f"{content.net} EUR", euros=over)
+        words = f"{net} EUR", f"{content.net} EUR"
+        yield InvoiceFinding(
+            check="net", charged=words[0], expected=words[1], euros=over, source="the charges of the detail files"
+        )
     if complete and general.total_tax is not None:
         tax = _tax(lines)
         if tax is not None and abs(general.total_tax - tax) > CENT * max(len(lines), 1) + abs(tax) / 1000:
@@ -175,6 +192,7 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
                 charged=f"{general.total_tax} EUR",
                 expected=f"{tax} EUR",
                 euros=general.total_tax - tax,
+                source="the lines by their tax rates",
             )
     if complete:
         for part in content.parts:
@@ -215,17 +233,43 @@ def _recapitulated(part: GridInvoice, lines: Sequence[ChargeLine]) -> Iterator[I
                 charged=f"{sums.get(key, ZERO)} EUR",
                 expected=f"{there.get(key, ZERO)} EUR",
                 euros=ZERO,  # the sums are not paid: their difference from the lines is
+                source="the lines of the detail files",
             )
 
 
 # --- a line against the lists and the contract ------------------------------------------------------------------------
 
 
-def _line(charge: GridCharge, line: ChargeLine, facts: PointFacts, prices: PriceList) -> Iterator[InvoiceFinding]:
-    component = prices.component(charge.market_type, line)
+def _corrected(
+    standing: Sequence[Entry], facts: PointFacts, prices: PriceList
+) -> dict[tuple[int, str, int], list[InvoiceFinding]]:
+    """Where a line with findings has corrections that do not annul it: what they leave of the findings, which is that
+    of the last correction; by the place of each of these lines."""
+    ours = {entry.key for entry in standing if entry.ours}
+    alike: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in standing:
+        if entry.key in ours and entry.component is not None:
+            alike.setdefault(entry.key, []).append(entry)
+    left: dict[tuple[int, str, int], list[InvoiceFinding]] = {}
+    for several in alike.values():
+        originals = [entry for entry in several if not correcting(entry)]
+        corrections = [entry for entry in several if correcting(entry)]
+        found = [each for entry in originals for each in _line(entry, facts, prices)] if corrections else []
+        if not found:
+            continue
+        charged = sum((entry.line.amount for entry in several), ZERO)
+        rest = sum((each.euros for each in found), sum((entry.line.amount for entry in corrections), ZERO))
+        left |= {entry.order: [] for entry in several}
+        if abs(rest) > CENT * len(several):
+            last, words = corrections[-1], (f"{charged} EUR", f"{_cents(charged - rest)} EUR")
+            left[last.order] = [_finding(last.charge, last.line, found[0].check, *words, rest, found[0].source)]
+    return left
+
+
+def _line(entry: Entry, facts: PointFacts, prices: PriceList) -> Iterator[InvoiceFinding]:
+    charge, line, component = entry.charge, entry.line, entry.component
     if line.start is None or line.end is None or line.end < line.start:
         return
-    yield from _rate_of(charge, line, component, prices)
     if component is None or line.quantity is None or not line.amount:
         return
     if component.name == "energy":
@@ -235,16 +279,30 @@ def _line(charge: GridCharge, line: ChargeLine, facts: PointFacts, prices: Price
                 charge,
                 line,
                 "price",
-                f"{line.price} EUR",
+                f"{_exact(line.price if line.price is not None else line.amount / line.quantity)} EUR",
                 f"{_exact(expected / line.quantity)} EUR",
                 line.amount - expected,
+                prices.source(component, line.tariff, line.start, line.end),
+            )
+        days = list(_days(line.start, line.end))
+        strange = [facts.supplies(day) is False for day in days].count(True)
+        if line.amount > 0 and strange:
+            due = line.amount if expected is None else expected
+            yield _finding(
+                charge,
+                line,
+                "supply",
+                counted(len(days), "day"),
+                counted(len(days) - strange, "day"),
+                due * strange / len(days),
+                facts.supply_words,
             )
     elif component.name in DAILY and prices.counts(line.unit):
         yield from _daily(charge, line, component, facts, prices)
 
 
 def _daily(
-    charge: GridCharge, line: ChargeLine, component: Component, facts: PointFacts, prices: PriceList
+    charge: Charge, line: ChargeLine, component: Component, facts: PointFacts, prices: PriceList
 ) -> Iterator[InvoiceFinding]:
     """The difference of a line that charges days, cause by cause; `rest` is what the causes before leave."""
     assert line.start is not None
@@ -263,7 +321,8 @@ def _daily(
     rest = sum(each, ZERO) / len(days) * quantity
     if known and abs(amount - rest) > _tolerance(line):
         told = f"{_exact(abs(line.price) if line.price is not None else paid)} EUR"
-        yield _finding(charge, line, "price", told, f"{_exact(rest / quantity)} EUR", sign * (amount - rest))
+        source = prices.source(component, line.tariff, line.start, line.end)
+        yield _finding(charge, line, "price", told, f"{_exact(rest / quantity)} EUR", sign * (amount - rest), source)
     elif not known or abs(amount - rest) <= _tolerance(line):
         each = [one * amount / rest if rest else one for one in each]  # rounding stays with the price
         rest = amount
@@ -273,9 +332,9 @@ def _daily(
     due = sum(each, ZERO) * power
     if abs(rest - due) > CENT:
         unit = line.unit or ""
-        yield _finding(
-            charge, line, "quantity", f"{quantity} {unit}", f"{power * len(days)} {unit}", sign * (rest - due)
-        )
+        told, due_words = f"{_exact(quantity)} {unit}", f"{_exact(power * len(days))} {unit}"
+        source = f"days from {line.start} to {line.end}"
+        yield _finding(charge, line, "quantity", told, due_words, sign * (rest - due), source)
     rest = due
     contracts = [facts.terms_on(day) for day in days]
     if line.tariff is not None and known and all(one is not None and one.tariff is not None for one in contracts):
@@ -288,20 +347,24 @@ def _daily(
             each = [(one or ZERO) / _length(length, day) for one, day in zip(others, days, strict=True)]
             due = sum(each, ZERO) * power
             if abs(rest - due) > CENT:
-                yield _finding(charge, line, "tariff", line.tariff, ", ".join(tariffs), sign * (rest - due))
+                source = facts.terms_words(days)
+                yield _finding(charge, line, "tariff", line.tariff, ", ".join(tariffs), sign * (rest - due), source)
             rest = due
     powers = [power] * len(days)
     if by_power and all(one is not None and one.power is not None for one in contracts):
         powers = [one.power for one in contracts if one is not None and one.power is not None]
         due = sum((a * b for a, b in zip(each, powers, strict=True)), ZERO)
         if abs(rest - due) > CENT:
-            shown = ", ".join(dict.fromkeys(format(one.normalize(), "f") for one in powers))
-            yield _finding(charge, line, "power", format(power.normalize(), "f"), shown, sign * (rest - due))
+            unit = (line.unit or "").replace(".", "").removesuffix("j").removeprefix("j")
+            shown = ", ".join(dict.fromkeys(f"{_exact(one)} {unit}" for one in powers))
+            source = facts.terms_words(days)
+            yield _finding(charge, line, "power", f"{_exact(power)} {unit}", shown, sign * (rest - due), source)
         rest = due
     strange = [facts.supplies(day) is False for day in days]
     due = sum((a * b for a, b, out in zip(each, powers, strange, strict=True) if not out), ZERO)
     if sign > 0 and any(strange) and abs(rest - due) > ZERO:
-        yield _finding(charge, line, "supply", f"{len(days)} days", f"{strange.count(False)} days", rest - due)
+        told, ours = counted(len(days), "day"), counted(strange.count(False), "day")
+        yield _finding(charge, line, "supply", told, ours, rest - due, facts.supply_words)
 
 
 def _years(
@@ -332,7 +395,7 @@ def _energy_price(line: ChargeLine, component: Component, prices: PriceList) -> 
 
 
 def _rate_of(
-    charge: GridCharge, line: ChargeLine, component: Component | None, prices: PriceList
+    charge: Charge, line: ChargeLine, component: Component | None, prices: PriceList
 ) -> Iterator[InvoiceFinding]:
     """The tax rate against those in force on the days charged, or on the day that the line names for it."""
     assert line.start is not None
@@ -344,80 +407,125 @@ def _rate_of(
         allowed = prices.rates(component, line.subscribed_power, line.start, line.end)
     if rate is None or not rate or not allowed or rate in allowed:
         return
-    yield _finding(charge, line, "tax", f"{rate} %", f"{allowed[0]} %", line.amount * (rate - allowed[0]) / 100)
+    euros, source = line.amount * (rate - allowed[0]) / 100, prices.rate_source(component, allowed[0], first, last)
+    yield _finding(charge, line, "tax", f"{_exact(rate)} %", f"{_exact(allowed[0])} %", euros, source)
 
 
 # --- energy and repetition --------------------------------------------------------------------------------------------
 
 
-def _consumption(charges: Sequence[GridCharge], facts: PointFacts, prices: PriceList) -> Iterator[InvoiceFinding]:
-    """The energy of the lines of one class against that between the readings of the same days."""
-    lines: dict[str, list[tuple[GridCharge, ChargeLine]]] = {}
-    for charge in charges:
-        for line in charge.lines:
-            component = prices.component(charge.market_type, line)
-            if component is None or component.name != "energy" or line.unit != "kWh" or line.start is None:
+def _consumption(standing: Sequence[Entry], facts: PointFacts) -> Iterator[InvoiceFinding]:
+    """The energy that the lines of one class charge for some days, on whatever invoices, against what was told of just
+    these days, else against what the registers counted. It is a finding of the last invoice that charges them."""
+    lines: dict[str, dict[tuple[date, date], list[Entry]]] = {}
+    for entry in standing:
+        line = entry.line
+        if entry.component is None or entry.component.name != "energy" or line.unit != "kWh" or line.quantity is None:
+            continue
+        if line.start is not None and line.end is not None and line.start <= line.end:
+            lines.setdefault(entry.component.time_class, {}).setdefault((line.start, line.end), []).append(entry)
+    for name, spans in lines.items():
+        for run, energy, source in _measured(name, sorted(spans), facts):
+            several = [entry for span in run for entry in spans[span]]
+            charged = sum((_signed(entry.line) for entry in several), ZERO)
+            last = max(entry.order for entry in several)
+            if abs(charged - energy) <= 1 or not charged:
                 continue
-            if line.end is not None and line.quantity is not None and line.quantity > 0:
-                lines.setdefault(component.time_class, []).append((charge, line))
-    for name, told in lines.items():
-        for metered in facts.metered:
-            within = [
-                (charge, line)
-                for charge, line in told
-                if line.start and line.end and metered.first <= line.start and line.end <= metered.last
-            ]
-            energy = metered.energies.get(name)
-            if energy is None or not within or not _covers([line for _, line in within], metered):
-                continue
-            charged = sum((line.quantity or ZERO for _, line in within), ZERO)
-            if abs(charged - energy) > 1 and charged:
-                charge, line = within[0]
-                euros = sum((line.amount for _, line in within), ZERO) * (charged - energy) / charged
-                yield _finding(charge, line, "consumption", f"{_exact(charged)} kWh", f"{_exact(energy)} kWh", euros)
+            entry = next(one for one in several if one.order == last)
+            if entry.ours:
+                euros = sum((one.line.amount for one in several), ZERO) * (charged - energy) / charged
+                words = f"{_exact(charged)} kWh", f"{_exact(energy)} kWh"
+                yield _finding(entry.charge, entry.line, "consumption", *words, euros, source)
 
 
-def _covers(lines: Sequence[ChargeLine], metered: Metered) -> bool:
-    """Whether lines follow one another over just the days of a measurement."""
-    spans = sorted((line.start, line.end) for line in lines if line.start and line.end)
+def _signed(line: ChargeLine) -> Decimal:
+    """The quantity of a line, negative where it is given back."""
+    return (line.quantity or ZERO).copy_sign(-1 if line.amount < 0 else 1) if line.amount else line.quantity or ZERO
+
+
+def _measured(
+    name: str, spans: Sequence[tuple[date, date]], facts: PointFacts
+) -> Iterator[tuple[list[tuple[date, date]], Decimal, str]]:
+    """Spans of lines that follow one another, and the energy of just their days, the shortest runs first."""
+    done: set[tuple[date, date]] = set()
+    for metered in facts.metered:
+        within = [one for one in spans if metered.first <= one[0] and one[1] <= metered.last]
+        energy = metered.energies.get(name)
+        if energy is not None and within and _covers(within, metered):
+            done.update(within)
+            yield within, energy, f"energy of the readings from {metered.first} to {metered.last + DAY}"
+    run: list[tuple[date, date]] = []
+    for span in spans:
+        if run and span[0] != run[-1][1] + DAY:
+            run = []
+        if span in done:
+            run = []
+            continue
+        if run or facts.counts.knows(name, span[0]):
+            run.append(span)
+        if run and facts.counts.knows(name, span[1] + DAY):
+            charges = facts.counts.between(name, run[0][0], span[1] + DAY)
+            if charges is not None:
+                yield run, charges, f"indexes of {run[0][0]} and {span[1] + DAY}"
+            run = []
+
+
+def _covers(spans: Sequence[tuple[date, date]], metered: Metered) -> bool:
+    """Whether spans follow one another over just the days of a measurement."""
     follows = all(after[0] == before[1] + DAY for before, after in pairwise(spans))
     return follows and spans[0][0] == metered.first and spans[-1][1] == metered.last
 
 
-def _twice(charges: Sequence[GridCharge], facts: PointFacts, prices: PriceList) -> Iterator[InvoiceFinding]:
-    """Days of a component, or energies, that were charged before, on an earlier invoice or this, and not given back."""
+def _twice(standing: Sequence[Entry], prices: PriceList) -> Iterator[InvoiceFinding]:
+    """Days of a component, or energies, that were charged before, on an earlier invoice or this, and that no invoice
+    gave back."""
     days: Counter[tuple[str, date]] = Counter()
     energies: Counter[tuple[object, ...]] = Counter()
-    for market_type, earlier in facts.before:
-        for line in earlier:
-            _count(days, energies, prices, market_type, line)
-    given = [(charge, line) for charge in charges for line in charge.lines if line.amount < 0]
-    charged = [(charge, line) for charge in charges for line in charge.lines if line.amount > 0]
-    for charge, line in given:
-        _count(days, energies, prices, charge.market_type, line)
-    for charge, line in charged:
-        component = prices.component(charge.market_type, line)
-        if component is None or line.start is None or line.end is None:
+    for entry in standing:
+        if entry.line.amount < 0:
+            _count(days, energies, prices, entry)
+    for entry in standing:
+        line, component = entry.line, entry.component
+        if component is None or line.start is None or line.end is None or line.amount <= 0:
             continue
         span = list(_days(line.start, line.end))
-        if component.name in DAILY and prices.counts(line.unit):
+        if not entry.ours:
+            pass
+        elif component.name in DAILY and prices.counts(line.unit):
             again = [day for day in span if days[component.name, day] >= 1]
             if again:
-                told, euros = f"{len(span)} days", line.amount * len(again) / len(span)
-                yield _finding(charge, line, "twice", told, f"{len(span) - len(again)} days", euros)
+                told, euros = counted(len(span), "day"), line.amount * len(again) / len(span)
+                left = counted(len(span) - len(again), "day")
+                yield _finding(entry.charge, line, "twice", told, left, euros, _charged_by(standing, entry))
         elif component.name == "energy" and energies[_key(component, line)] >= 1:
-            yield _finding(charge, line, "twice", f"{_exact(line.quantity or ZERO)} kWh", "0 kWh", line.amount)
-        _count(days, energies, prices, charge.market_type, line)
+            told = f"{_exact(line.quantity or ZERO)} kWh"
+            yield _finding(entry.charge, line, "twice", told, "0 kWh", line.amount, _charged_by(standing, entry))
+        _count(days, energies, prices, entry)
+
+
+def _charged_by(standing: Sequence[Entry], again: Entry) -> str:
+    """The invoices that charged the same before."""
+    start, end = again.line.start, again.line.end
+    assert start is not None
+    assert end is not None
+    before = {
+        entry.charge.invoice
+        for entry in standing
+        if entry.order < again.order
+        and entry.component == again.component
+        and entry.line.amount > 0
+        and entry.line.start is not None
+        and entry.line.end is not None
+        and entry.line.start <= end
+        and start <= entry.line.end
+    }
+    return "invoice " + ", ".join(sorted(before))
 
 
 def _count(
-    days: Counter[tuple[str, date]],
-    energies: Counter[tuple[object, ...]],
-    prices: PriceList,
-    market_type: str,
-    line: ChargeLine,
+    days: Counter[tuple[str, date]], energies: Counter[tuple[object, ...]], prices: PriceList, entry: Entry
 ) -> None:
-    component = prices.component(market_type, line)
+    component, line = entry.component, entry.line
     if component is None or line.start is None or line.end is None:
         return
     sign = -1 if line.amount < 0 else 1
@@ -436,18 +544,26 @@ def _key(component: Component, line: ChargeLine) -> tuple[object, ...]:
 
 
 def _finding(
-    charge: GridCharge, line: ChargeLine, name: str, charged: str, expected: str, euros: Decimal
+    charge: Charge,
+    line: ChargeLine,
+    name: str,
+    charged: str,
+    expected: str,
+    euros: Decimal,
+    source: str | None = None,
 ) -> InvoiceFinding:
     return InvoiceFinding(
         check=name,
         access_point=charge.access_point,
         charge=charge.charge_reference,
         code=line.code,
+        label=line.label,
         first=line.start,
         last=line.end,
         charged=charged,
         expected=expected,
         euros=_cents(euros),
+        source=source,
     )
 
 

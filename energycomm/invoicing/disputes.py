@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from energycomm.invoicing.checking import CHECKS, InvoiceFinding
+from msgspec import structs
+
+from energycomm.invoicing.checking import InvoiceFinding
 from energycomm.invoicing.gathering import CheckedInvoice
+from energycomm.invoicing.words import CHECKS, COLUMNS, FRENCH, value_in
 
 HEAD = ("check", "access point", "charge", "line", "first day", "last day", "charged", "expected", "euros")
 """Columns of a finding."""
 
-DISPUTES = ("invoice", *HEAD, "why")
-"""Columns of the table."""
+DISPUTES = ("invoice", *HEAD, "why", "label", "source", "invoice date", "currency")
+"""Columns of the table; `euros` is the difference, `source` where the expected value is from."""
 
 
 def cells(finding: InvoiceFinding) -> tuple[object, ...]:
@@ -28,6 +31,19 @@ def cells(finding: InvoiceFinding) -> tuple[object, ...]:
     return tuple("" if value is None else value for value in values)
 
 
-def disputes(invoice: CheckedInvoice) -> list[tuple[object, ...]]:
-    """The findings of an invoice as the rows of `DISPUTES`."""
-    return [(invoice.invoice, *cells(one), CHECKS[one.check]) for one in invoice.findings]
+def head(language: str) -> list[str]:
+    """The columns of the table in a language, en or fr."""
+    return [COLUMNS[name] if language == "fr" else name for name in DISPUTES]
+
+
+def disputes(invoice: CheckedInvoice, language: str = "en") -> list[tuple[object, ...]]:
+    """The findings of an invoice as the rows of `DISPUTES`, in a language, en or fr."""
+    dated, rows = invoice.invoice_date or "", []
+    for one in invoice.findings:
+        values = structs.replace(
+            one, charged=value_in(one.charged, language), expected=value_in(one.expected, language)
+        )
+        why = FRENCH[CHECKS[one.check]] if language == "fr" else CHECKS[one.check]
+        more = (why, one.label or "", one.source or "", dated, invoice.currency)
+        rows.append((invoice.invoice, *cells(values), *more))
+    return rows

@@ -22,16 +22,22 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.invoicing.checking import Content, InvoiceFinding, Metered, PointFacts, Terms, check
+from energycomm.invoicing.counting import KWH, Index
 from energycomm.invoicing.pricelist import PriceList
+from energycomm.invoicing.settlement import StoredCharge
 from energycomm.kernel.codec import decode
-from energycomm.kernel.instants import instant
+from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, micros, midnight
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine
 
 DAY = timedelta(days=1)
 PORTION = 400
 """Access points, or messages, that one query asks for."""
-KWH = {"Wh": Decimal(1000), "kWh": Decimal(1), "MWh": Decimal("0.001")}
+BEFORE = timedelta(days=62)
+"""How long before its first day an invoice may charge together with another: readings of two months."""
+_TURN = {"before-event": 0, "periodic": 1, "after-event": 2}
+_CHANGES_METER = ("present", "installed")
+ACTIVE = (None, "", "active", "active-energy")
 _lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
 
 
@@ -131,7 +137,7 @@ class InvoiceCheck:
             content, points, latest = self._content(connection, market, number)
             facts = {name: PointFacts() for name in points.values()}
             for portion in _portions(sorted(points)):
-                self._facts(connection, portion, points, facts, zone, number)
+                self._facts(connection, portion, points, facts, zone, content)
         found = check(content, facts, prices)
         found.sort(
             key=lambda one: (one.access_point is not None, one.access_point or "", one.charge or "", one.code or "")
@@ -182,9 +188,9 @@ class InvoiceCheck:
         points: dict[int, str],
         facts: dict[str, PointFacts],
         zone: ZoneInfo,
-        number: str,
+        content: Content,
     ) -> None:
-        """Contracts, supplies, energies and earlier charges of some access points."""
+        """Contracts, supplies, energies, counts and other charges of some access points."""
         c = tables.contract.c
         query = select(c.access_point_id, c.at, c.tariff, c.subscribed_power).where(c.access_point_id.in_(portion))
         for row in connection.execute(query.order_by(c.at, c.id)):
@@ -209,15 +215,106 @@ class InvoiceCheck:
             if energies:
                 metered = Metered(_day(energy.start_at, zone), _day(energy.at, zone) - DAY, energies)
                 facts[points[energy.access_point_id]].metered.append(metered)
-        g, k = tables.DOMAIN["grid_charge"].c, tables.kernel_message.c
-        for charge in connection.execute(
-            select(g.access_point_id, g.invoice, g.lines, k.market_type)
-            .join(tables.kernel_message, k.id == g.message_id)
-            .where(g.access_point_id.in_(portion), g.invoice != number)
-            .order_by(g.at, g.id)
+        self._counts(connection, portion, points, facts, zone, content)
+        self._others(connection, portion, points, facts, content.number)
+
+    def _counts(
+        self,
+        connection: Connection,
+        portion: Sequence[int],
+        points: dict[int, str],
+        facts: dict[str, PointFacts],
+        zone: ZoneInfo,
+        content: Content,
+    ) -> None:
+        """What the registers counted on the days of the energies that are charged."""
+        days = [
+            day
+            for charge in content.charges
+            for line in charge.lines
+            if line.unit in KWH
+            for day in (line.start, line.end)
+            if day is not None and FIRST_DAY + BEFORE < day < LAST_DAY - BEFORE
+        ]
+        if not days:
+            return
+        low, high = micros(midnight(zone, min(days) - BEFORE)), micros(midnight(zone, max(days) + 2 * DAY))
+        m, r = tables.DOMAIN["meter"].c, tables.reading.c
+        serials: dict[int, str] = {}
+        changes: dict[int, list[int]] = {}
+        for row in connection.execute(
+            select(m.access_point_id, m.at, m.serial)
+            .where(m.access_point_id.in_(portion), m.action.in_(_CHANGES_METER), m.serial.is_not(None))
+            .order_by(m.at, m.id)
         ):
-            if (len(charge.invoice), charge.invoice) < (len(number), number):  # numbers grow
-                facts[points[charge.access_point_id]].before.append((charge.market_type, _lines.decode(charge.lines)))
+            if serials.setdefault(row.access_point_id, row.serial) != row.serial:
+                changes.setdefault(row.access_point_id, []).append(row.at)
+                serials[row.access_point_id] = row.serial
+        registers: dict[tuple[int, str, str], list[Index]] = {}
+        for read in connection.execute(
+            select(r.access_point_id, r.at, r.qualification, r.registers)
+            .where(r.access_point_id.in_(portion), r.status == "current", r.at >= low, r.at < high)
+            .order_by(r.at, r.id)
+        ):
+            for part in json.loads(read.registers):
+                active = part.get("product") in ACTIVE and part["unit"] in KWH
+                if not active or part.get("direction", "consumption") != "consumption" or part.get("doubtful"):
+                    continue
+                told = part.get("coefficient")
+                index = Index(
+                    at=read.at,
+                    turn=_TURN[read.qualification],
+                    day=_day(read.at, zone),
+                    value=Decimal(str(part["value"])),
+                    unit=part["unit"],
+                    coefficient=None if told is None else Decimal(str(told)),
+                    digits=part.get("digits"),
+                    rollover=bool(part.get("rollover")),
+                    meter=part.get("meter"),
+                )
+                registers.setdefault((read.access_point_id, part["grid"], part["time_class"]), []).append(index)
+        for (point, _, time_class), indexes in sorted(registers.items(), key=lambda one: one[0]):  # distributor first
+            facts[points[point]].counts.add(time_class, indexes, changes.get(point, ()))
+
+    def _others(
+        self,
+        connection: Connection,
+        portion: Sequence[int],
+        points: dict[int, str],
+        facts: dict[str, PointFacts],
+        number: str,
+    ) -> None:
+        """Charges of other invoices, whatever their verdict."""
+        g, k, i = tables.DOMAIN["grid_charge"].c, tables.kernel_message.c, tables.invoice_message.c
+        vault = driver_of(connection).vault
+        query = (
+            select(
+                k.id, k.access_point_id, k.market_type, k.effective, i.invoice, g.reference, g.original_invoice, g.lines
+            )
+            .join_from(tables.kernel_message, tables.invoice_message, i.message_id == k.id)
+            .outerjoin(tables.DOMAIN["grid_charge"], g.message_id == k.id)
+            .where(k.access_point_id.in_(portion), k.state != "withdrawn", i.invoice != number)
+        )
+        waiting: list[int] = []
+        for row in connection.execute(query):
+            if row.lines is None:
+                waiting.append(row.id)
+                continue
+            told = StoredCharge(
+                market_type=row.market_type,
+                access_point=points[row.access_point_id],
+                invoice=row.invoice,
+                charge_reference=row.reference,
+                effective=instant(row.effective),
+                original_invoice=row.original_invoice,
+                lines=_lines.decode(row.lines),
+            )
+            facts[points[row.access_point_id]].others.append(told)
+        for some in _portions(waiting):
+            for held in connection.execute(select(k.id, k.access_point_id, k.xml).where(k.id.in_(some))):
+                message = decode(vault.text("kernel_message", held.id, held.xml))
+                if isinstance(message, GridCharge):
+                    facts[points[held.access_point_id]].others.append(message)
 
 
 def _day(at: int, zone: ZoneInfo) -> date:

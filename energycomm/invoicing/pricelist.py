@@ -33,11 +33,12 @@ class Component(NamedTuple):
 
 
 class Dated(NamedTuple):
-    """A value and the days it holds; `until` is the last of them."""
+    """A value, the days it holds, `until` is the last of them, and who says so."""
 
     value: Decimal
     since: date
     until: date
+    source: str = ""
 
 
 class PriceList:
@@ -91,6 +92,17 @@ class PriceList:
                 return one.value
         return None
 
+    def source(self, component: Component, tariff: str | None, first: date, last: date) -> str:
+        """Who says what a component costs on some days, with the days that each price holds."""
+        several = self._prices.get((component.name, tariff or "", component.time_class), ())
+        return "; ".join(_told(one) for one in several if one.since <= last and first <= one.until)
+
+    def rate_source(self, component: Component | None, rate: Decimal, first: date, last: date) -> str:
+        """Who says that a rate of tax holds on some days."""
+        name = "" if component is None else component.name
+        several = [one for concerned, _, one in self._rates if concerned in ("", name) and one.value == rate]
+        return "; ".join(_told(one) for one in several if one.since <= last and first <= one.until)
+
     def rates(self, component: Component | None, power: Decimal | None, first: date, last: date) -> list[Decimal]:
         """The rates that a line may bear for the days from the first to the last, the normal one first; none where no
         table tells. A period that straddles a change may bear either."""
@@ -115,9 +127,14 @@ def _rows(path: Path) -> Iterator[tuple[dict[str, str], str]]:
 def _dated(value: Decimal, row: dict[str, str], place: str) -> Dated:
     try:
         since = date.fromisoformat(row["since"]) if row["since"] else date.min
-        return Dated(value, since, date.fromisoformat(row["until"]) if row["until"] else date.max)
+        until = date.fromisoformat(row["until"]) if row["until"] else date.max
+        return Dated(value, since, until, row["source"])
     except ValueError:
         raise UserError(f"{place}: a day is none.", "Write days YYYY-MM-DD; leave open ends empty.") from None
+
+
+def _told(one: Dated) -> str:
+    return f"{one.source}, from {one.since}" + ("" if one.until == date.max else f" to {one.until}")
 
 
 def _number(text: str, place: str) -> Decimal:

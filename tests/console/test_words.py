@@ -18,7 +18,7 @@ from energycomm.correction.tickets import STATES as TICKET_STATES
 from energycomm.daemon.survey import Survey
 from energycomm.eis import tables
 from energycomm.engine.rule import RULE_SETS
-from energycomm.invoicing.checking import CHECKS
+from energycomm.invoicing.words import CHECKS
 from energycomm.market.legaltime import LegalTime
 
 FOLDER = STATIC.parent

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from energycomm.invoicing.checking import Content, Metered, PointFacts, Terms, check
+from energycomm.invoicing.counting import Counts, Index
+from energycomm.invoicing.words import value_in
 from energycomm.kernel.messages import GridCharge
 from energycomm.kernel.parts import ChargeLine
 from tests.invoicing.invoices import CG, OURS, POINT, PRICES, SERVICE, charge, general, line
@@ -75,7 +77,7 @@ def test_the_power_of_each_day_is_that_of_the_contract() -> None:
     nine = line(
         "ASSFCU4-U", "2025-09-01", "2025-09-30", "270", "j.kVA", "0.027699", "7.48", subscribed_power=Decimal(9)
     )
-    assert found(nine) == [("power", "9", "6", Decimal("2.49"))]
+    assert found(nine) == [("power", "9 kVA", "6 kVA", Decimal("2.49"))]
     changed = PointFacts(
         terms=[Terms(date(2020, 1, 1), "BTINFCU4", Decimal(9)), Terms(date(2025, 10, 1), "BTINFCU4", Decimal(6))],
         supplied=OURS.supplied,
@@ -114,16 +116,16 @@ def test_a_rate_is_one_of_the_days_charged() -> None:
     def taxed(rate: str, first: str, last: str) -> list[tuple[str, str, str, Decimal]]:
         return found(line("ASEXTRA", first, last, "1", "UNITE", "100", "100.00", tax=rate))
 
-    assert taxed("37.500", "2025-09-01", "2025-09-30") == [("tax", "37.500 %", "20 %", Decimal("17.50"))]
+    assert taxed("37.500", "2025-09-01", "2025-09-30") == [("tax", "37.5 %", "20 %", Decimal("17.50"))]
     assert taxed("NS", "2025-09-01", "2025-09-30") == taxed("20.000", "2025-09-01", "2025-09-30") == []
     fixed = ("ASGBT-E", "2025-07-15", "2025-08-14", "31", "j", "0.0461", "1.43")
     assert found(line(*fixed, tax="5.5")) == found(line(*fixed, tax="20")) == []
     after = line("ASGBT-U", "2025-09-01", "2025-09-30", "30", "j", "0.046027", "1.38", tax="5.50")
-    assert found(after) == [("tax", "5.50 %", "20 %", Decimal("-0.20"))]
+    assert found(after) == [("tax", "5.5 %", "20 %", Decimal("-0.20"))]
 
 
 def test_what_was_charged_before_and_not_given_back_is_charged_twice() -> None:
-    before = PointFacts(terms=OURS.terms, supplied=OURS.supplied, before=[("F15", (CG,))])
+    before = PointFacts(terms=OURS.terms, supplied=OURS.supplied, others=[charge(CG, invoice="3100000000016")])
     assert found(CG, facts=before) == [("twice", "30 days", "0 days", Decimal("1.38"))]
     back = line("ASGBT-R", "2025-09-01", "2025-09-30", "30", "j", "-0.046027", "-1.38")
     assert found(back, CG, facts=before) == []
@@ -152,3 +154,169 @@ def test_management_of_high_voltage_is_recomputed_in_an_f12() -> None:
     for one, euros in ((right, []), (dear, [Decimal("3.19")])):
         content = Content("1", charges=[charge(one, market_type="F12")])
         assert [each.euros for each in check(content, {POINT: facts}, PRICES)] == euros
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+DEAR = line("ASGBT-U", "2025-09-01", "2025-09-30", "30", "j", "0.060000", "1.80")
+"""0.42 too much."""
+DEAR_BACK = line("ASGBT-A", "2025-09-01", "2025-09-30", "30", "j", "-0.060000", "-1.80")
+
+
+def of(number: int, *charges: GridCharge) -> list[tuple[str, str, str, Decimal]]:
+    """What is found in one of several invoices of a point."""
+    ours = [one for one in charges if one.invoice == str(number)]
+    others = [one for one in charges if one.invoice != str(number)]
+    told = PointFacts(terms=OURS.terms, supplied=OURS.supplied, others=list(others))
+    found = check(Content(str(number), charges=ours), {POINT: told}, PRICES)
+    return [(one.check, one.charged, one.expected, one.euros) for one in found]
+
+
+@pytest.mark.parametrize("named", [None, "1"])
+def test_what_is_annulled_and_charged_rightly_is_no_dispute(named: str | None) -> None:
+    """Neither of the original, nor of its annulment, nor of the rectification; the second is a finding while it has the
+    old price."""
+    original = charge(DEAR, invoice="1")
+    back = charge(DEAR_BACK, invoice="2", number="2", original_invoice=named)
+    right = charge(CG, invoice="2", number="3", original_invoice=named)
+    assert of(1, original) == [("price", "0.06 EUR", "0.046027 EUR", Decimal("0.42"))]
+    assert of(1, original, back, right) == of(2, original, back, right) == []
+    again = charge(DEAR, invoice="2", number="3", original_invoice=named)
+    assert of(1, original, back, again) == []
+    assert of(2, original, back, again) == [("price", "0.06 EUR", "0.046027 EUR", Decimal("0.42"))]
+
+
+def test_a_correction_by_the_difference_leaves_what_it_does_not_give_back() -> None:
+    original = charge(DEAR, invoice="1")
+
+    def less(amount: str) -> GridCharge:
+        return charge(
+            line("ASGBT-R", "2025-09-01", "2025-09-30", "30", "j", str(Decimal(amount) / 30), amount), invoice="2"
+        )
+
+    assert of(1, original, less("-0.42")) == of(2, original, less("-0.42")) == []
+    assert of(1, original, less("-0.20")) == []
+    assert of(2, original, less("-0.20")) == [("price", "1.60 EUR", "1.38 EUR", Decimal("0.22"))]
+
+
+def test_a_rectification_without_an_annulment_is_charged_twice() -> None:
+    first, second = charge(CG, invoice="1"), charge(CG, invoice="2", number="2", original_invoice="1")
+    assert of(1, first, second) == []
+    assert of(2, first, second) == [("twice", "30 days", "0 days", Decimal("1.38"))]
+    wrong = charge(DEAR, invoice="1")
+    assert of(2, wrong, second) == [("price", "3.18 EUR", "1.38 EUR", Decimal("1.80"))]
+
+
+def test_what_is_charged_twice_is_no_dispute_once_a_later_invoice_gave_it_back() -> None:
+    three = [
+        charge(CG, invoice="1"),
+        charge(CG, invoice="2"),
+        charge(line("ASGBT-R", "2025-09-01", "2025-09-30", "30", "j", "-0.046027", "-1.38"), invoice="3"),
+    ]
+    assert of(2, *three[:2]) == [("twice", "30 days", "0 days", Decimal("1.38"))]
+    assert [of(number, *three) for number in (1, 2, 3)] == [[], [], []]
+
+
+# --- what registers counted -------------------------------------------------------------------------------------------
+
+
+def counted(*indexes: tuple[str, int, dict[str, Any]], changes: tuple[str, ...] = ()) -> PointFacts:
+    """Facts with the indexes of the class HPB: day, value, and what else is told."""
+
+    def at(day: str) -> int:
+        return (date.fromisoformat(day) - date(1970, 1, 1)).days
+
+    counts = Counts()
+    told = [
+        Index(
+            **{"at": at(day), "turn": 1, "day": date.fromisoformat(day), "value": Decimal(value), "unit": "kWh"} | more
+        )
+        for day, value, more in indexes
+    ]
+    counts.add("HPB", told, [at(day) for day in changes])
+    return PointFacts(terms=OURS.terms, supplied=OURS.supplied, counts=counts)
+
+
+ENERGY = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "250", "kWh", "0.0166", "4.15")
+
+
+def test_energy_is_that_between_two_indexes() -> None:
+    """250 kWh are charged: 4.15 EUR; 50 of them are 0.83."""
+    less = [("consumption", "250 kWh", "200 kWh", Decimal("0.83"))]
+    assert found(ENERGY, facts=counted(("2025-09-01", 1000, {}), ("2025-10-01", 1200, {}))) == less
+    assert found(ENERGY, facts=counted(("2025-09-01", 1000, {}), ("2025-10-01", 1250, {}))) == []
+    between = [("2025-09-01", 1000, {}), ("2025-09-11", 1100, {}), ("2025-10-01", 1200, {})]
+    assert found(ENERGY, facts=counted(*between)) == less
+    # Without an index of the first or the last day nothing is known.
+    assert found(ENERGY, facts=counted(("2025-09-02", 1000, {}), ("2025-10-01", 1200, {}))) == []
+
+
+def test_indexes_in_wh_are_cut_off_to_whole_kwh() -> None:
+    wh = {"unit": "Wh"}
+    assert found(ENERGY, facts=counted(("2025-09-01", 1000900, wh), ("2025-10-01", 1250100, wh))) == []
+    assert len(found(ENERGY, facts=counted(("2025-09-01", 1000900, wh), ("2025-10-01", 1200100, wh)))) == 1
+
+
+def test_a_register_passes_its_last_digit_and_an_index_has_a_coefficient() -> None:
+    """From 99900 to 150 with five digits are 250; 50 steps of 5 kWh are 250."""
+    over = {"digits": 5, "rollover": True}
+    assert found(ENERGY, facts=counted(("2025-09-01", 99900, {}), ("2025-10-01", 150, over))) == []
+    assert len(found(ENERGY, facts=counted(("2025-09-01", 99900, {}), ("2025-10-01", 100, over)))) == 1
+    assert found(ENERGY, facts=counted(("2025-09-01", 99900, {}), ("2025-10-01", 100, {}))) == []
+    five = {"coefficient": Decimal(5)}
+    assert found(ENERGY, facts=counted(("2025-09-01", 10, five), ("2025-10-01", 60, {}))) == []
+    assert len(found(ENERGY, facts=counted(("2025-09-01", 10, five), ("2025-10-01", 50, {})))) == 1
+
+
+def test_a_change_of_meter_is_bridged_by_both_its_indexes() -> None:
+    """100 kWh on the old meter, 150 on the new one."""
+    old, new = ("2025-09-10", 1100, {"turn": 0}), ("2025-09-10", 0, {"turn": 2})
+    ends = ("2025-09-01", 1000, {}), ("2025-10-01", 150, {})
+    change = ("2025-09-10",)
+    assert found(ENERGY, facts=counted(ends[0], old, new, ends[1], changes=change)) == []
+    short = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "200", "kWh", "0.0166", "3.32")
+    assert found(short, facts=counted(ends[0], old, new, ends[1], changes=change)) == [
+        ("consumption", "200 kWh", "250 kWh", Decimal("-0.83"))
+    ]
+    assert found(short, facts=counted(ends[0], new, ends[1], changes=change)) == []
+    assert found(short, facts=counted(ends[0], ("2025-10-01", 1250, {}), changes=change)) == []
+
+
+def test_energy_of_two_invoices_is_held_against_the_indexes_together() -> None:
+    """What a later invoice gives back counts; what is left is a finding of the later one."""
+    facts = counted(("2025-09-01", 1000, {}), ("2025-10-01", 1200, {}))
+    first = charge(ENERGY, invoice="1")
+    for back, amount, left in (
+        ("-50", "-0.83", []),
+        ("-20", "-0.33", [("consumption", "230 kWh", "200 kWh", Decimal("0.50"))]),
+    ):
+        less = charge(line("ASSVCU4-2-R", "2025-09-01", "2025-09-30", back, "kWh", "0.0166", amount), invoice="2")
+        for ours, other, expected in ((first, less, []), (less, first, left)):
+            facts.others = [other]
+            told = check(Content(ours.invoice, charges=[ours]), {POINT: facts}, PRICES)
+            assert [(one.check, one.charged, one.expected, one.euros) for one in told] == expected
+
+
+def test_energy_of_days_that_were_not_ours_is_not_due() -> None:
+    late = PointFacts(terms=OURS.terms, supplied=[(date(2025, 9, 16), None)])
+    assert found(ENERGY, facts=late) == [("supply", "30 days", "15 days", Decimal("2.08"))]
+
+
+def test_one_is_told_as_one_in_both_languages() -> None:
+    assert [value_in(text, "en") for text in ("1 day", "2 days", "0 days", "5 EUR")] == [
+        "1 day", "2 days", "0 days", "5 EUR",
+    ]  # fmt: skip
+    assert [value_in(text, "fr") for text in ("1 day", "2 days", "0 days", "1 charge", "9 charges", "5 EUR")] == [
+        "1 jour", "2 jours", "0 jour", "1 valorisation", "9 valorisations", "5 EUR",
+    ]  # fmt: skip
+    one_day = line("ASGBT-U", "2025-09-01", "2025-09-01", "1", "j", "0.046027", "0.05")
+    gone = PointFacts(terms=OURS.terms, supplied=[(date(2025, 1, 1), date(2025, 8, 31))])
+    assert found(one_day, facts=gone) == [("supply", "1 day", "0 days", Decimal("0.05"))]
+
+
+def test_a_finding_names_its_source() -> None:
+    content = Content("1", charges=[charge(DEAR, invoice="1")])
+    (told,) = check(content, {POINT: OURS}, PRICES)
+    assert told.source is not None
+    assert "TURPE 7" in told.source
+    assert "2025-08-01" in told.source

@@ -49,10 +49,13 @@ def test_invoices_are_listed_shown_and_disputed(invoiced: Site) -> None:
     assert sent.headers["content-disposition"] == f'attachment; filename="disputes-{NUMBER}.csv"'
     head, row = csv.reader(io.StringIO(sent.content.decode("utf-8-sig")))
     why = "the total without tax is not the sum of the charges"
-    assert (head[0], row) == ("invoice", [NUMBER, "net", "", "", "", "", "", "500 EUR", "105.00 EUR", "395.00", why])
-    sheet = anna.get(f"/api/v1/invoices/{NUMBER}/disputes?format=xlsx")
-    rows = list(load_workbook(io.BytesIO(sheet.content)).active.iter_rows(values_only=True))
-    assert rows[1][-2:] == ("395.00", why)
+    values = [NUMBER, "net", "", "", "", "", "", "500 EUR", "105.00 EUR", "395.00", why]
+    source = "the charges of the detail files"
+    assert (head[0], row) == ("invoice", [*values, "", source, "2025-10-05", "EUR"])
+    sheet = anna.get(f"/api/v1/invoices/{NUMBER}/disputes?format=xlsx&language=fr")
+    titles, french = load_workbook(io.BytesIO(sheet.content)).active.iter_rows(values_only=True)
+    told = dict(zip(titles, french, strict=True))
+    assert (told["euros"], told["motif"]) == ("395.00", "le total hors taxes n'est pas la somme des valorisations")
 
 
 def test_the_client_reads_them(invoiced: Site, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from energycomm.cells import write_csv
-from energycomm.invoicing.disputes import DISPUTES, disputes
+from energycomm.invoicing.disputes import disputes, head
 from energycomm.invoicing.gathering import CheckedInvoice, InvoiceCheck, InvoiceSummary
 from energycomm.market.installed import installed_adapters
 from energycomm.portfolio.files import workbook
@@ -55,10 +55,11 @@ def table(
     form: Annotated[
         str, Query(alias="format", pattern="^(csv|xlsx)$", description="csv, or xlsx for a workbook.")
     ] = "csv",
+    language: Annotated[str, Query(pattern="^(en|fr)$", description="Of the table: en or fr.")] = "en",
 ) -> Response:
     """What an invoice is contested for, to be sent to the grid operator."""
     about(request, f"invoice {invoice}")
-    return sheet(checked(shared, invoice, market), form)
+    return sheet(checked(shared, invoice, market), form, language)
 
 
 @router.get("/{invoice:path}", summary="One grid invoice with its findings", responses=described(CheckedInvoice))
@@ -99,14 +100,14 @@ def checked(shared: Services, invoice: str, market: str | None) -> CheckedInvoic
     return checker.checked(known[0], invoice)
 
 
-def sheet(found: CheckedInvoice, form: str) -> Response:
-    """The disputes of an invoice as CSV or as a workbook."""
+def sheet(found: CheckedInvoice, form: str, language: str) -> Response:
+    """The disputes of an invoice as CSV or as a workbook, in a language, en or fr."""
     name = f"disputes-{re.sub(r'[^0-9A-Za-z-]', '_', found.invoice)}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "xlsx":
-        return Response(workbook(DISPUTES, disputes(found), "disputes"), 200, headers, XLSX)
+        return Response(workbook(head(language), disputes(found, language), "disputes"), 200, headers, XLSX)
     text = io.StringIO(newline="")
-    write_csv(text, DISPUTES, disputes(found))
+    write_csv(text, head(language), disputes(found, language))
     return Response(text.getvalue().encode("utf-8-sig"), 200, headers, f"{CSV}; charset=utf-8")
 
 

@@ -18,6 +18,8 @@ from energycomm.commands.output import print_json, print_rows
 from energycomm.config import load
 from energycomm.eis.database import rehearsal
 from energycomm.errors import ExitCode
+from energycomm.invoicing.gathering import InvoiceCheck
+from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import ASIDE
@@ -133,6 +135,18 @@ def summarise(done: Progress, gateway: Gateway) -> dict[str, Any]:
         "gaps": [str(gap) for gap in gaps],
         "judged_again": tally.reassessed,
         "given_up": gateway.give_up_overdue(),
+        "invoices": [
+            {
+                "market": one.market,
+                "invoice": one.invoice,
+                "contradictions": one.contradictions,
+                "contested": str(one.contested),
+                "currency": one.currency,
+            }
+            for one in check_changed(
+                InvoiceCheck(gateway.store, gateway.config.rules_folder, dict(gateway.markets.zones))
+            )
+        ],
     }
 
 
@@ -192,5 +206,12 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
             f"{counted(summary['judged_again'], 'earlier message was', 'earlier messages were')} "
             "judged otherwise after a late one came"
         )
+    if summary["invoices"]:
+        wrong = [one for one in summary["invoices"] if one["contradictions"]]
+        console.print(f"{counted(len(summary['invoices']), 'grid invoice')} checked, {len(wrong)} contested")
+        for one in wrong[:TOP_REFUSALS]:
+            words = f"{counted(one['contradictions'], 'finding')}, {one['contested']} {one['currency']} contested"
+            shown = f"{one['invoice']}: {words}: `energycomm invoice show {one['invoice']}`"
+            console.print(shown, markup=False, soft_wrap=True)
     if summary["given_up"]:
         console.print(f"{counted(summary['given_up'], 'message')} waited too long: given up")

@@ -35,6 +35,7 @@ from energycomm.eis.tallies import (
     combinations,
     hourly,
 )
+from energycomm.invoicing.keeping import contested
 from energycomm.kernel.instants import instant, micros
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
@@ -198,6 +199,7 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
         "requests_overdue": connection.execute(overdue).scalar_one(),
         "campaigns": connection.execute(select(func.count()).where(c.state.in_(("planned", "running")))).scalar_one(),
         "oldest": None if first is None else instant(first),
+        "contested": contested(connection),
     }
 
 

@@ -33,6 +33,7 @@ FRENCH: dict[str, str] = {
     "{n|access point|access points}": "{n|point de livraison|points de livraison}",
     "Grid invoices": "Factures d'acheminement",
     "Grid invoice": "Facture d'acheminement",
+    "contested grid invoices": "factures d'acheminement contestées",
     "what they charge that nothing explains": "ce qu'elles facturent que rien n'explique",
     "Net total": "Total hors taxes",
     "Sum of the charges": "Somme des valorisations",

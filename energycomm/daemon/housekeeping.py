@@ -13,7 +13,10 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
 from energycomm.eis.tallies import settle
+from energycomm.invoicing.gathering import InvoiceCheck
+from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.instants import now_micros
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.delivery import overdue
 from energycomm.pipeline.quarantine import give_up
@@ -24,6 +27,7 @@ log = structlog.get_logger()
 
 SECOND = 1_000_000
 RETENTION_EVERY = 3600.0
+INVOICES_EVERY = 600.0
 OVERDUE = "overdue"
 
 
@@ -40,7 +44,7 @@ class Housekeeping(Duty):
         self.rules_version_id = rules_version_id
         self._series_since = 0
         self._clock = ClockWatch()
-        self._retention_due = 0.0
+        self._retention_due = self._invoices_due = 0.0
 
     def turn(self) -> float | None:
         """Do all of it."""
@@ -49,7 +53,18 @@ class Housekeeping(Duty):
         self.desk.report.alarm("CLOCK_JUMPED", "clock", trouble is not None, trouble or "")
         if trouble is None:
             self._by_the_calendar()
+        if time.monotonic() >= self._invoices_due:
+            self._invoices()
+            self._invoices_due = time.monotonic() + INVOICES_EVERY
         return None
+
+    def _invoices(self) -> None:
+        """Check the grid invoices that are complete, and those that something changed for."""
+        config = self.desk.config
+        zones = dict(installed_adapters(config.mapping_files).zones)
+        for one in check_changed(InvoiceCheck(self.desk.store, config.rules_folder, zones)):
+            words = {"invoice": one.invoice, "findings": one.contradictions, "contested": str(one.contested)}
+            log.info("invoice.checked", market=one.market, **words)
 
     def _by_the_calendar(self) -> None:
         """What the clock decides, and nobody can take back."""

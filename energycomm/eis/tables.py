@@ -296,6 +296,31 @@ invoice_message = Table(
     comment="The messages that a grid invoice is made of, whatever their verdict.",
 )
 
+invoice_check = Table(
+    "invoice_check",
+    metadata,
+    Column("market", String(2), primary_key=True),
+    Column("invoice", String(64), primary_key=True),
+    Column("last_at", BigInteger, comment="End of the last day that it charges."),
+    Column("currency", String(3), nullable=False),
+    Column("contested", String(40), nullable=False, comment="Sum of the findings, a decimal number."),
+    Column("contradictions", Integer, nullable=False, comment="How many findings there are."),
+    Column("complete", Boolean, nullable=False, comment="Its general file is there, and all charges."),
+    Column("messages", Integer, nullable=False, comment="How many messages it was made of."),
+    Column("checked_at", BigInteger, nullable=False),
+    comment="What was found in each grid invoice; made again when what it depends on changes.",
+)
+
+invoice_check_head = Table(
+    "invoice_check_head",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row."),
+    Column("store", String(16), nullable=False, comment="Whose log of changes it is (change_head)."),
+    Column("upto", BigInteger, nullable=False, comment="Changes up to this batch were looked at."),
+    Column("tables", String(64), nullable=False, comment="SHA-256 of the price lists and rates that were used."),
+    comment="Up to where the log of changes was followed by the check of invoices.",
+)
+
 message_tally = Table(
     "message_tally",
     metadata,

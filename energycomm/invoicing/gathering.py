@@ -37,7 +37,7 @@ BEFORE = timedelta(days=62)
 """How long before its first day an invoice may charge together with another: readings of two months."""
 _TURN = {"before-event": 0, "periodic": 1, "after-event": 2}
 _CHANGES_METER = ("present", "installed")
-ACTIVE = (None, "", "active", "active-energy")
+_ACTIVE = (None, "", "active")
 _lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
 
 
@@ -54,6 +54,9 @@ class InvoiceSummary(Struct, frozen=True, kw_only=True):
       charges, announced: how many charges are there, and how many the general file announces.
       contested: sum of the euros of the findings.
       contradictions: how many findings there are.
+      complete: its general file is there, and as many charges as that announces.
+      last: the last day that it charges.
+      messages: how many it is made of.
     """
 
     market: str
@@ -67,6 +70,9 @@ class InvoiceSummary(Struct, frozen=True, kw_only=True):
     announced: int | None
     contested: Decimal
     contradictions: int
+    complete: bool
+    last: date | None
+    messages: int
 
 
 class CheckedInvoice(InvoiceSummary, frozen=True, kw_only=True):
@@ -135,6 +141,10 @@ class InvoiceCheck:
             prices = self._prices[market] = PriceList(self.rules / market.lower())
         with reading(self.store.engine) as connection:
             content, points, latest = self._content(connection, market, number)
+            i = tables.invoice_message.c
+            messages = connection.execute(
+                select(func.count()).select_from(tables.invoice_message).where(i.market == market, i.invoice == number)
+            ).scalar_one()
             facts = {name: PointFacts() for name in points.values()}
             for portion in _portions(sorted(points)):
                 self._facts(connection, portion, points, facts, zone, content)
@@ -157,6 +167,9 @@ class InvoiceCheck:
             contested=sum((one.euros for one in found), Decimal("0.00")),
             contradictions=len(found),
             findings=tuple(found),
+            complete=general is not None and (general.charges is None or general.charges == len(content.charges)),
+            last=max((line.end for one in content.charges for line in one.lines if line.end is not None), default=None),
+            messages=messages,
         )
 
     def _content(self, connection: Connection, market: str, number: str) -> tuple[Content, dict[int, str], int]:
@@ -257,7 +270,7 @@ class InvoiceCheck:
             .order_by(r.at, r.id)
         ):
             for part in json.loads(read.registers):
-                active = part.get("product") in ACTIVE and part["unit"] in KWH
+                active = part.get("product") in _ACTIVE and part["unit"] in KWH
                 if not active or part.get("direction", "consumption") != "consumption" or part.get("doubtful"):
                     continue
                 told = part.get("coefficient")
@@ -326,7 +339,8 @@ def _energies(volumes: Iterable[dict[str, str]]) -> dict[str, Decimal]:
     """kWh by time class: of the distributor's grid where it is told, else of ours."""
     grids: dict[str, dict[str, Decimal]] = {}
     for one in volumes:
-        if one.get("direction", "consumption") == "consumption" and one["unit"] in KWH and not one.get("purpose"):
+        active = one.get("product") in _ACTIVE and one["unit"] in KWH
+        if active and one.get("direction", "consumption") == "consumption" and not one.get("purpose"):
             classes = grids.setdefault(one["grid"], {})
             name = one["time_class"]
             classes[name] = classes.get(name, Decimal(0)) + Decimal(str(one["quantity"])) / KWH[one["unit"]]

@@ -21,6 +21,7 @@ from energycomm.kernel.parts import ChargeLine
 
 PRICES, RATES, LINES = "grid_prices.csv", "tax_rates.csv", "charge_lines.csv"
 UNITS = "charge_units.csv"
+TABLES = (PRICES, RATES, LINES, UNITS)
 CENTS = "cEUR/"
 """What the unit of a price in cents begins with."""
 

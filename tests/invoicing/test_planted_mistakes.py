@@ -35,9 +35,9 @@ RULES = Path(__file__).parents[2] / "rules"
 
 @pytest.fixture(scope="module")
 def year(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The envelopes of some months across two changes of the price list, without a fault."""
+    """The envelopes of a year across two changes of the price list, without a fault."""
     folder = tmp_path_factory.mktemp("invoices")
-    simulator.simulate(Scenario(20, 9, 5, date(2025, 1, 1), daily_share=0.0, faults=FaultRates({})), folder)
+    simulator.simulate(Scenario(16, 12, 5, date(2025, 1, 1), daily_share=0.1, faults=FaultRates({})), folder)
     return folder / "envelopes"
 
 
@@ -65,8 +65,8 @@ def checked(envelopes: Path, url: str, seed: int | None = None) -> dict[str, Che
 
 
 def test_nothing_is_found_on_right_invoices(year: Path, tmp_path: Path) -> None:
-    found = checked(year, f"sqlite:///{tmp_path / 'eis.db'}")
-    assert len(found) == 8
+    found = checked(year, f"sqlite:///{tmp_path / 'eis.db'}", seed=5)
+    assert len(found) == 11
     assert {one.invoice: one.findings for one in found.values() if one.findings} == {}
     assert sum(one.charges for one in found.values()) > 100
 
@@ -174,9 +174,12 @@ def plant(planter: Planter) -> None:
     planter.planted["net"] += 100
 
 
-@pytest.mark.parametrize("seed", [None, 7])
-def test_every_planted_euro_is_found(summer: Path, tmp_path: Path, seed: int | None) -> None:
+@pytest.mark.parametrize(("database", "seed"), [("sqlite", None), ("postgresql", 7)])
+def test_every_planted_euro_is_found(
+    summer: Path, tmp_path: Path, database: str, seed: int | None, request: pytest.FixtureRequest
+) -> None:
     """Whichever order the files come in."""
+    url = f"sqlite:///{tmp_path / 'eis.db'}" if database == "sqlite" else request.getfixturevalue("postgres_url")
     folder = tmp_path / "envelopes"
     folder.mkdir()
     planter = None
@@ -186,7 +189,7 @@ def test_every_planted_euro_is_found(summer: Path, tmp_path: Path, seed: int | N
         else:
             (folder / envelope.name).symlink_to(envelope)
     assert planter is not None
-    found = checked(folder, f"sqlite:///{tmp_path / 'eis.db'}", seed)
+    found = checked(folder, url, seed)
     contested = {one.invoice: one for one in found.values() if one.findings}
     (invoice,) = contested.values()
     euros: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from alembic import op
 from energycomm.eis import triggers
 
 revision = "0031"
-down_revision = "0027"
+down_revision = "0030"
 branch_labels = None
 depends_on = None
 

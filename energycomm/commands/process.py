@@ -210,8 +210,8 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         wrong = [one for one in summary["invoices"] if one["contradictions"]]
         console.print(f"{counted(len(summary['invoices']), 'grid invoice')} checked, {len(wrong)} contested")
         for one in wrong[:TOP_REFUSALS]:
-            told = f"{counted(one['contradictions'], 'finding')}, {one['contested']} {one['currency']} contested"
-            shown = f"{one['invoice']}: {told}: `energycomm invoice show {one['invoice']}`"
-            console.print(shown, markup=False, soft_wrap=True)
+            found = f"{counted(one['contradictions'], 'finding')}, {one['contested']} {one['currency']} contested"
+            advice = f"`energycomm invoice show {one['invoice']}`"
+            console.print(f"{one['invoice']}: {found}: {advice}", markup=False, soft_wrap=True)
     if summary["given_up"]:
         console.print(f"{counted(summary['given_up'], 'message')} waited too long: given up")

@@ -285,9 +285,23 @@ def _line(entry: Entry, facts: PointFacts, prices: PriceList) -> Iterator[Invoic
                 prices.source(component, line.tariff, line.start, line.end),
             )
         days = list(_days(line.start, line.end))
+        due = line.amount if expected is None else expected
+        contracts = [facts.terms_on(day) for day in days]
+        tariffs = {one.tariff if one is not None else None for one in contracts}
+        if expected is not None and line.tariff is not None and None not in tariffs and tariffs != {line.tariff}:
+            others = [
+                prices.price(component, one.tariff, day) if one is not None else None
+                for one, day in zip(contracts, days, strict=True)
+            ]
+            if all(one is not None for one in others):
+                told = ", ".join(sorted(one for one in tariffs if one is not None))
+                other = line.quantity * sum((one or ZERO for one in others), ZERO) / len(days)
+                if abs(due - other) > CENT:
+                    source = facts.terms_words(days)
+                    yield _finding(charge, line, "tariff", line.tariff, told, due - other, source)
+                due = other
         strange = [facts.supplies(day) is False for day in days].count(True)
         if line.amount > 0 and strange:
-            due = line.amount if expected is None else expected
             yield _finding(
                 charge,
                 line,
@@ -492,7 +506,7 @@ def _twice(standing: Sequence[Entry], prices: PriceList) -> Iterator[InvoiceFind
         if not entry.ours:
             pass
         elif component.name in DAILY and prices.counts(line.unit):
-            again = [day for day in span if days[component.name, day] >= 1]
+            again = [day for day in span if days[_family(line, component), day] >= 1]
             if again:
                 told, euros = counted(len(span), "day"), line.amount * len(again) / len(span)
                 left = counted(len(span) - len(again), "day")
@@ -533,7 +547,12 @@ def _count(
         energies[_key(component, line)] += sign
     elif component.name in DAILY and prices.counts(line.unit) and line.amount:
         for day in _days(line.start, line.end):
-            days[component.name, day] += sign
+            days[_family(line, component), day] += sign
+
+
+def _family(line: ChargeLine, component: Component) -> str:
+    """What a day bears once: a component of a family of codes; meters of several kinds are charged beside others."""
+    return f"{component.name} {line.code[:4]}"
 
 
 def _key(component: Component, line: ChargeLine) -> tuple[object, ...]:

@@ -320,3 +320,54 @@ def test_a_finding_names_its_source() -> None:
     assert told.source is not None
     assert "TURPE 7" in told.source
     assert "2025-08-01" in told.source
+
+
+# --- what an outsider would send --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        # 15.48 EUR a year, 29 of the 366 days of 2024.
+        line("ASGBT-U", "2024-02-01", "2024-02-29", "29", "j", "0.042295", "1.23", tax="5.50"),
+        # 16.20 EUR a year: 16 days of 2024 and 15 of 2025.
+        line("ASGBT-U", "2024-12-16", "2025-01-15", "31", "j", "0.044321", "1.37", tax="5.50"),
+        # 20.88 EUR a year for 17 days, 22.44 for 14.
+        line("ASCLBT-U", "2025-01-15", "2025-02-14", "31", "j", "0.059136", "1.83", tax="5.50"),
+        # Given back at the rate of its days, after that rate had ended.
+        line("ASGBT-R", "2025-07-01", "2025-07-31", "31", "j", "-0.046356", "-1.44", tax="5.50"),
+        # 7.50 ct for 31 days, 7.49 for 31: 100 kWh.
+        line("ASSVCU4-4-U", "2025-07-01", "2025-08-31", "100", "kWh", "0.07495", "7.50"),
+    ],
+)
+def test_right_lines_of_special_days_are_free_of_findings(told: ChargeLine) -> None:
+    assert found(told) == []
+
+
+def test_a_change_of_power_and_of_tariff_inside_a_month_is_right_by_its_days() -> None:
+    """14 days of 6 kVA CU4 at 10.11 EUR a year, 16 days of 9 kVA MU4 at 12.12."""
+    changed = PointFacts(
+        terms=[Terms(date(2020, 1, 1), "BTINFCU4", Decimal(6)), Terms(date(2025, 9, 15), "BTINFMU4", Decimal(9))],
+        supplied=OURS.supplied,
+    )
+    new = {"tariff": "BTINFMU4", "subscribed_power": Decimal(9)}
+    lines = [
+        line("ASSFCU4-U", "2025-09-01", "2025-09-14", "84", "j.kVA", "0.027699", "2.33"),
+        line("ASSFMU4-U", "2025-09-15", "2025-09-30", "144", "j.kVA", "0.033205", "4.78", **new),
+        line("ASSVCU4-2-U", "2025-09-01", "2025-09-14", "100", "kWh", "0.0166", "1.66"),
+        line("ASSVMU4-2-U", "2025-09-15", "2025-09-30", "100", "kWh", "0.0161", "1.61", **new),
+    ]
+    assert found(*lines, facts=changed) == []
+    late = line("ASSFMU4-U", "2025-09-10", "2025-09-30", "189", "j.kVA", "0.033205", "6.28", **new)
+    assert {one[0] for one in found(lines[0], late, facts=changed)} == {"tariff", "power", "twice"}
+
+
+def test_the_tariff_of_the_energy_is_that_of_the_contract_too() -> None:
+    """1000 kWh of HPH: 7.00 ct of MU4 in place of 7.49 of CU4 are 4.90 too little."""
+    other = line("ASSVMU4-4-U", "2025-11-01", "2025-11-30", "1000", "kWh", "0.07", "70.00", tariff="BTINFMU4")
+    assert found(other) == [("tariff", "BTINFMU4", "BTINFCU4", Decimal("-4.90"))]
+
+
+def test_meters_of_two_kinds_are_charged_beside_each_other() -> None:
+    lines = [line(code, "2025-09-01", "2025-09-30", "30", "j", "0.060274", "1.81") for code in ("ASCLBT-U", "ASCPBT-U")]
+    assert found(*lines) == []

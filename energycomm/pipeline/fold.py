@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis.fitting import storable
-from energycomm.kernel.family import FUNCTION_RANK, RANK
+from energycomm.kernel.family import FUNCTION_RANK, RANK, SIDE_RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, StartOfSupply
@@ -82,7 +82,8 @@ def business_key(message: KernelMessage, at: int, identity: bytes, position: int
       position: its number within the CH message.
     """
     kind = type(message).__name__
-    return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], micros(message.created), identity, position)
+    side = SIDE_RANK.get(getattr(message, "qualification", None), 0)
+    return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], side, micros(message.created), identity, position)
 
 
 class Broken(Exception):

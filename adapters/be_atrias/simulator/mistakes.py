@@ -29,6 +29,8 @@ CHARGE, INVOICE = "GridCharge", "GridInvoice"
 STATUS, ANSWER, ERROR, CALORIFIC = "RequestStatus", "RequestAnswer", "ErrorReport", "CalorificValue"
 EVERYTHING = f"{POINT} {TERMS} {HOLDER} {METER}"
 MEASURES = f"{READING} {VOLUME}"
+FIRST_READ, OPENED = "FirstReading", "OpeningReading"
+"""The simulation's names of the first readings after a change of meter of which an index is not told."""
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
@@ -306,6 +308,22 @@ CONTRACTS: tuple[Mistake, ...] = (
     Mistake("BE-M02", "change", put("NumberOfRegisters", "99"), METER),
     Mistake("BE-M03", "change", put("NumberOfDigits", "2"), METER),
     Mistake("BE-M04", "change", put("MeterType", "SUNDIAL"), METER, error_class="product"),
+    Mistake(
+        "BE-M05",
+        "reading",
+        inside("MeterFacility", put("Identification", "00000000000001")),
+        warnings=METER,
+        error_class="missing",
+        type="MasterData",
+    ),
+    Mistake(
+        "BE-M06",
+        "reading",
+        inside("MeterFacility", both(put("Identification", "00000000000001"), put("MeterStatus", "24"))),
+        warnings=METER,
+        error_class="missing",
+        type="MasterData",
+    ),
 )
 """Mistakes in terms, customer and meter."""
 
@@ -380,6 +398,8 @@ READINGS: tuple[Mistake, ...] = (
     _read("CO-R10", _registers(add("NumberOfDigits", "<PassedZero>true</PassedZero>")), warnings=READING),
     _read("CO-R11", _registers(put("NumberOfDigits", "7")), warnings=READING),
     _read("CO-R12", both(_reference, _index(5)), READING, error_class="ordering", extra=True),
+    Mistake("CO-R15", "reading", warnings=READING, error_class="missing", type=FIRST_READ),
+    Mistake("CO-R16", "reading", warnings=READING, error_class="missing", type=OPENED),
     _read("CO-R13", shift("ReadingTime", 1), MEASURES, error_class="ordering", extra=True),
     _read("CO-D02", shift("ReadingTime", 20), MEASURES),
     _read(

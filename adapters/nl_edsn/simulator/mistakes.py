@@ -22,6 +22,8 @@ GAIN, LOSS, UPDATE = "GainResultResponse", "LossResultResponse", "MasterDataUpda
 P4, EXCHANGE, MOVE = "P4CollectedDataBatchResultResponse", "MeterReadingExchangeResponse", "MoveInResponse"
 INTERVALS = "P4Intervals"
 """The simulation's name of P4 results that tell intervals."""
+FIRST_READ, OPENED = "P4FirstReading", "OpeningReading"
+"""Its names of the first readings after a change of meter of which an index is not told."""
 _PIECE, _P4 = "Portaal_MeteringPoint", "P4MeteringPoint"
 
 
@@ -141,6 +143,14 @@ POINTS: tuple[Mistake, ...] = (
         error_class="ordering",
         type=UPDATE,
     ),
+    Mistake(
+        "NL-M05",
+        "reading",
+        inside("Portaal_EnergyMeter", put("ID", "E99")),
+        warnings=METER,
+        error_class="missing",
+        type=UPDATE,
+    ),
     Mistake("NL-D01", "change", put("MutationDate", "1999-02-01"), EVERYTHING, same("NL-D02", kinds=EVERYTHING)),
     Mistake("CO-D01", "change", put("MutationDate", "2199-02-01"), EVERYTHING),
     Mistake(
@@ -217,6 +227,8 @@ READINGS: tuple[Mistake, ...] = (
         error_class="ordering",
         extra=True,
     ),
+    Mistake("CO-R15", "reading", warnings=READING, error_class="missing", type=FIRST_READ),
+    Mistake("CO-R16", "reading", warnings=READING, error_class="missing", type=OPENED),
     _read("CO-D02", shift("ReadingDateTime", 20, every=True), {READING: ("CO-D02", "NL-R07")}),
 )
 """Mistakes in indexes."""

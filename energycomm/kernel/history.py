@@ -150,6 +150,10 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
             "message and no earlier one does."
         ),
     ] = None
+    first_start: Annotated[
+        datetime | None,
+        Meta(description="Start of the first supply of the access point that is known, where it lies after the message."),
+    ] = None
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
     ] = None

@@ -85,10 +85,12 @@ class Ahead(Struct):
     Attributes:
       taken_back: instant -> (kind, source, reference) of the measures that messages of that instant cancel.
       starts: contract reference -> instant of the first start of supply that names it.
+      first: instant of the first start of supply of the walk; None without one.
     """
 
     taken_back: dict[int, frozenset[tuple[str, str, str]]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
+    first: int | None = None
 
 
 NOTHING_AHEAD = Ahead()
@@ -118,6 +120,8 @@ def history_of(
         starts = ahead.starts.get(reference)
         if starts is not None and starts > at:
             facts["contract_starts_at"] = instant(starts)
+    if not periods and ahead.first is not None and ahead.first > at:
+        facts["first_start"] = instant(ahead.first)
     stated = state.stated
     for name in STATED:
         value = getattr(stated, name)

@@ -165,9 +165,11 @@ class Fold(Struct):
                 if message.correlation is not None:
                     named = type(message).__name__, message.market_type, message.correlation
                     taken_back[entry.at] = taken_back.get(entry.at, frozenset()) | {named}
-            elif isinstance(message, StartOfSupply) and message.contract_reference is not None:
-                reference = message.contract_reference
-                starts[reference] = min(entry.at, starts.get(reference, entry.at))
+            elif isinstance(message, StartOfSupply):
+                first, reference = self.ahead.first, message.contract_reference
+                self.ahead.first = entry.at if first is None else min(first, entry.at)
+                if reference is not None:
+                    starts[reference] = min(entry.at, starts.get(reference, entry.at))
 
     def judge(self, entry: Entry) -> None:
         """Judge one message that comes after all earlier ones, and apply its effects when it is accepted.
@@ -218,9 +220,9 @@ class Fold(Struct):
         return history
 
     def _await(self, entry: Entry) -> None:
-        """Remember a message that came to nothing and names a contract that is not known."""
-        reference = entry.message.contract_reference
-        if reference is not None and all(period.reference != reference for period in self.state.periods):
+        """Remember a message that came to nothing and names a contract that is not known, or none where none is."""
+        reference = entry.message.contract_reference or ""
+        if all(reference not in ("", period.reference) for period in self.state.periods):
             self.state.awaited.setdefault(reference, entry.at)
             if len(self.state.awaited) > MAX_AWAITED:
                 del self.state.awaited[next(iter(self.state.awaited))]

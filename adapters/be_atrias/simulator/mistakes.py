@@ -275,6 +275,16 @@ SUPPLY: tuple[Mistake, ...] = (
         rest="quarantined",
         cascade="stop",
     ),
+    Mistake(
+        "CO-S13",
+        "reading",
+        both(_reference, drop("GridAccessAgreement"), shift("ReadingTime", -400), shift("PreviousReadingTime", -400)),
+        warnings=MEASURES,
+        error_class="ordering",
+        rest="quarantined",
+        extra=True,
+        type="MeterReadings",
+    ),
     Mistake("CO-S03", "stop", _reference, {STOP: ("CO-S03", "CO-S05")}, extra=True),
     Mistake(
         "CO-S05",
@@ -545,7 +555,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
         (
-            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
+            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-S13", "CO-E05", "CO-G04", "CO-A03"),
             *("CO-R12", "CO-R13", "CO-V09", "CO-V10"),
         ),
         "the right message, which came before",

@@ -387,6 +387,14 @@ BILLING: tuple[Mistake, ...] = (
 
 DAILY: tuple[Mistake, ...] = (
     Mistake("FR-S02", "daily-end", shift("Date_Releve", 1), READING, extra=True),
+    Mistake(
+        "CO-S13",
+        "daily",
+        shift("Date_Releve", -400),
+        warnings=READING,
+        error_class="ordering",
+        rest="quarantined",
+    ),
     Mistake("FR-D02", "daily", put("Date_Releve", "2010-06-01"), READING),
     Mistake("FR-R02", "daily", None, READING, document=put("Unite_Mesure_Index", "kVArh")),
     Mistake("FR-R03", "daily", classes(number("Valeur", lambda value: value + 44_000_000), first=True), READING),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from adapters.be_atrias.simulator import documents
 from adapters.be_atrias.simulator.documents import BALANCE, GRID, REASONS, SUPPLIER, access_point, filled
-from adapters.be_atrias.simulator.mistakes import FAULTS, FIRST_READ, OPENED
+from adapters.be_atrias.simulator.mistakes import COUNTED, FAULTS, FIRST_READ, OPENED
 from adapters.be_atrias.times import ZONE
 from energycomm.simulation.edits import both, drop, put
 from energycomm.simulation.lives import Life, Situation, Step
@@ -25,7 +25,7 @@ from energycomm.simulation.staging import Draft
 
 EVERYTHING: tuple[str, ...] = ("AccessPointData", "ContractTerms", "CustomerData", "MeterData")
 _BANDS: tuple[tuple[str, Band], ...] = (("E11", "peak"), ("E10", "off-peak"))
-_WRITTEN_AS = {FIRST_READ: "MeterReadings", OPENED: "MeterReadings"}
+_WRITTEN_AS = dict.fromkeys((FIRST_READ, OPENED, COUNTED), "MeterReadings")
 """The simulation's names of types -> the market's."""
 _PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice")
 """Types that come with a periodic reading."""
@@ -73,6 +73,9 @@ class BelgianPlay(DocumentPlay):
         kind = self.mistaken(life, "reading")
         if (changed := self.mistaken(life, "reading", day)) in (FIRST_READ, OPENED):
             yield from self._unread_meters(life, situation, day, changed)
+            return
+        if changed == COUNTED:
+            yield from self._counted(life, situation, day)
             return
         older = kind == "MSCONS" or (life.fault is None and life.number % 5 == 4)
         yield (self._indexes if older else self._readings)(life, situation, day)
@@ -159,6 +162,13 @@ class BelgianPlay(DocumentPlay):
         if label == FIRST_READ:
             yield self._index_of(life, situation, fitted, "B")
         yield self._index_of(life, after, day, "P" if label == FIRST_READ else "A", label=label)
+
+    def _counted(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
+        """A day that lies between two readings, with the hours of that day."""
+        if not life.daily:
+            yield self._readings(life, situation, day - 1)
+        yield self._series(life, situation, day)
+        yield self._readings(life, situation, day)._replace(type=COUNTED)
 
     def _mastered(self, life: Life, situation: Situation, day: int, meters: str, *more: str) -> Draft:
         """Master data of a day on which a meter is read."""

@@ -31,6 +31,8 @@ EVERYTHING = f"{POINT} {TERMS} {HOLDER} {METER}"
 MEASURES = f"{READING} {VOLUME}"
 FIRST_READ, OPENED = "FirstReading", "OpeningReading"
 """The simulation's names of the first readings after a change of meter of which an index is not told."""
+COUNTED = "CountedReading"
+"""Its name of a reading that ends a day whose hours are told."""
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
@@ -408,6 +410,7 @@ READINGS: tuple[Mistake, ...] = (
     _read("CO-R10", _registers(add("NumberOfDigits", "<PassedZero>true</PassedZero>")), warnings=READING),
     _read("CO-R11", _registers(put("NumberOfDigits", "7")), warnings=READING),
     _read("CO-R12", both(_reference, _index(5)), READING, error_class="ordering", extra=True),
+    Mistake("CO-R14", "reading", _index(30), warnings=READING, type=COUNTED),
     Mistake("CO-R15", "reading", warnings=READING, error_class="missing", type=FIRST_READ),
     Mistake("CO-R16", "reading", warnings=READING, error_class="missing", type=OPENED),
     _read("CO-R13", shift("ReadingTime", 1), MEASURES, error_class="ordering", extra=True),
@@ -596,7 +599,6 @@ UNREACHABLE: dict[str, str] = {
     ),
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
-    "CO-R14": "the simulated market publishes no series of all days between two readings",
     "CO-V01": "volumes are only made of energies that are there",
 }
 """Error code -> why no document of the simulated market can bring it about."""

@@ -134,7 +134,8 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-C10", "change", put("Num_Sequence", "0"), {TERMS: ("FR-C10", "FR-C11")}),
     Mistake("FR-C11", "early-change", put("Num_Sequence", "1"), TERMS, error_class="ordering"),
     Mistake("FR-C12", "change", None, warnings=TERMS, error_class="product", document=put("Nature_Contrat", "XYZ")),
-    Mistake("FR-C13", "change", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
+    Mistake("FR-C13", "start", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
+    Mistake("FR-C16", "change", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
     Mistake(
         "FR-C14",
         "change",

@@ -152,7 +152,7 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     first_start: Annotated[
         datetime | None,
-        Meta(description="Start of the first supply of the access point that is known, where it lies after the message."),
+        Meta(description="Start of the first known supply of the access point, where it lies after the message."),
     ] = None
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
@@ -165,10 +165,11 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
         str | None, Meta(description="Names of the stated facts whose last value the opening balance gave.")
     ] = None
     meter_known: Annotated[
-        bool, Meta(
+        bool,
+        Meta(
             description="The message's meter was named before and not removed since: a point may have several. Of a "
             "reading also the one that was changed at its instant."
-        )
+        ),
     ] = False
     meter_of_supply: Annotated[
         bool, Meta(description="A message before this instant named a meter within the running supply.")

@@ -129,8 +129,8 @@ class AccessPointState(Struct, array_like=True):
       identifiers: of the latest readings and volumes before the instant `at`, with their kind and source.
       curves: the latest days of each curve.
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
-      awaited: contract references that no start has named yet, with the instant of the first message that names each; an
-        empty one for messages that name none, before the first supply.
+      awaited: contract references that no start has named yet, with the instant of the first message that names each;
+        an empty one for messages that name none, before the first supply.
       powers: subscribed power of each time class, where the contract has one for each.
       spans: stream of curves -> key of a curve -> what series of it that began before the instant `at` gave values of.
       begun: the same of series that begin at the instant `at`.

@@ -80,11 +80,9 @@ def energies(*quantities: int) -> list[KernelMessage]:
 
 
 def energy_again(kwh: int) -> list[KernelMessage]:
-    """The energy of the first month once more, under another reference, with another quantity."""
+    """The energy of the first month, each time under another reference, with another quantity."""
     (told,) = energies(kwh)
-    assert isinstance(told, MeteredVolume)
-    volumes = tuple(structs.replace(one, grid="supplier") for one in told.volumes)
-    return [structs.replace(told, reference=f"V{kwh}", created=day(31 + kwh % 7), volumes=volumes)]
+    return [structs.replace(told, reference=f"V{kwh}", created=day(31 + kwh % 7))]
 
 
 def terms(number: int, **changes: Any) -> list[KernelMessage]:

@@ -151,7 +151,9 @@ POINTS: tuple[Mistake, ...] = (
         error_class="missing",
         type=UPDATE,
     ),
-    Mistake("NL-D01", "change", put("MutationDate", "1999-02-01"), EVERYTHING, same("NL-D02", kinds=EVERYTHING)),
+    Mistake(
+        "NL-D01", "change", put("MutationDate", "1999-02-01"), EVERYTHING, same("CO-S13", "NL-D02", kinds=EVERYTHING)
+    ),
     Mistake("CO-D01", "change", put("MutationDate", "2199-02-01"), EVERYTHING),
     Mistake(
         "CO-S05",

@@ -76,7 +76,9 @@ def _energies(case: Case, message: MeteredVolume) -> SetAside | None:
         if rise is None or unit is None or abs(one.quantity * unit - rise) <= rounding:
             continue
         if any(_key(two) == key and abs(two.quantity * WH_PER_UNIT[two.unit] - rise) <= rounding for two in held):
-            return SetAside(f"class {one.time_class} is told as {one.quantity} {one.unit}, the indexes rise by {rise} Wh")
+            return SetAside(
+                f"class {one.time_class} is told as {one.quantity} {one.unit}, the indexes rise by {rise} Wh"
+            )
     return None
 
 

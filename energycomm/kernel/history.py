@@ -167,8 +167,8 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     meter_known: Annotated[
         bool,
         Meta(
-            description="The message's meter was named before and not removed since: a point may have several. Of a "
-            "reading also the one that was changed at its instant."
+            description="The message's meter was named before and not removed since: a point may have several. "
+            "Also the one that is changed at its instant."
         ),
     ] = False
     meter_of_supply: Annotated[

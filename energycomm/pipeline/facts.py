@@ -130,11 +130,11 @@ def history_of(
     if state.opening_at is not None:
         facts["opening_at"] = instant(state.opening_at)
         facts["opening_facts"] = " ".join(state.opening_facts) or None
+    if isinstance(message, MeterData | MeterReading):
+        changed = at == state.generation_at and message.meter == state.meter_before
+        facts["meter_known"] = changed or message.meter in state.meters
     if isinstance(message, MeterData):
-        if message.meter in state.meters:
-            facts["meter_known"] = True
-        if 0 <= state.metered < at:
-            facts["meter_of_supply"] = True
+        facts["meter_of_supply"] = 0 <= state.metered < at
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:
@@ -146,8 +146,6 @@ def history_of(
             if original.status == "cancelled":
                 facts["original_cancelled"] = True
     if isinstance(message, MeterReading | MeterReadingSubmission):
-        if message.meter in state.meters or (at == state.generation_at and message.meter == state.meter_before):
-            facts["meter_known"] = True
         registers = _register_facts(state, message, at, zone)
         if isinstance(message, MeterReading):
             if state.curves:

@@ -42,6 +42,9 @@ and master data comes before the readings that are judged by it. Kinds that are 
 
 FUNCTION_RANK: dict[str, int] = {"original": 0, "replace": 1, "cancel": 2}
 
+SIDE_RANK: dict[str | None, int] = {"before-event": -1, "after-event": 1}
+"""Order of readings of one instant: the last one before an event, those of the round, the first one after it."""
+
 
 def kind_of(message: KernelMessage) -> Kind:
     """The name of a message's kind."""

@@ -36,6 +36,20 @@ class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated: Annotated[bool | None, Meta(description="That index was estimated.")] = None
     meter: Annotated[str | None, Meta(description="Serial number of the meter that held the register.")] = None
     meter_changed: Annotated[bool, Meta(description="The meter was changed since that index.")] = False
+    days_since_change: Annotated[
+        int | None,
+        Meta(
+            description="Civil days from the change of the meter within the supply to this reading, where it is the "
+            "first of the register on the new meter."
+        ),
+    ] = None
+    days_to_change: Annotated[
+        int | None,
+        Meta(
+            description="Civil days from the last index of the meter before to its change, where this reading is the "
+            "first of the register on the new meter."
+        ),
+    ] = None
     class_power: Annotated[
         Decimal | None,
         Meta(description="Subscribed power of the register's time class, where the contract has one for each class."),
@@ -136,6 +150,10 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
             "message and no earlier one does."
         ),
     ] = None
+    first_start: Annotated[
+        datetime | None,
+        Meta(description="Start of the first known supply of the access point, where it lies after the message."),
+    ] = None
     supplier: Annotated[
         str | None, Meta(description="Supplier of the latest supply period, as the market named it.")
     ] = None
@@ -147,7 +165,14 @@ class ComputedFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
         str | None, Meta(description="Names of the stated facts whose last value the opening balance gave.")
     ] = None
     meter_known: Annotated[
-        bool, Meta(description="The message's meter was named before and not removed since: a point may have several.")
+        bool,
+        Meta(
+            description="The message's meter was named before and not removed since: a point may have several. "
+            "Also the one that is changed at its instant."
+        ),
+    ] = False
+    meter_of_supply: Annotated[
+        bool, Meta(description="A message before this instant named a meter within the running supply.")
     ] = False
     last_reading_at: Annotated[datetime | None, Meta(description="Instant of the latest accepted reading.")] = None
     event_repeated: Annotated[

@@ -589,12 +589,13 @@ class _Work:
 
 
 def _named_before(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
-    """The first message of an access point that named the contract of a start of supply before it; None for none."""
+    """The first message of an access point that waits for a start of supply, named its contract or none; None for
+    none."""
     started = [entry.message.contract_reference for entry in entries if isinstance(entry.message, StartOfSupply)]
     if not started or not row.state:
         return None
     awaited = load_state(row.state).awaited
-    return min((awaited[reference] for reference in started if reference in awaited), default=None)
+    return min((awaited[reference] for reference in (*started, "") if reference in awaited), default=None)
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:

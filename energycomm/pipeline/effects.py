@@ -120,6 +120,7 @@ def open_supply(step: Step) -> None:
     for _, fact in stated_by(ContractTerms):
         setattr(state.stated, fact, None)
         state.opening_facts = [name for name in state.opening_facts if name != fact]
+    state.metered = -1
     state.periods.append(
         Period(
             start=step.at,
@@ -179,9 +180,17 @@ def store_meter(step: Step) -> None:
         beside = state.meters if m.action != "installed" else ()
         if m.meter is not None and before and m.meter not in before and m.meter not in beside:
             state.generation += 1
-            state.generation_at = step.at
+            state.generation_at, state.meter_before = step.at, known
+            if known is None or known in state.meters:
+                state.removed_at = step.at
+            if m.action == "installed" and state.meters == [known]:
+                state.meters = []
         step.remember()
+    elif m.meter == state.stated.meter:
+        state.removed_at = step.at
     if m.meter is not None:
+        if state.metered < 0:
+            state.metered = step.at
         left = [one for one in state.meters if one != m.meter]
         state.meters = left if m.action == "removed" else [*left, m.meter][-MAX_METERS:]
     step.write()

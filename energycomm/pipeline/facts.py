@@ -85,10 +85,12 @@ class Ahead(Struct):
     Attributes:
       taken_back: instant -> (kind, source, reference) of the measures that messages of that instant cancel.
       starts: contract reference -> instant of the first start of supply that names it.
+      first: instant of the first start of supply of the walk; None without one.
     """
 
     taken_back: dict[int, frozenset[tuple[str, str, str]]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
+    first: int | None = None
 
 
 NOTHING_AHEAD = Ahead()
@@ -118,6 +120,8 @@ def history_of(
         starts = ahead.starts.get(reference)
         if starts is not None and starts > at:
             facts["contract_starts_at"] = instant(starts)
+    if not periods and ahead.first is not None and ahead.first > at:
+        facts["first_start"] = instant(ahead.first)
     stated = state.stated
     for name in STATED:
         value = getattr(stated, name)
@@ -126,8 +130,11 @@ def history_of(
     if state.opening_at is not None:
         facts["opening_at"] = instant(state.opening_at)
         facts["opening_facts"] = " ".join(state.opening_facts) or None
-    if isinstance(message, MeterData) and message.meter in state.meters:
-        facts["meter_known"] = True
+    if isinstance(message, MeterData | MeterReading):
+        changed = at == state.generation_at and message.meter == state.meter_before
+        facts["meter_known"] = changed or message.meter in state.meters
+    if isinstance(message, MeterData):
+        facts["meter_of_supply"] = 0 <= state.metered < at
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:
@@ -139,7 +146,7 @@ def history_of(
             if original.status == "cancelled":
                 facts["original_cancelled"] = True
     if isinstance(message, MeterReading | MeterReadingSubmission):
-        registers = _register_facts(state, message, at)
+        registers = _register_facts(state, message, at, zone)
         if isinstance(message, MeterReading):
             if state.curves:
                 _sum_facts(facts, state, message, at, zone)
@@ -207,15 +214,19 @@ def generation_for(state: AccessPointState, reading: MeterReading | MeterReading
 
 
 def _register_facts(
-    state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int
+    state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int, zone: ZoneInfo
 ) -> tuple[RegisterFacts, ...]:
     generation = generation_for(state, message, at)
     before, powers = state.before, state.powers
     facts = []
     for register in message.registers:
-        previous = before.get(register_key(register))
+        key = register_key(register)
+        previous = before.get(key)
+        since, until = _days_around_change(state, key, generation, at, zone)
         if previous is None:
-            facts.append(_NO_REGISTER)
+            facts.append(
+                _NO_REGISTER if since is None else RegisterFacts(days_since_change=since, days_to_change=until)
+            )
         else:
             facts.append(
                 RegisterFacts(
@@ -227,11 +238,34 @@ def _register_facts(
                     estimated=previous.estimated,
                     meter=previous.meter,
                     meter_changed=previous.generation != generation,
+                    days_since_change=since,
+                    days_to_change=until,
                     from_opening=previous.opening,
                     class_power=Decimal(power) if (power := powers.get(register.time_class)) else None,
                 )
             )
     return tuple(facts)
+
+
+def _days_around_change(
+    state: AccessPointState, key: str, generation: int, at: int, zone: ZoneInfo
+) -> tuple[int | None, int | None]:
+    """Days from the change of the meter to the first reading of a register on the new one, and from the last index of
+    the meter before to the change. A register that the meter before did not have is compared with all that it had.
+
+    None where the reading is not the first on the new meter, or nothing was read before within the supply.
+    """
+    changed, start = state.generation_at, state.periods[-1].start if state.periods else None
+    if changed < 0 or generation != state.generation or start is None or changed <= start:
+        return None, None
+    here = [held for one in state.readings if one.status == "current" for held in one.registers.items()]
+    same = [held for name, held in (*state.before.items(), *here) if name == key]
+    known = same or [held for _, held in (*state.before.items(), *here)]
+    old = [held.at for held in known if held.generation < generation and held.at >= start]
+    if not old or len(old) < len([held for held in known if held.at >= start]):
+        return None, None
+    since = local_day(zone, at) - local_day(zone, changed)
+    return since.days, (local_day(zone, state.removed_at) - local_day(zone, max(old))).days
 
 
 def _repetition_facts(

@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis.fitting import storable
-from energycomm.kernel.family import FUNCTION_RANK, RANK
+from energycomm.kernel.family import FUNCTION_RANK, RANK, SIDE_RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, StartOfSupply
@@ -82,7 +82,8 @@ def business_key(message: KernelMessage, at: int, identity: bytes, position: int
       position: its number within the CH message.
     """
     kind = type(message).__name__
-    return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], micros(message.created), identity, position)
+    side = SIDE_RANK.get(getattr(message, "qualification", None), 0)
+    return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], side, micros(message.created), identity, position)
 
 
 class Broken(Exception):
@@ -164,9 +165,11 @@ class Fold(Struct):
                 if message.correlation is not None:
                     named = type(message).__name__, message.market_type, message.correlation
                     taken_back[entry.at] = taken_back.get(entry.at, frozenset()) | {named}
-            elif isinstance(message, StartOfSupply) and message.contract_reference is not None:
-                reference = message.contract_reference
-                starts[reference] = min(entry.at, starts.get(reference, entry.at))
+            elif isinstance(message, StartOfSupply):
+                first, reference = self.ahead.first, message.contract_reference
+                self.ahead.first = entry.at if first is None else min(first, entry.at)
+                if reference is not None:
+                    starts[reference] = min(entry.at, starts.get(reference, entry.at))
 
     def judge(self, entry: Entry) -> None:
         """Judge one message that comes after all earlier ones, and apply its effects when it is accepted.
@@ -217,9 +220,9 @@ class Fold(Struct):
         return history
 
     def _await(self, entry: Entry) -> None:
-        """Remember a message that came to nothing and names a contract that is not known."""
-        reference = entry.message.contract_reference
-        if reference is not None and all(period.reference != reference for period in self.state.periods):
+        """Remember a message that came to nothing and names a contract that is not known, or none where none is."""
+        reference = entry.message.contract_reference or ""
+        if all(reference not in ("", period.reference) for period in self.state.periods):
             self.state.awaited.setdefault(reference, entry.at)
             if len(self.state.awaited) > MAX_AWAITED:
                 del self.state.awaited[next(iter(self.state.awaited))]

@@ -129,12 +129,15 @@ class AccessPointState(Struct, array_like=True):
       identifiers: of the latest readings and volumes before the instant `at`, with their kind and source.
       curves: the latest days of each curve.
       series: messages with a series that begins at the instant `at`, and what kind of series it is.
-      awaited: contract references that no start has named yet, with the instant of the first message that names each.
+      awaited: contract references that no start has named yet, with the instant of the first message that names each;
+        an empty one for messages that name none, before the first supply.
       powers: subscribed power of each time class, where the contract has one for each.
       spans: stream of curves -> key of a curve -> what series of it that began before the instant `at` gave values of.
       begun: the same of series that begin at the instant `at`.
       meters: serial numbers of the latest meters that were named and not removed since: a point may have several.
-      generation: counts the changes of the meter; `generation_at` is the instant of the latest.
+      metered: instant of the first message that named a meter since the latest supply began; -1 before.
+      generation: counts the changes of the meter; `generation_at` is the instant of the latest, `removed_at` that at
+        which the meter before it, `meter_before`, left.
       opening_at: instant whose state the opening balance told; None without one.
       opening_facts: names of the stated facts whose last value the opening balance gave.
     """
@@ -161,6 +164,9 @@ class AccessPointState(Struct, array_like=True):
     spans: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
     begun: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
     meters: list[str] = field(default_factory=list)
+    metered: int = -1
+    removed_at: int = -1
+    meter_before: str | None = None
 
     def advance(self, at: int) -> None:
         """Advance to a later instant: messages accepted at the present one become the past."""
@@ -186,9 +192,12 @@ class AccessPointState(Struct, array_like=True):
         self.at = at
 
     def _remember(self, key: str, register: RegisterState) -> None:
-        """Make an index the last one of its register. A reading that does not say how many digits the register has
-        leaves the number that was stated last, as long as the meter is the same."""
+        """Make an index the last one of its register: that of the new meter where both meters were read at one
+        instant. A reading that does not say how many digits the register has leaves the number that was stated last, as
+        long as the meter is the same."""
         known = self.before.get(key)
+        if known is not None and known.at == register.at and known.generation > register.generation:
+            return
         if register.digits is None and known is not None and known.generation == register.generation:
             register.digits = known.digits
         self.before[key] = register

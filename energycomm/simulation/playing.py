@@ -201,10 +201,13 @@ class DocumentPlay(Play):
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A document of drafts of one type and group; `number` makes its identifier."""
 
-    def mistaken(self, life: Life, target: str) -> str | None:
-        """The type of message that a life is sent for the sake of its mistake at a target."""
+    def mistaken(self, life: Life, target: str, day: int | None = None) -> str | None:
+        """The type of message that a life is sent for the sake of its mistake at a target; with a day only on that of
+        the target itself."""
         row = self.market.mistakes.get(life.fault or "")
-        return None if row is None or row.target != target else row.type
+        if row is None or row.target != target:
+            return None
+        return row.type if day in (None, self.stages[life.number].places[target][1]) else None
 
     def drafts(self, day: int) -> Iterator[Draft]:
         """Events, and then readings."""

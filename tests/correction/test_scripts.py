@@ -79,6 +79,12 @@ def energies(*quantities: int) -> list[KernelMessage]:
     return [MeteredVolume(**common, start=day(0), nature="measured", calendar="DI000001", volumes=volumes)]
 
 
+def energy_again(kwh: int) -> list[KernelMessage]:
+    """The energy of the first month, each time under another reference, with another quantity."""
+    (told,) = energies(kwh)
+    return [structs.replace(told, reference=f"V{kwh}", created=day(31 + kwh % 7))]
+
+
 def terms(number: int, **changes: Any) -> list[KernelMessage]:
     """New terms of the running contract."""
     (found,) = [one for one in start(PRM, day(0)).messages if isinstance(one, ContractTerms)]
@@ -240,6 +246,14 @@ EXAMPLES: dict[str, Example] = {
         "set-aside-contradicted",
         lambda: [*begun(), read(31, 1_100_000), read(60, 1_450_000), read(31, 1_130_000, created=day(61))],
         0,
+    ),
+    "an energy told again that the indexes contradict": Example(
+        "set-aside-contradicted",
+        lambda: [*begun(), read(0, 1_000_000), read(31, 1_100_000), energy_again(100), energy_again(131)],
+        1,
+    ),
+    "an energy told again, the indexes unknown": Example(
+        "set-aside-contradicted", lambda: [*begun(), energy_again(100), energy_again(131)], 0
     ),
     "milestones whose clocks disagree": Example(
         "milestones-in-order", lambda: [*begun(), milestone(1, 0), milestone(3, 10), milestone(2, 15)], 1

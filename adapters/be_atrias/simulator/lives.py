@@ -8,21 +8,25 @@ messages of that type, the others right.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from adapters.be_atrias.simulator import documents
 from adapters.be_atrias.simulator.documents import BALANCE, GRID, REASONS, SUPPLIER, access_point, filled
-from adapters.be_atrias.simulator.mistakes import FAULTS
+from adapters.be_atrias.simulator.mistakes import COUNTED, FAULTS, FIRST_READ, OPENED
 from adapters.be_atrias.times import ZONE
+from energycomm.simulation.edits import both, drop, put
 from energycomm.simulation.lives import Life, Situation, Step
-from energycomm.simulation.meters import Band, energy_of
+from energycomm.simulation.meters import Band, Meter, energy_of
 from energycomm.simulation.people import with_check_digit
 from energycomm.simulation.playing import DocumentPlay
 from energycomm.simulation.staging import Draft
 
 EVERYTHING: tuple[str, ...] = ("AccessPointData", "ContractTerms", "CustomerData", "MeterData")
 _BANDS: tuple[tuple[str, Band], ...] = (("E11", "peak"), ("E10", "off-peak"))
+_WRITTEN_AS = dict.fromkeys((FIRST_READ, OPENED, COUNTED), "MeterReadings")
+"""The simulation's names of types -> the market's."""
 _PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice")
 """Types that come with a periodic reading."""
 
@@ -59,11 +63,20 @@ class BelgianPlay(DocumentPlay):
                 kinds = (*EVERYTHING, "MeterData")
             values = {**self._told("MD", life, day, after, minute=step.minute), "data": data}
             yield _draft("MasterData", documents.MASTER_DATA, values, kinds, "E32")
+            if step.before is not None and step.before.meter is not after.meter:
+                yield self._index_of(life, step.before, day, "B", step.minute)
+                yield self._index_of(life, after, day, "A", step.minute)
 
     def reading(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
         """The two registers of a meter at the start of a day and what they counted; with a periodic reading also the
         hours of the day before and the grid fee."""
         kind = self.mistaken(life, "reading")
+        if (changed := self.mistaken(life, "reading", day)) in (FIRST_READ, OPENED):
+            yield from self._unread_meters(life, situation, day, changed)
+            return
+        if changed == COUNTED:
+            yield from self._counted(life, situation, day)
+            return
         older = kind == "MSCONS" or (life.fault is None and life.number % 5 == 4)
         yield (self._indexes if older else self._readings)(life, situation, day)
         if self.almanac.civil(day).day == life.reading_day or kind in _PERIODIC:
@@ -72,10 +85,12 @@ class BelgianPlay(DocumentPlay):
         alone = {"Response": self._answer, "ErrorReport": self._error, "CalorificValues": self._calorific}
         if kind in alone:  # nobody sends it unless a mistake is made in it
             yield alone[kind](life, day)
+        elif kind == "MasterData":
+            yield self._mastered(life, situation, day, _meter(situation, "55"))
 
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A document, an interchange or a file of calorific values."""
-        label, bodies = drafts[0].type, [draft.body for draft in drafts]
+        label, bodies = _WRITTEN_AS.get(drafts[0].type, drafts[0].type), [draft.body for draft in drafts]
         if label == "MSCONS":
             at = datetime.fromisoformat(created).astimezone(UTC)
             return documents.interchange(bodies, name=f"I{number:08d}", created=at)
@@ -122,6 +137,43 @@ class BelgianPlay(DocumentPlay):
         values = {**self._told("RD", life, day, situation), "serial": situation.meter.serial, "registers": registers}
         values |= {"previous": self.almanac.instant(before), "volumes": volumes}
         return _draft("MeterReadings", documents.READING, values, ("MeterReading", "MeteredVolume"), "E23")
+
+    def _index_of(
+        self, life: Life, situation: Situation, day: int, moment: str, minute: int = 0, label: str = "MeterReadings"
+    ) -> Draft:
+        """The indexes of a meter before (B) or after (A) an event, or of the round (P), without energies."""
+        energy = life.load.until(day, minute)
+        registers = "".join(
+            filled(documents.REGISTER, frame=frame, value=situation.meter.index("supplier", band, energy) // 1000)
+            for frame, band in _BANDS
+        )
+        values = {**self._told(f"R{moment}", life, day, situation, minute), "serial": situation.meter.serial}
+        values |= {"registers": registers, "previous": values["at"], "volumes": ""}
+        body = both(put("MeterReadingMoment", moment), drop("PreviousReadingTime"))(filled(documents.READING, **values))
+        return Draft(label, body, values["point"], values["reference"], ("MeterReading",), "E23")
+
+    def _unread_meters(self, life: Life, situation: Situation, day: int, label: str) -> Iterable[Draft]:
+        """A change of meter of which one index is not told: that of the new meter on the day before, or the closing one
+        of the old meter."""
+        fitted = day - 1 if label == FIRST_READ else day
+        meter = Meter(str(10**13 + life.number), True, 6, 3000, life.load.until(fitted, 0))
+        after = replace(situation, meter=meter)
+        yield self._mastered(life, situation, fitted, _meter(situation, "24") + _meter(after, "23"), "MeterData")
+        if label == FIRST_READ:
+            yield self._index_of(life, situation, fitted, "B")
+        yield self._index_of(life, after, day, "P" if label == FIRST_READ else "A", label=label)
+
+    def _counted(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
+        """A day that lies between two readings, with the hours of that day."""
+        if not life.daily:
+            yield self._readings(life, situation, day - 1)
+        yield self._series(life, situation, day)
+        yield self._readings(life, situation, day)._replace(type=COUNTED)
+
+    def _mastered(self, life: Life, situation: Situation, day: int, meters: str, *more: str) -> Draft:
+        """Master data of a day on which a meter is read."""
+        values = {**self._told("MM", life, day, situation), "data": self._data(life, situation, meters=meters)}
+        return _draft("MasterData", documents.MASTER_DATA, values, (*EVERYTHING, *more), "E32")
 
     def _indexes(self, life: Life, situation: Situation, day: int) -> Draft:
         energy = life.load.until(day, 0)

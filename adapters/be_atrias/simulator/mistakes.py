@@ -29,6 +29,10 @@ CHARGE, INVOICE = "GridCharge", "GridInvoice"
 STATUS, ANSWER, ERROR, CALORIFIC = "RequestStatus", "RequestAnswer", "ErrorReport", "CalorificValue"
 EVERYTHING = f"{POINT} {TERMS} {HOLDER} {METER}"
 MEASURES = f"{READING} {VOLUME}"
+FIRST_READ, OPENED = "FirstReading", "OpeningReading"
+"""The simulation's names of the first readings after a change of meter of which an index is not told."""
+COUNTED = "CountedReading"
+"""Its name of a reading that ends a day whose hours are told."""
 
 
 # --- edits ------------------------------------------------------------------------------------------------------------
@@ -273,6 +277,16 @@ SUPPLY: tuple[Mistake, ...] = (
         rest="quarantined",
         cascade="stop",
     ),
+    Mistake(
+        "CO-S13",
+        "reading",
+        both(_reference, drop("GridAccessAgreement"), shift("ReadingTime", -400), shift("PreviousReadingTime", -400)),
+        warnings=MEASURES,
+        error_class="ordering",
+        rest="quarantined",
+        extra=True,
+        type="MeterReadings",
+    ),
     Mistake("CO-S03", "stop", _reference, {STOP: ("CO-S03", "CO-S05")}, extra=True),
     Mistake(
         "CO-S05",
@@ -306,6 +320,22 @@ CONTRACTS: tuple[Mistake, ...] = (
     Mistake("BE-M02", "change", put("NumberOfRegisters", "99"), METER),
     Mistake("BE-M03", "change", put("NumberOfDigits", "2"), METER),
     Mistake("BE-M04", "change", put("MeterType", "SUNDIAL"), METER, error_class="product"),
+    Mistake(
+        "BE-M05",
+        "reading",
+        inside("MeterFacility", put("Identification", "00000000000001")),
+        warnings=METER,
+        error_class="missing",
+        type="MasterData",
+    ),
+    Mistake(
+        "BE-M06",
+        "reading",
+        inside("MeterFacility", both(put("Identification", "00000000000001"), put("MeterStatus", "24"))),
+        warnings=METER,
+        error_class="missing",
+        type="MasterData",
+    ),
 )
 """Mistakes in terms, customer and meter."""
 
@@ -380,6 +410,9 @@ READINGS: tuple[Mistake, ...] = (
     _read("CO-R10", _registers(add("NumberOfDigits", "<PassedZero>true</PassedZero>")), warnings=READING),
     _read("CO-R11", _registers(put("NumberOfDigits", "7")), warnings=READING),
     _read("CO-R12", both(_reference, _index(5)), READING, error_class="ordering", extra=True),
+    Mistake("CO-R14", "reading", _index(30), warnings=READING, type=COUNTED),
+    Mistake("CO-R15", "reading", warnings=READING, error_class="missing", type=FIRST_READ),
+    Mistake("CO-R16", "reading", warnings=READING, error_class="missing", type=OPENED),
     _read("CO-R13", shift("ReadingTime", 1), MEASURES, error_class="ordering", extra=True),
     _read("CO-D02", shift("ReadingTime", 20), MEASURES),
     _read(
@@ -525,7 +558,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
         (
-            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
+            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-S13", "CO-E05", "CO-G04", "CO-A03"),
             *("CO-R12", "CO-R13", "CO-V09", "CO-V10"),
         ),
         "the right message, which came before",
@@ -566,7 +599,6 @@ UNREACHABLE: dict[str, str] = {
     ),
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
-    "CO-R14": "the simulated market publishes no series of all days between two readings",
     "CO-V01": "volumes are only made of energies that are there",
 }
 """Error code -> why no document of the simulated market can bring it about."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from adapters.fr_enedis.simulator import affairs, contract_events, invoices, readings, subscriptions
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUBSCRIPTION, SUPPLIER
 from adapters.fr_enedis.simulator.drafting import Drafter, chance
-from adapters.fr_enedis.simulator.mistakes import FAULTS
+from adapters.fr_enedis.simulator.mistakes import CURVES, FAULTS
 from energycomm.simulation.lives import Life, Situation
 from energycomm.simulation.playing import Envelope, Play, Written
 from energycomm.simulation.scenario import Scenario
@@ -126,6 +126,10 @@ class FrenchPlay(Play):
         """R151; where other fluxes follow it, R50 too, and both fluxes side by side for some days."""
         follow = self.scenario.follow
         after = None if follow is None else day - self.almanac.number(follow)
+        stage = self.stages.get(life.number)
+        if stage is not None and stage.name in CURVES and day == stage.places["daily"][1]:
+            drawn = subscriptions.curve(self.drafter, life, day)
+            yield drawn._replace(body=CURVES[stage.name](drawn.body), place=("daily", day))
         if after is None or after < SIDE_BY_SIDE:
             yield readings.daily(self.drafter, life, situation, day)
         if after is not None and after < SIDE_BY_SIDE:

@@ -11,7 +11,20 @@ from msgspec.structs import replace
 
 from adapters.fr_enedis.simulator import codes
 from adapters.fr_enedis.simulator.edits import classes, twice
-from energycomm.simulation.edits import Edit, NothingToEdit, add, both, cents, copied, drop, number, put, shift, swap
+from energycomm.simulation.edits import (
+    Edit,
+    NothingToEdit,
+    add,
+    both,
+    cents,
+    copied,
+    drop,
+    number,
+    put,
+    rewrite,
+    shift,
+    swap,
+)
 from energycomm.simulation.expectation import Outcome
 from energycomm.simulation.lives import Life
 from energycomm.simulation.staging import NOT_TOLD, Draft, Lost, Market, Mistake, Stage, by_name, same
@@ -134,7 +147,8 @@ CONTRACT_EVENTS: tuple[Mistake, ...] = (
     Mistake("FR-C10", "change", put("Num_Sequence", "0"), {TERMS: ("FR-C10", "FR-C11")}),
     Mistake("FR-C11", "early-change", put("Num_Sequence", "1"), TERMS, error_class="ordering"),
     Mistake("FR-C12", "change", None, warnings=TERMS, error_class="product", document=put("Nature_Contrat", "XYZ")),
-    Mistake("FR-C13", "change", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
+    Mistake("FR-C13", "start", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
+    Mistake("FR-C16", "change", put("Formule_Tarifaire_Acheminement", "HTACU5"), TERMS),
     Mistake(
         "FR-C14",
         "change",
@@ -387,7 +401,25 @@ BILLING: tuple[Mistake, ...] = (
 
 DAILY: tuple[Mistake, ...] = (
     Mistake("FR-S02", "daily-end", shift("Date_Releve", 1), READING, extra=True),
-    Mistake("FR-D02", "daily", put("Date_Releve", "2010-06-01"), READING),
+    Mistake(
+        "CO-S13",
+        "daily",
+        shift("Date_Releve", -400),
+        warnings=READING,
+        error_class="ordering",
+        rest="quarantined",
+    ),
+    Mistake("FR-D02", "daily", put("Date_Releve", "2010-06-01"), READING, {READING: ("CO-S13",)}),
+    Mistake(
+        "CO-V10",
+        "daily",
+        number("V", lambda watts: watts + 200),
+        {"MeasureSeries": ("CO-V10",)},
+        error_class="ordering",
+        extra=True,
+        type="R50",
+    ),
+    Mistake("CO-R14", "daily", warnings=READING, type="R151"),
     Mistake("FR-R02", "daily", None, READING, document=put("Unite_Mesure_Index", "kVArh")),
     Mistake("FR-R03", "daily", classes(number("Valeur", lambda value: value + 44_000_000), first=True), READING),
     Mistake(
@@ -421,6 +453,12 @@ DAILY: tuple[Mistake, ...] = (
     Mistake("FR-R16", "daily", swap("<Puissance_Maximale><Valeur>", "<Puissance_Maximale><Valeur>9"), warnings=READING),
 )
 
+
+CURVES: dict[str, Edit] = {
+    "CO-V10": both(),
+    "CO-R14": rewrite("V", lambda watts: str(int(watts) // 2), every=True),
+}
+"""Mistake -> what is wrong with the curve (R50) that its day is told by, beside its indexes."""
 
 _NO_TAX = drop("Total_Valorise_TVA"), drop("Total_Valorise_TTC")
 """A mistake in a line leaves the taxes of its charge alone."""
@@ -630,11 +668,6 @@ UNREACHABLE: dict[str, str] = {
     "CO-E01": "a header without its sender is refused before",
     "CO-E04": "a correction of R15 always names the reading it corrects: its own identifier",
     "CO-V01": "volumes are only made of energies that are there",
-    **dict.fromkeys(
-        ("CO-R14", "CO-V10"),
-        "curves (R50, R63B) are simulated where fluxes follow one another, and without mistakes; "
-        "tests/pipeline/test_told_again.py shows it",
-    ),
     "FR-A09": "a milestone without its number is refused before",
     "FR-E04": "the message type comes from the table of types",
     **dict.fromkeys(

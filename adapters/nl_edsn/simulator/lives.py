@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from adapters.nl_edsn.simulator import holdings
@@ -24,10 +25,21 @@ from adapters.nl_edsn.simulator.documents import (
     pointed,
     register,
 )
-from adapters.nl_edsn.simulator.mistakes import EXCHANGE, FAULTS, GAIN, INTERVALS, LOSS, MOVE, P4, UPDATE
+from adapters.nl_edsn.simulator.mistakes import (
+    EXCHANGE,
+    FAULTS,
+    FIRST_READ,
+    GAIN,
+    INTERVALS,
+    LOSS,
+    MOVE,
+    OPENED,
+    P4,
+    UPDATE,
+)
 from adapters.nl_edsn.times import ZONE
 from energycomm.simulation.lives import Life, Situation, Step
-from energycomm.simulation.meters import Band, energy_of
+from energycomm.simulation.meters import Band, Meter, energy_of
 from energycomm.simulation.playing import DocumentPlay
 from energycomm.simulation.staging import Draft
 
@@ -43,6 +55,8 @@ _REASONS = {
     "meter-change": "MTRINST",
 }
 _BANDS: tuple[Band, ...] = ("off-peak", "peak")
+_WRITTEN_AS = {INTERVALS: P4, FIRST_READ: P4, OPENED: EXCHANGE}
+"""The simulation's names of types -> the market's."""
 _QUARTER = timedelta(minutes=15)
 _REFUSED = {
     "ChangeOfSupplierResponse": ("Portaal_Content", "Portaal_Rejection", "227"),
@@ -91,14 +105,17 @@ class DutchPlay(DocumentPlay):
                 yield self._mutated(life, step.after, step.day + 1, "CONNUPD")
         else:
             yield self._mutated(life, step.after, step.day, reason, dossier)
+            if step.before is not None and step.before.meter is not step.after.meter:
+                yield from self._changed_meters(life, step)
 
     def reading(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
         """The P4 result of a day: the registers at its first instant."""
-        point, civil, at = access_point(life.number), self.almanac.iso(day), self.almanac.instant(day)
-        shown = (f"{_index(life, situation, band, day) / 1000:.3f}" for band in _BANDS)
-        registers = [register(code, "KWH", [(index, at)]) for (code, _), index in zip(REGISTERS, shown, strict=True)]
-        body = _queried(life, civil, "DAY", situation, registers)
-        yield Draft(P4, body, point, f"P4 {point} {civil}", ("MeterReading", "RequestStatus"))
+        point, civil = access_point(life.number), self.almanac.iso(day)
+        changed = self.mistaken(life, "reading", day)
+        if changed in (FIRST_READ, OPENED):
+            yield from self._unread_meters(life, situation, day, changed)
+            return
+        yield self._daily(life, situation, day)
         kind = self.mistaken(life, "reading")  # nothing of this is sent but for the sake of a mistake in it
         if kind == INTERVALS:
             yield self._intervals(life, situation, day)
@@ -113,9 +130,37 @@ class DutchPlay(DocumentPlay):
             name = f"EC-{life.number:06d}-{day}"
             yield Draft(kind, told(point, name, civil), point, f"{kind} {name}", (made,), group=name)
 
+    def _daily(self, life: Life, situation: Situation, day: int, label: str = P4) -> Draft:
+        """The indexes of a day's first instant."""
+        point, civil, at = access_point(life.number), self.almanac.iso(day), self.almanac.instant(day)
+        shown = (f"{_index(life, situation, band, day) / 1000:.3f}" for band in _BANDS)
+        registers = [register(code, "KWH", [(index, at)]) for (code, _), index in zip(REGISTERS, shown, strict=True)]
+        body = _queried(life, civil, "DAY", situation, registers)
+        return Draft(label, body, point, f"P4 {point} {civil}", ("MeterReading", "RequestStatus"))
+
+    def _unread_meters(self, life: Life, situation: Situation, day: int, label: str) -> Iterable[Draft]:
+        """A change of meter of which one index is not told: that of the new meter on the day before, or the closing one
+        of the old meter."""
+        fitted = day - 1 if label == FIRST_READ else day
+        meter = Meter(str(10**13 + life.number), True, 6, 3000, life.load.until(fitted, 0))
+        after = replace(situation, meter=meter)
+        yield self._mutated(life, after, fitted, "MTRINST")
+        if label == FIRST_READ:
+            yield self._index_of(life, situation, fitted, "MTREND", f"4{life.number:05d}{fitted:04d}")
+            yield self._daily(life, after, day, label)
+        else:
+            yield self._index_of(life, after, fitted, "MTRINST", f"3{life.number:05d}{fitted:04d}", label=label)
+
+    def _changed_meters(self, life: Life, step: Step) -> Iterable[Draft]:
+        """The last index of the old meter and the first one of the new."""
+        assert step.before is not None
+        for situation, reason in ((step.before, "MTREND"), (step.after, "MTRINST")):
+            dossier = f"{4 if reason == 'MTREND' else 3}{life.number:05d}{step.day:04d}"
+            yield self._index_of(life, situation, step.day, reason, dossier, step.minute)
+
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A list, or a batch of P4 results."""
-        label = P4 if drafts[0].type == INTERVALS else drafts[0].type
+        label = _WRITTEN_AS.get(drafts[0].type, drafts[0].type)
         if drafts[0].group:
             return document(label, drafts[0].body, created=created, name=drafts[0].group)
         root, piece = ("P4Content", "P4MeteringPoint") if label == P4 else ("Portaal_Content", "Portaal_MeteringPoint")
@@ -173,18 +218,32 @@ class DutchPlay(DocumentPlay):
 
     def _established(self, life: Life, step: Step, dossier: str) -> Draft:
         """The established reading with which a supply begins."""
-        point, day = access_point(life.number), self.almanac.iso(step.day)
+        reason = "MOVEIN" if step.reason == "first-connection" else _REASONS[step.reason]
+        return self._index_of(life, step.after, step.day, reason, dossier)
+
+    def _index_of(
+        self,
+        life: Life,
+        situation: Situation,
+        day: int,
+        reason: str,
+        dossier: str,
+        minute: int = 0,
+        *,
+        label: str = EXCHANGE,
+    ) -> Draft:
+        """The established reading of an event."""
+        point, civil = access_point(life.number), self.almanac.iso(day)
         registers = []
         for (_, tariff), band in zip(REGISTERS, _BANDS, strict=True):
-            index = _index(life, step.after, band, step.day) // 1000
-            read = element("Reading", leaves(Reading=index, ReadingDate=day, ReadingMethod="004"))
+            index = _index(life, situation, band, day, minute) // 1000
+            read = element("Reading", leaves(Reading=index, ReadingDate=civil, ReadingMethod="004"))
             told = leaves(MeasureUnit="KWH", MeteringDirection="LVR", NrOfDigits=6, TariffType=tariff)
             registers.append(element("Register", told, read))
-        reason = "MOVEIN" if step.reason == "first-connection" else _REASONS[step.reason]
         body = "".join(
             (
                 _point(point),
-                element("Portaal_EnergyMeter", leaves(ID=_meter(step.after), NrOfRegisters=2), *registers),
+                element("Portaal_EnergyMeter", leaves(ID=_meter(situation), NrOfRegisters=2), *registers),
                 element(
                     "Portaal_Mutation",
                     leaves(Consumer=SUPPLIER, Initiator=SUPPLIER, MutationReason=reason),
@@ -192,11 +251,11 @@ class DutchPlay(DocumentPlay):
                 ),
             )
         )
-        return Draft(EXCHANGE, body, point, f"reading {point} {day}", ("MeterReading",))
+        return Draft(label, body, point, f"reading {reason} {point} {civil}", ("MeterReading",))
 
 
-def _index(life: Life, situation: Situation, band: Band, day: int) -> int:
-    return situation.meter.index("supplier", band, life.load.until(day, 0))
+def _index(life: Life, situation: Situation, band: Band, day: int, minute: int = 0) -> int:
+    return situation.meter.index("supplier", band, life.load.until(day, minute))
 
 
 def _queried(life: Life, civil: str, reason: str, situation: Situation, registers: list[str]) -> str:

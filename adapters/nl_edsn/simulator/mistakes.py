@@ -22,6 +22,8 @@ GAIN, LOSS, UPDATE = "GainResultResponse", "LossResultResponse", "MasterDataUpda
 P4, EXCHANGE, MOVE = "P4CollectedDataBatchResultResponse", "MeterReadingExchangeResponse", "MoveInResponse"
 INTERVALS = "P4Intervals"
 """The simulation's name of P4 results that tell intervals."""
+FIRST_READ, OPENED = "P4FirstReading", "OpeningReading"
+"""Its names of the first readings after a change of meter of which an index is not told."""
 _PIECE, _P4 = "Portaal_MeteringPoint", "P4MeteringPoint"
 
 
@@ -141,7 +143,17 @@ POINTS: tuple[Mistake, ...] = (
         error_class="ordering",
         type=UPDATE,
     ),
-    Mistake("NL-D01", "change", put("MutationDate", "1999-02-01"), EVERYTHING, same("NL-D02", kinds=EVERYTHING)),
+    Mistake(
+        "NL-M05",
+        "reading",
+        inside("Portaal_EnergyMeter", put("ID", "E99")),
+        warnings=METER,
+        error_class="missing",
+        type=UPDATE,
+    ),
+    Mistake(
+        "NL-D01", "change", put("MutationDate", "1999-02-01"), EVERYTHING, same("CO-S13", "NL-D02", kinds=EVERYTHING)
+    ),
     Mistake("CO-D01", "change", put("MutationDate", "2199-02-01"), EVERYTHING),
     Mistake(
         "CO-S05",
@@ -199,6 +211,15 @@ READINGS: tuple[Mistake, ...] = (
     _established("NL-R10", put("MutationReason", "XXXX"), error_class="product"),
     _established("NL-R11", drop("MutationReason"), error_class="missing"),
     _established("NL-R12", shift("ReadingDate", 1, every=True), "", READING, error_class="ordering"),
+    _established(
+        "CO-S13",
+        shift("ReadingDate", -400, every=True),
+        "",
+        READING,
+        error_class="ordering",
+        rest="quarantined",
+        extra=True,
+    ),
     _established("NL-R13", drop("NrOfDigits", every=True), "", READING, error_class="missing"),
     _established("CO-R04", put("NrOfDigits", "2", every=True), READING, {READING: ("CO-R11",)}),
     _established("CO-R11", put("NrOfDigits", "7", every=True), "", READING),
@@ -217,6 +238,8 @@ READINGS: tuple[Mistake, ...] = (
         error_class="ordering",
         extra=True,
     ),
+    Mistake("CO-R15", "reading", warnings=READING, error_class="missing", type=FIRST_READ),
+    Mistake("CO-R16", "reading", warnings=READING, error_class="missing", type=OPENED),
     _read("CO-D02", shift("ReadingDateTime", 20, every=True), {READING: ("CO-D02", "NL-R07")}),
 )
 """Mistakes in indexes."""
@@ -302,7 +325,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("NL-P01", "NL-P02"), "itself: the check digit counts from the other digits"),
     **dict.fromkeys(("NL-R01", "NL-V01", "NL-V15"), "the unit in the readings before"),
     **dict.fromkeys(("NL-P10", "NL-R02"), "the energy in the other messages of the point"),
-    **dict.fromkeys(("CO-S05", "CO-R12", "CO-V09", "CO-V10"), "the right message, which came before"),
+    **dict.fromkeys(("CO-S05", "CO-S13", "CO-R12", "CO-V09", "CO-V10"), "the right message, which came before"),
     "CO-R04": "the digits of the register in the start of the supply",
     "CO-R07": "the readings around it: every digit is there, the decimal point is moved",
     "CO-D03": "the volume before, which ends where this one begins",

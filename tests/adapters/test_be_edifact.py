@@ -541,7 +541,11 @@ def test_each_interval_stands_where_its_own_time_says() -> None:
     """In any order; one that is left out is a hole, and nothing moves into it."""
     (found,) = measured(quarters("202512010030", "202512010000", "202512010045")).messages
     assert isinstance(found, MeasureSeries)
-    assert [(one.position, one.value) for one in found.positions] == [(1, 2), (3, 1), (4, 3)]
+    assert [(one.position, one.value) for one in found.positions] == [
+        (1, Decimal(2)),
+        (3, Decimal(1)),
+        (4, Decimal(3)),
+    ]
     assert (found.end - found.effective).total_seconds() == 3600
     odd = quarters("202512010000") + "QTY+136:1'DTM+324:202512010015202512010100:719'"
     assert [one.code for one in measured(odd).refusals] == ["SYN_VALUE"]
@@ -612,17 +616,17 @@ def test_tax_by_rate_adds_up_to_the_tax_of_an_invoice(total: str) -> None:
         Decimal("77.50"), Decimal("6.15"), Decimal("83.65"),
     )  # fmt: skip
     assert [(one.code, one.rate, one.base, one.amount) for one in head.taxes] == [
-        ("VAT", 6, Decimal("67.50"), Decimal("4.05")),
-        ("VAT", 21, Decimal("10.00"), Decimal("2.10")),
+        ("VAT", Decimal(6), Decimal("67.50"), Decimal("4.05")),
+        ("VAT", Decimal(21), Decimal("10.00"), Decimal("2.10")),
     ]
     assert (charge.access_point, charge.original_invoice) == (POINT, "GF-8")
     assert [(one.quantity, one.price, one.amount, one.tax) for one in charge.lines] == [
-        (1500, Decimal("0.045"), Decimal("67.50"), "6"),
-        (1, 10, Decimal("10.00"), "21"),
+        (Decimal(1500), Decimal("0.045"), Decimal("67.50"), "6"),
+        (Decimal(1), Decimal(10), Decimal("10.00"), "21"),
     ]
     kept = {one.name: one.value for one in charge.particulars}
     assert (kept["LIN+1/MOA+124"], kept["LIN+2/MOA+124"]) == ("4.05", "2.10")
-    assert "1000" in kept["LIN+1/PRI+CAL"]
+    assert "1000" in str(kept["LIN+1/PRI+CAL"])
 
 
 def test_a_credit_note_with_negative_amounts_is_not_turned_round() -> None:
@@ -632,6 +636,6 @@ def test_a_credit_note_with_negative_amounts_is_not_turned_round() -> None:
     written = written.replace("MOA+203:", "MOA+203:-").replace("QTY+47:", "QTY+47:-")
     head, charge = invoiced(written)
     assert (head.total_including_tax, charge.lines[0].amount, charge.lines[0].quantity) == (
-        Decimal("-83.65"), Decimal("-67.50"), -1500,
+        Decimal("-83.65"), Decimal("-67.50"), Decimal(-1500),
     )  # fmt: skip
     assert all(one.refusals for one in ch_messages(of_guide("INVOIC", TWO_RATES.format("999", ""))))

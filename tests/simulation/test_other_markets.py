@@ -31,7 +31,7 @@ def simulator(market: str) -> Simulator:
 EVERY_FAULT = FaultRates(
     {"grid_operator": 0.75, "product": 0.15, "lost-message": 0.05, "wrong-order": 0.05, "duplicate-file": 0.1}
 )
-LIVES = {"be": 190, "nl": 150}
+LIVES = {"be": 200, "nl": 150}
 """So many lives that each mistake is made in one."""
 
 

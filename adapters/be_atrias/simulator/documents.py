@@ -356,6 +356,67 @@ UNT+18+{{number}}'
 """
 """One message of an interchange; its number and time are put in when the interchange is written."""
 
+HOURS = """\
+UNH+{{number}}+UTILTS:D:02B:UN:E5BE01'
+BGM+E66::260+{reference}+9'
+DTM+137:{{created}}:203'
+DTM+735:?+0000:406'
+MKS+23+E01::260'
+NAD+MR+5419999000024::9'
+NAD+MS+5419999000031::9'
+IDE+24+{reference}'
+LOC+172+{point}::9'
+RFF+CT:{contract}'
+DTM+324:{start}{end}:719'
+DTM+354:60:806'
+STS+7++E23::260'
+MEA+AAZ++KWH'
+PIA+5+8716867000030'
+CCI+++E02::260'
+CAV+E17::260'
+{hours}UNT+{segments}+{{number}}'
+"""
+"""The hours of a day; `hours` are filled `INTERVAL`, two segments each."""
+
+INTERVAL = "SEQ++{number}'\nQTY+136:{value}'\n"
+
+INVOICED = """\
+UNH+{{number}}+INVOIC:D:96A:UN:E2BE01'
+BGM+380+{reference}+9'
+DTM+137:{day}:102'
+DTM+13:{due}:102'
+NAD+MS+5419999000031::9'
+NAD+MR+5419999000024::9'
+CUX+2:EUR:4'
+LIN+1++E210'
+IMD+F++:::Distribution, proportional term'
+LOC+172+{point}::9'
+RFF+CT:{contract}'
+DTM+155:{previous}:102'
+DTM+156:{day}:102'
+QTY+47:{kwh}:KWH'
+MOA+203:{energy}'
+PRI+CAL:0.10'
+TAX+7+VAT+++:::6'
+LIN+2++E220'
+IMD+F++:::Metering'
+DTM+155:{previous}:102'
+DTM+156:{day}:102'
+QTY+47:1:MON'
+MOA+203:1.50'
+PRI+CAL:1.50'
+TAX+7+VAT+++:::6'
+UNS+S'
+MOA+79:{net}'
+MOA+176:{tax}'
+MOA+77:{gross}'
+TAX+7+VAT+++:::6'
+MOA+125:{net}'
+MOA+124:{tax}'
+UNT+33+{{number}}'
+"""
+"""An invoice of one point: its head, and what the point is charged."""
+
 
 def filled(template: str, **values: Any) -> str:
     """A template with its values; a line that is left empty is dropped."""
@@ -409,7 +470,7 @@ def interchange(messages: Sequence[str], *, name: str, created: datetime) -> byt
     """An interchange of the older generation, from the grid operator to us.
 
     Args:
-      messages: filled templates `INDEXES`.
+      messages: filled templates `INDEXES`, `HOURS` or `INVOICED`.
       name: reference of the interchange.
       created: in UTC.
     """

@@ -1,5 +1,6 @@
 """Writes simulated lives in the documents of the Belgian market: starts, stops, master data, measures and grid fees; of
-some points the indexes come in the older generation, as MSCONS.
+some points the indexes come in the older generation, as MSCONS, of others the hours as UTILTS and the grid fee as
+INVOIC.
 
 A life whose mistake is made in another message (an answer, a calorific value, anything after the end of an access) gets
 messages of that type, the others right.
@@ -27,7 +28,8 @@ EVERYTHING: tuple[str, ...] = ("AccessPointData", "ContractTerms", "CustomerData
 _BANDS: tuple[tuple[str, Band], ...] = (("E11", "peak"), ("E10", "off-peak"))
 _WRITTEN_AS = dict.fromkeys((FIRST_READ, OPENED, COUNTED), "MeterReadings")
 """The simulation's names of types -> the market's."""
-_PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice")
+_OLDER = ("UTILTS", "INVOIC")
+_PERIODIC = ("MeteredSeries", "GridFee", "GridFeeInvoice", *_OLDER)
 """Types that come with a periodic reading."""
 
 
@@ -36,7 +38,10 @@ class BelgianPlay(DocumentPlay):
 
     zone = ZONE
     market = FAULTS
-    suffixes: ClassVar[Mapping[str, str]] = {"MSCONS": ".edi", "CalorificValues": ".csv"}
+    suffixes: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("MSCONS", *_OLDER), ".edi"),
+        "CalorificValues": ".csv",
+    }
 
     def event(self, life: Life, step: Step) -> Iterable[Draft]:
         """A start or a stop of the access, or new master data."""
@@ -80,8 +85,9 @@ class BelgianPlay(DocumentPlay):
         older = kind == "MSCONS" or (life.fault is None and life.number % 5 == 4)
         yield (self._indexes if older else self._readings)(life, situation, day)
         if self.almanac.civil(day).day == life.reading_day or kind in _PERIODIC:
-            yield self._series(life, situation, day)
-            yield from self._fee(life, situation, day)
+            before = kind in _OLDER or (life.fault is None and life.number % 5 == 3)
+            yield (self._hours if before else self._series)(life, situation, day)
+            yield from (self._invoiced if before else self._fee)(life, situation, day)
         alone = {"Response": self._answer, "ErrorReport": self._error, "CalorificValues": self._calorific}
         if kind in alone:  # nobody sends it unless a mistake is made in it
             yield alone[kind](life, day)
@@ -91,9 +97,9 @@ class BelgianPlay(DocumentPlay):
     def document(self, drafts: Sequence[Draft], created: str, number: int) -> bytes:
         """A document, an interchange or a file of calorific values."""
         label, bodies = _WRITTEN_AS.get(drafts[0].type, drafts[0].type), [draft.body for draft in drafts]
-        if label == "MSCONS":
+        if label in ("MSCONS", *_OLDER):
             at = datetime.fromisoformat(created).astimezone(UTC)
-            return documents.interchange(bodies, name=f"I{number:08d}", created=at)
+            return documents.interchange([body for body in bodies if body], name=f"I{number:08d}", created=at)
         if label == "CalorificValues":
             return documents.calorific_file(bodies)
         return documents.document(label, bodies, name=f"DOC-{number:08d}", created=created, reason=drafts[0].group)
@@ -191,6 +197,32 @@ class BelgianPlay(DocumentPlay):
         hours = "".join(filled(documents.HOUR, number=number, value=hour) for number in range(1, count + 1))
         values = {**self._told("TS", life, day, situation), "start": start, "end": end, "hours": hours}
         return _draft("MeteredSeries", documents.SERIES, values, ("MeasureSeries",), "E23")
+
+    def _hours(self, life: Life, situation: Situation, day: int) -> Draft:
+        """The same hours as UTILTS."""
+        start, end = (datetime.fromisoformat(self.almanac.instant(at)).astimezone(UTC) for at in (day - 1, day))
+        count = int((end - start).total_seconds()) // 3600
+        hour = f"{_drawn(life, day - 1, day) / count / 1000:.3f}"
+        hours = "".join(documents.INTERVAL.format(number=number, value=hour) for number in range(1, count + 1))
+        values = {**self._told("UT", life, day, situation), "start": f"{start:%Y%m%d%H%M}", "end": f"{end:%Y%m%d%H%M}"}
+        values |= {"hours": hours, "segments": 18 + 2 * count}
+        return _draft("UTILTS", documents.HOURS, values, ("MeasureSeries",), "")
+
+    def _invoiced(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
+        """The invoice of one point as INVOIC: its head with the totals, and its charge."""
+        before = self._previous(life, situation, day)
+        kwh = _drawn(life, before, day) // 1000
+        net = kwh * 10 + 150
+        tax = (net * 6 + 50) // 100
+        amounts = {"energy": kwh * 10, "net": net, "tax": tax, "gross": net + tax}
+        days = {"day": day, "previous": before, "due": day + 30}
+        values = {**self._told("GI", life, day, situation), "kwh": kwh}
+        values |= {name: f"{amount / 100:.2f}" for name, amount in amounts.items()}
+        values |= {name: self.almanac.iso(at).replace("-", "") for name, at in days.items()}
+        reference, point = values["reference"], values["point"]
+        head = _draft("INVOIC", documents.INVOICED, values, ("GridInvoice",), reference)
+        yield head._replace(access_point=None)
+        yield Draft("INVOIC", "", point, f"{reference}:{point}", ("GridCharge",), reference)
 
     def _fee(self, life: Life, situation: Situation, day: int) -> Iterable[Draft]:
         """The charge of the point, and the invoice of a month."""

@@ -4,6 +4,7 @@ broken content. What a row foretells follows from the sentence of the rule and f
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from adapters.be_atrias.simulator.documents import OTHER, SUPPLIER
@@ -506,6 +507,42 @@ FEES: tuple[Mistake, ...] = (
 )
 """Mistakes in the grid fee."""
 
+
+def _older(name: str, edit: Edit, errors: Codes = "", warnings: Codes = "", **more: Any) -> Mistake:
+    """A mistake in the older generation: in the last hours (UTILTS), or in the last invoice (INVOIC), whose text
+    holds its head and its charge."""
+    told = errors or warnings
+    label = "UTILTS" if SERIES in told else "INVOIC"
+    return Mistake(name, "reading", lambda text: edit(text) if text else text, errors, warnings, type=label, **more)
+
+
+def _amount(qualifier: str, more: int) -> Edit:
+    """The last amount of a qualifier, by so many cents more."""
+
+    def edit(text: str) -> str:
+        before, sign, rest = text.rpartition(f"MOA+{qualifier}:")
+        assert sign
+        amount, mark, after = rest.partition("'")
+        return f"{before}{sign}{Decimal(amount) + Decimal(more) / 100}{mark}{after}"
+
+    return edit
+
+
+_STRANGE_UNITS = (swap("MEA+AAZ++KWH", "MEA+AAZ++H87"), swap("QTY+47:1:MON", "QTY+47:1:XYZ"))
+
+OLDER: tuple[Mistake, ...] = (
+    _older("UTILTS with an unknown unit", _STRANGE_UNITS[0], {SERIES: ("BE-V06",)}, error_class="product"),
+    _older("UTILTS with a negative value", swap("QTY+136:", "QTY+136:-"), {SERIES: ("CO-V08",)}),
+    _older("UTILTS with an implausible value", swap("QTY+136:", "QTY+136:99"), warnings={SERIES: ("BE-V09",)}),
+    _older("INVOIC in another currency", swap("CUX+2:EUR", "CUX+2:USD"), {CHARGE: ("BE-G01",), INVOICE: ("BE-G01",)}),
+    _older("INVOIC with an unknown unit", _STRANGE_UNITS[1], {CHARGE: ("BE-G07",)}, error_class="product"),
+    _older("INVOIC with another price", swap("PRI+CAL:1.50", "PRI+CAL:1.70"), {CHARGE: ("CO-G03",)}),
+    _older("INVOIC with another total", _amount("77", 1000), {INVOICE: ("CO-G05",)}),
+    _older("CO-G07", both(_amount("176", 100), _amount("77", 100)), {INVOICE: ("CO-G07",)}),
+    _older("CO-G08", both(_amount("124", 500), _amount("176", 500), _amount("77", 500)), {INVOICE: ("CO-G08",)}),
+)
+"""Mistakes of the older generation."""
+
 _DONE = both(put("StatusType", "39"), drop("ResponseReasonType"), drop("ResponseReasonText"))
 
 _OURS = _request("<OriginalBusinessDocument>EC-REQ-1</OriginalBusinessDocument>")
@@ -571,14 +608,18 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("BE-V05", "CO-D04", "CO-V06", "CO-V07"), "itself: the number of its values and its other times"),
     **dict.fromkeys(("BE-C03", "BE-C04"), "the unit in the terms before"),
     **dict.fromkeys(("CO-R08", "CO-R09", "CO-D03"), "the reading before"),
-    **dict.fromkeys(("CO-G02", "CO-G05"), "itself: the amounts that it adds up"),
+    **dict.fromkeys(
+        ("CO-G02", "CO-G05", "CO-G07", "CO-G08", "INVOIC with another total"), "itself: the amounts that it adds up"
+    ),
     "BE-P01": "itself: the check digit counts from the other digits",
     "CO-R04": "the digits of the register in the readings before",
-    "BE-G01": "the other invoices",
+    **dict.fromkeys(("BE-G01", "INVOIC in another currency"), "the other invoices"),
 }
 """Mistake -> what else that arrives tells the right content, see `Outcome`; nothing does for the others."""
 
-MISTAKES = by_name(TOLD_BY, HEADS, POINTS, SUPPLY, CONTRACTS, READINGS, SERIES_OF_HOURS, FEES, ANSWERS, UNREADABLE)
+MISTAKES = by_name(
+    TOLD_BY, HEADS, POINTS, SUPPLY, CONTRACTS, READINGS, SERIES_OF_HOURS, FEES, OLDER, ANSWERS, UNREADABLE
+)
 """Each mistake with the codes that it must get."""
 
 UNREACHABLE: dict[str, str] = {
@@ -594,9 +635,7 @@ UNREACHABLE: dict[str, str] = {
     "CO-D07": "a digester gives a series one step",
     "CO-D08": "no simulated document brings sums of an area, settlement amounts or price lists",
     "CO-D09": "no simulated document brings a series of months or years",
-    **dict.fromkeys(
-        ("CO-G06", "CO-G07", "CO-G08", "CO-G09"), "the head of a grid fee tells neither rates nor contributions"
-    ),
+    **dict.fromkeys(("CO-G06", "CO-G09"), "the head of a grid fee tells no contributions, and is no general file"),
     "CO-E01": "a header without its sender is refused before",
     "CO-E02": "a header without its addressee is refused before",
     "CO-V01": "volumes are only made of energies that are there",

@@ -4,7 +4,8 @@ mutations and of points just won): what the connection register holds of a point
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
 each meter. It may tell several mutations, each with its dossier and day: the first gives reason, dossier and day of the
 data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our
-reference or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked
+reference, stands in the list of what was asked for, or is of a sort that a supplier asks for: then its dossier tells
+which request it closes. Without a mutation date the data hold from the day that was asked
 about, else from midnight of the day the message was written, for the register tells what holds then.
 """
 
@@ -64,6 +65,10 @@ ADDRESSES = ("EDSN_AddressSearch", "EDSN_Address", "EDSN_AddressExtended")
 UPDATES = "UpdateResultResponse"
 """The list of mutations that were asked for."""
 
+CHANGES_ASKED = frozenset(("NAMECHG", "SWITCHPV"))
+"""Reasons of mutations that a supplier asks for by NameChange and ChangeOfPV, and that no list of gains or losses
+tells."""
+
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
@@ -86,7 +91,9 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
     messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
     asked_for = context.head["market_type"] == UPDATES
-    events = [one for one in told if len(told) > 1 or one.external is not None or asked_for]
+    events = [
+        one for one in told if len(told) > 1 or one.external is not None or asked_for or one.reason in CHANGES_ASKED
+    ]
     messages += [made for one in events if (made := status(one, reference, "done", effective)) is not None]
     return Digested(reference, found.ean, messages)
 

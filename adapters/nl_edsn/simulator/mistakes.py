@@ -77,7 +77,7 @@ def _gain(name: str, edit: Edit, *more: str, **told: Any) -> Mistake:
 
 def _loss(name: str, edit: Edit) -> Mistake:
     """A mistake in the loss of a point of which nothing else is told."""
-    return Mistake(name, "stop", _elsewhere(edit), STOP, type=LOSS, extra=True)
+    return Mistake(name, "stop", _elsewhere(edit), STOP, type=LOSS, extra=True, kinds=(STOP,))
 
 
 HEADS: tuple[Mistake, ...] = (

@@ -422,7 +422,11 @@ def test_points_just_won_come_with_their_least_data() -> None:
     data = only(transaction, AccessPointData)
     assert (data.access_point, data.balance_responsible, data.allocation_method) == (POINT, BRP, "SMA")
     assert (data.annual_peak, data.annual_off_peak) == (Decimal(1320), Decimal(1480))
-    assert [one.request for one in every(transaction, RequestStatus)] == ["70020001", "70050005"]
+    assert (data.told_ahead, data.contract_status, data.request_reference) == (True, None, "70020001")
+    kept = {one.name: one.value for one in transaction.messages[0].particulars}
+    assert kept["MPPhysicalCharacteristics/EnergyDeliveryStatus"] == "ACT"
+    assert (kept["Portaal_Mutation/Dossier/ID"], kept["Portaal_Mutation[2]/Dossier/ID"]) == ("70020001", "70050005")
+    assert [type(one) for one in transaction.messages] == [AccessPointData]  # a mutation without a day is no event
 
 
 def test_a_notice_of_an_end_of_supply_ends_nothing_and_says_whose_it_is() -> None:

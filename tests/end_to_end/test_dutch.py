@@ -197,6 +197,22 @@ def test_a_gain_ends_the_request_of_a_batch_that_asked_for_it(
     assert state(here) == [("MoveInRequest", ended, None)]
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_data_told_ahead_of_a_supply_hold_and_begin_none(place: Places, backwards: bool) -> None:
+    """A week before the day of the gain, whichever of the two lists comes first."""
+    here = place()
+    written = {"2026-02-01T06:10:00+01:00": "2026-01-25T06:10:00+01:00"}
+    first, second = ("gains.xml", "points_won.xml")[:: -1 if backwards else 1]
+    told(here, first, written if first == "points_won.xml" else {})
+    told(here, second, written if second == "points_won.xml" else {})
+    assert here.rows("SELECT DISTINCT state FROM kernel_message") == [("accepted",)]
+    assert here.rows("SELECT DISTINCT count(*) FROM finding") == [(0,)]
+    tables = ("point_data", "supply_period")
+    sql = "SELECT s.at FROM {} s JOIN access_point p ON p.id = s.access_point_id WHERE p.identifier = '{}'"
+    days = [here.rows(sql.format(table, POINT)) for table in tables]
+    assert days == [[(1_769_295_600_000_000,)], [(1_769_900_400_000_000,)]]  # 25 January, 1 February
+
+
 def test_a_second_request_for_the_point_would_cross_and_is_not_sent(place: Places) -> None:
     here = place()
     submitted(here, "MoveInRequest")

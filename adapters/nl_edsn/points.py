@@ -78,6 +78,7 @@ MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
 _PHYSICAL = f"{POINT}/MPPhysicalCharacteristics"
+_SUPPLIER = ("MPCommercialCharacteristics", "BalanceSupplier_Company")
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -149,13 +150,17 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
 
 
 def _terms(fields: Fields, head: dict[str, Any]) -> Iterator[ContractTerms]:
-    """The capacity tariff and the contracted capacity (kW), where one of them is told."""
-    physical = node(fields, "MPPhysicalCharacteristics")
+    """The capacity tariff, the contracted capacity (kW) and the day since which we are the supplier, where one of them
+    is told."""
+    physical, supplier = node(fields, "MPPhysicalCharacteristics"), node(fields, *_SUPPLIER)
     tariff, power = leaf(physical, "CapTarCode"), _number(physical, "ContractedCapacity")
-    if tariff is not None or power is not None:
+    ours = leaf(supplier, "ID") == head["receiver"]
+    since = civil_day(supplier, "ValidFromDate", "/".join((POINT, *_SUPPLIER))) if ours else None
+    if tariff is not None or power is not None or since is not None:
         yield ContractTerms(
             **head,
             contract_status=DELIVERY.get(leaf(physical, "EnergyDeliveryStatus") or ""),
+            contract_start=since,
             tariff=tariff,
             subscribed_power=power,
             power_unit="kW" if power is not None and head["energy"] == "electricity" else None,

@@ -18,6 +18,7 @@ from adapters.nl_edsn import adapter
 from adapters.nl_edsn.adapter import NlEdsn
 from energycomm.kernel.messages import (
     AccessPointData,
+    ContractTerms,
     MeterReading,
     RequestAnswer,
     RequestStatus,
@@ -450,6 +451,10 @@ def test_both_generations_of_a_point_of_the_register_are_read(name: str) -> None
     kept = {one.name: one.value for one in transaction.messages[0].particulars}
     if name == "metering_point_new.xml":
         assert data.effective.date() == date(2026, 2, 5)
+        terms = only(transaction, ContractTerms)
+        assert (terms.contract_start, terms.effective.date()) == (date(2026, 2, 1), date(2026, 2, 5))
+        another = fixture(name).replace(b"<ID>8719999100104</ID>", b"<ID>8719999100203</ID>")
+        assert every(transactions(another)[0], ContractTerms) == []  # the day since which another supplies it
         since = "CAR_MeteringPoint/MPPhysicalCharacteristics/ValidFromDateElementsMPPhysicalCharacteristics"
         assert str(kept[f"{since}/AllocationMethod"]) == "2023-04-01"
 

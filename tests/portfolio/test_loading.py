@@ -395,6 +395,23 @@ def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_r
     assert rows_of(gateway, "SELECT count(*) FROM supply_period") == [(2,)]
 
 
+def test_a_list_that_tells_since_when_we_supply_a_point_is_its_start(
+    gateway: Gateway, project_root: Path, tmp_path: Path
+) -> None:
+    """The register names the first day of the supplier; the picture is of a later day."""
+    fixture = project_root / "fixtures" / "nl" / "metering_point_new.xml"
+    assert load(gateway, fixture).messages == {"accepted": 5}  # start, data, terms, customer, meter; no question
+    ((at,),) = rows_of(gateway, "SELECT at FROM supply_period")
+    assert at == 1_769_900_400_000_000  # 2026-02-01 at midnight in Amsterdam
+    assert compared(gateway, fixture).lines == ()
+    later = tmp_path / "later.xml"
+    since = "</ID>\n          <ValidFromDate>2026-02-0"
+    assert since in fixture.read_text("utf-8")
+    later.write_text(fixture.read_text("utf-8").replace(f"{since}1", f"{since}3"), "utf-8")
+    (line,) = [one for one in compared(gateway, later).lines if one.column == "supply.start"]
+    assert (line.there, line.here) == ("2026-02-03", "2026-02-01")
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
 def test_every_list_of_a_point_can_be_loaded_after_the_others(
     small: Gateway, project_root: Path, order: tuple[int, ...]

@@ -86,7 +86,8 @@ class NlEdsn(MarketAdapter):
         )
     )
     """The points that came to a supplier, and the master data of those that it asked for; what a batch of queries asked
-    for comes in the list of updates. MasterDataGain is none: it tells no day, and its supplies may be still to begin."""
+    for comes in the list of updates. MasterDataGain is no such list: it tells no day, and a supply may be still to
+    begin."""
 
     def __init__(self, settings: Settings = DEFAULT) -> None:
         """Args:

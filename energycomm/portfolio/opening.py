@@ -187,7 +187,7 @@ class Table:
             messages, wrong = self._messages(row)
         content = sorted((name, str(value)) for name, value in row.values.items())
         return Transaction(
-            position=row.number - 1,
+            position=row.number,
             type=OPENING,
             version=None,
             reference=f"opening:{point}:{row.values.get('as_of')}",

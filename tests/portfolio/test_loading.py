@@ -376,10 +376,37 @@ def test_a_point_stands_once_in_a_list(small: Gateway, project_root: Path, tmp_p
         done = load_portfolio(small.store, batched, source, path.name, 100)
     assert (done.rows, done.new, done.refused) == (3, 1, 2)
     assert [(one.row, one.code, one.access_point) for one in done.bad] == [
-        (2, "PORTFOLIO_POINT", "871999910000000010"),
-        (4, "PORTFOLIO_POINT", "871999910000000010"),
+        (1, "PORTFOLIO_POINT", "871999910000000010"),  # the first point of the file and the third
+        (3, "PORTFOLIO_POINT", "871999910000000010"),
     ]
     assert compared(small, path).unreadable == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "point"),
+    [
+        ("fr/c12_situation.xml", "", "99000000000505"),
+        ("be/start_by_switch.xml", "541449000000001024", "541449000000001017"),
+    ],
+)
+def test_a_bad_point_of_a_list_is_named_by_its_place_among_the_points(
+    small: Gateway, project_root: Path, tmp_path: Path, name: str, other: str, point: str
+) -> None:
+    """The two points of a French and of a Belgian list are one: the first and the second are named."""
+    path = tmp_path / Path(name).name
+    content = (project_root / "fixtures" / name).read_text("utf-8")
+    path.write_text(content.replace(other, point) if other else content, "utf-8")
+    done = load(small, path)
+    assert [(one.row, one.access_point) for one in done.bad if one.code == "PORTFOLIO_POINT"] == [
+        (1, point),
+        (2, point),
+    ]
+
+
+def test_an_unreadable_row_without_a_point_is_named_by_its_number(small: Gateway, write: Write) -> None:
+    file = write(french(), {**french(), "access_point": ""})
+    (line,) = [one for one in compared(small, file).lines if one.what == "unreadable"]
+    assert (line.access_point, line.column) == ("", "row 3, access_point")
 
 
 def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_root: Path) -> None:

@@ -415,7 +415,20 @@ def test_an_unknown_code_of_master_data_is_noted_and_kept() -> None:
     assert data.connection_status is None
     kept = {one.name: one.value for one in transaction.messages[0].particulars}
     assert kept["MPPhysicalCharacteristics/PhysicalStatus"] == "NEW"
+    assert kept["unknown-code/Portaal_MeteringPoint/MPPhysicalCharacteristics/PhysicalStatus"] == "NEW"
     assert [(note.code, note.value) for note in transaction.notes] == [("NOTE_CODE_UNKNOWN", "NEW")]
+
+
+@pytest.mark.parametrize("code", ["093", "E02", "22 "])
+def test_a_reading_method_is_kept_and_one_of_no_list_is_called_unknown(code: str) -> None:
+    content = re.sub(rb"(<ReadingMethod>)[^<]*", rb"\g<1>" + code.encode(), fixture("readings.xml"))
+    for one in transactions(content):
+        kept = {held.name: held.value for message in one.messages for held in message.particulars}
+        name = "Portaal_EnergyMeter/Register/Reading/ReadingMethod"
+        known = code == "22 "  # the customer's; white space means nothing
+        assert kept[name] == code.strip()
+        assert (f"unknown-code/Portaal_MeteringPoint/{name}" in kept) is not known
+        assert every(one, MeterReading)[0].nature == ("self-read" if known else "unknown")
 
 
 def test_points_just_won_come_with_their_least_data() -> None:

@@ -196,7 +196,7 @@ READINGS: tuple[Mistake, ...] = (
             put("MeteringDirection", "TLV", every=True),
         ),
     ),
-    _established("NL-R10", put("MutationReason", "XXXX"), error_class="product"),
+    _established("NL-R10", put("MutationReason", "XXXX"), "", READING, error_class="product"),
     _established("NL-R11", drop("MutationReason"), error_class="missing"),
     _established("NL-R12", shift("ReadingDate", 1, every=True), "", READING, error_class="ordering"),
     _established("NL-R13", drop("NrOfDigits", every=True), "", READING, error_class="missing"),

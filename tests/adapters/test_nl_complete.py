@@ -26,7 +26,8 @@ FIXED = {
     "QueryReason": ("DAY", "INT"),
 }
 """Elements whose codes decide how a message is read, with values that the schemas leave open."""
-OTHERS = ("MTQ", "GAS", "TLV", "CMB", "false", "IBD", "ACT", "N01", "J", "200", "201", "2", "RCY", "MOVEIN", "WH", "M3N")
+OTHERS = ("MTQ", "GAS", "TLV", "CMB", "false", "IBD", "ACT", "N01", "J", "200", "201", "2", "RCY", "MOVEIN", "WH")
+"""Values that leaves of codes are changed to, in turn."""
 
 
 class Writer:

@@ -335,7 +335,8 @@ def test_the_version_of_each_message_is_a_setting(tmp_path: Path) -> None:
         ("versions: {MoveInRequest: new}", "expected a version like 1.2"),
         ("batches: {NameChangeRequest: 5}", "no such message"),
         ("batches: {MoveInRequest: 0}", "expected 1 to 1000 points"),
-        ("version: {}", "expected the sections"),
+        ("version: {}", "expected the sections versions and batches; meant versions?"),
+        ("[]", "expected the sections versions and batches"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named(text: str, told: str, tmp_path: Path) -> None:

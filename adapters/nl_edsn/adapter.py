@@ -14,11 +14,11 @@ from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
-from adapters.common.particulars import Particulars
+from adapters.common.particulars import Particulars, with_particulars
 from adapters.common.reading import local, namespace_of, read
 from adapters.common.schemas import bare
 from adapters.nl_edsn import faults
-from adapters.nl_edsn.codes import refusal
+from adapters.nl_edsn.codes import refusal, unknown_codes
 from adapters.nl_edsn.envelope import opened
 from adapters.nl_edsn.header import EDSN, HEADER, MARKET, Context, context
 from adapters.nl_edsn.requests import ANSWER_WITHIN, BUILDERS, POLLS, batch, batches, build, poll, repeated
@@ -80,14 +80,14 @@ class NlEdsn(MarketAdapter):
     lists = frozenset(
         (
             "GainResultResponse",
-            "MasterDataGainResponse",
             "MasterDataResponse",
             "MasterDataUpdateResponse",
             "GetMeteringPointResponse",
         )
     )
     """The points that came to a supplier, and the master data of those that it asked for; what a batch of queries asked
-    for comes in the list of updates."""
+    for comes in the list of updates. MasterDataGain is no such list: it tells no day, and a supply may be still to
+    begin."""
 
     def __init__(self, settings: Settings = DEFAULT) -> None:
         """Args:
@@ -232,7 +232,8 @@ def _pieces(row: Row, above: tuple[str, ...], content: IO[bytes], name: str) -> 
                 raise Unreadable(_headless())
             outcome = row.digester.outcome(element, head, row.schema, head.namespace)
             messages, notes = PARTICULARS.added(outcome.messages, row.label, element)
-            yield Piece(head, outcome._replace(messages=messages, notes=(*outcome.notes, *notes)), row, element)
+            messages, more = with_particulars(messages, unknown_codes(outcome.notes))
+            yield Piece(head, outcome._replace(messages=messages, notes=(*outcome.notes, *notes, *more)), row, element)
     if head is None:
         raise Unreadable(_headless())
 

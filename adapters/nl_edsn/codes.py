@@ -3,12 +3,13 @@ docs/codes.md is made from the former."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from adapters.common.codes import AdapterCode, CodeTable, Unreadable
 from adapters.common.outcome import Notes
 from adapters.common.reading import Fields, leaf
+from energycomm.kernel.verdicts import Refusal
 
 T = TypeVar("T")
 
@@ -78,3 +79,13 @@ def known_meaning(table: Mapping[str, T], fields: Fields, tag: str, path: str, n
     if noted not in notes:
         notes.append(noted)
     return None
+
+
+UNKNOWN = "unknown-code"
+"""First step of the name of a particular that is a code of no list we know."""
+
+
+def unknown_codes(notes: Iterable[Refusal]) -> Iterator[tuple[str, str | None]]:
+    """The unknown codes that were noted, as particulars that say so by their name: whoever sees the message sees that
+    its word (unknown, other, none) stands for a code that we do not know."""
+    return ((f"{UNKNOWN}/{note.path}", note.value) for note in notes if note.code == "NOTE_CODE_UNKNOWN")

@@ -4,7 +4,10 @@ mutations and of points just won): what the connection register holds of a point
 One ``Portaal_MeteringPoint`` is one CH message: data of the point, terms of the contract, the customer where named, and
 each meter. It may tell several mutations, each with its dossier and day: the first gives reason, dossier and day of the
 data, and each is an event of its own, a `RequestStatus`. One mutation alone is such an event where it bears our
-reference or stands in the list of what was asked for. Without a mutation date the data hold from the day that was asked
+reference, stands in the list of what was asked for, or is of a sort that a supplier asks for: then its dossier tells
+which request it closes. The mutations of a point just won have no day: its gain and the list of mutations tell them
+with it, so they are kept beside its data, which hold from the day on which they are told, maybe ahead of the supply.
+Without a mutation date the data hold from the day that was asked
 about, else from midnight of the day the message was written, for the register tells what holds then.
 """
 
@@ -64,10 +67,18 @@ ADDRESSES = ("EDSN_AddressSearch", "EDSN_Address", "EDSN_AddressExtended")
 UPDATES = "UpdateResultResponse"
 """The list of mutations that were asked for."""
 
+WON = "MasterDataGainResponse"
+"""The list of points just won."""
+
+CHANGES_ASKED = frozenset(("NAMECHG", "SWITCHPV"))
+"""Reasons of mutations that a supplier asks for by NameChange and ChangeOfPV, and that no list of gains or losses
+tells."""
+
 MEMBERS: dict[str, RelationNature] = {"PAP": "parent", "SAP": "child"}
 """Member of a MeteringPointGroup -> what it is to the point."""
 
 _PHYSICAL = f"{POINT}/MPPhysicalCharacteristics"
+_SUPPLIER = ("MPCommercialCharacteristics", "BalanceSupplier_Company")
 
 
 def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
@@ -85,8 +96,14 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     head = {**found.head, "reference": reference, "effective": effective}
     messages: list[KernelMessage] = [_data(fields, head, notes), *_terms(fields, head)]
     messages += [*_customer(fields, head), *_meters(fields, head), *_relations(fields, head)]
-    asked_for = context.head["market_type"] == UPDATES
-    events = [one for one in told if len(told) > 1 or one.external is not None or asked_for]
+    label = context.head["market_type"]
+    events = [
+        one
+        for one in told
+        if label == UPDATES or len(told) > 1 or one.external is not None or one.reason in CHANGES_ASKED
+    ]
+    if label == WON:
+        events = []
     messages += [made for one in events if (made := status(one, reference, "done", effective)) is not None]
     return Digested(reference, found.ean, messages)
 
@@ -105,11 +122,12 @@ def postal(held: Fields) -> Address | None:
 def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData:
     physical, commercial = node(fields, "MPPhysicalCharacteristics"), node(fields, "MPCommercialCharacteristics")
     flow, capacity = leaf(physical, "EnergyFlowDirection"), leaf(physical, "PhysicalCapacity")
-    switchable = leaf(physical, "Switchability")
+    switchable, ahead = leaf(physical, "Switchability"), head["market_type"] == WON
+    delivery = known_meaning(DELIVERY, physical, "EnergyDeliveryStatus", _PHYSICAL, notes)
     return AccessPointData(
         **head,
         segment=leaf(fields, "MarketSegment"),
-        contract_status=known_meaning(DELIVERY, physical, "EnergyDeliveryStatus", _PHYSICAL, notes),
+        contract_status=None if ahead else delivery,
         connection_status=known_meaning(PHYSICAL, physical, "PhysicalStatus", _PHYSICAL, notes),
         phases=_phases(capacity),
         self_producer=flow in ("TLV", "CMB") if flow is not None else None,
@@ -120,6 +138,7 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
         capacity_code=leaf(physical, "CapTarCode"),
         invoice_month=leaf(physical, "InvoiceMonth"),
         switchable=switchable == "J" if switchable is not None else None,
+        told_ahead=True if ahead else None,
         grid_area=leaf(fields, "GridArea"),
         annual_peak=_number(physical, "EACPeak", "EAEnergyConsumptionNettedPeak"),
         annual_off_peak=_number(physical, "EACOffPeak", "EAEnergyConsumptionNettedOffPeak"),
@@ -131,13 +150,17 @@ def _data(fields: Fields, head: dict[str, Any], notes: Notes) -> AccessPointData
 
 
 def _terms(fields: Fields, head: dict[str, Any]) -> Iterator[ContractTerms]:
-    """The capacity tariff and the contracted capacity (kW), where one of them is told."""
-    physical = node(fields, "MPPhysicalCharacteristics")
+    """The capacity tariff, the contracted capacity (kW) and the day since which we are the supplier, where one of them
+    is told."""
+    physical, supplier = node(fields, "MPPhysicalCharacteristics"), node(fields, *_SUPPLIER)
     tariff, power = leaf(physical, "CapTarCode"), _number(physical, "ContractedCapacity")
-    if tariff is not None or power is not None:
+    ours = leaf(supplier, "ID") == head["receiver"]
+    since = civil_day(supplier, "ValidFromDate", "/".join((POINT, *_SUPPLIER))) if ours else None
+    if tariff is not None or power is not None or since is not None:
         yield ContractTerms(
             **head,
             contract_status=DELIVERY.get(leaf(physical, "EnergyDeliveryStatus") or ""),
+            contract_start=since,
             tariff=tariff,
             subscribed_power=power,
             power_unit="kW" if power is not None and head["energy"] == "electricity" else None,

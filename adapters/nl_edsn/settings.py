@@ -61,6 +61,9 @@ SENT: Mapping[str, str] = {
 }
 """Message that we write -> its version."""
 
+SECTIONS = ("versions", "batches")
+"""Sections of the file."""
+
 MOST_IN_A_BATCH = 1000
 """No schema bounds the points of a batch; this keeps one message small."""
 
@@ -107,8 +110,13 @@ def read_settings(path: Path) -> Settings:
         told = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ValueError(f"{path}: {error}") from error
-    if not isinstance(told, dict) or not told.keys() <= {"versions", "batches"}:
+    if not isinstance(told, dict):
         raise ValueError(f"{path}: expected the sections versions and batches")
+    for name in map(str, told):
+        if name not in SECTIONS:
+            near = difflib.get_close_matches(name, SECTIONS, 1)
+            meant = f"; meant {near[0]}?" if near else ""
+            raise ValueError(f"{path}: {name}: expected the sections versions and batches{meant}")
     versions = _section(told.get("versions"), f"{path}: versions")
     batches = _section(told.get("batches"), f"{path}: batches")
     sent, read = dict(SENT), {row.label: row for row in ROWS}

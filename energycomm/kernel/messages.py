@@ -364,6 +364,13 @@ class AccessPointData(KernelMessage, frozen=True, kw_only=True, tag=True):
     switchable: Annotated[
         bool | None, field("The point may change supplier.", "Le point peut changer de fournisseur.")
     ] = None
+    told_ahead: Annotated[
+        bool | None,
+        field(
+            "Told to whom the point comes, maybe ahead of the supply: the data hold before it begins.",
+            "Annoncé à qui reçoit le point, peut-être avant la fourniture : les données valent avant son début.",
+        ),
+    ] = None
     grid_area: Annotated[Code | None, field("Grid area.", "Zone de réseau.")] = None
     annual_peak: Annotated[
         Number | None,

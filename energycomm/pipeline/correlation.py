@@ -1,5 +1,6 @@
 """Answers meet their requests: by the reference that the market repeats, then by the market's own, then by the call on
-which they were received.
+which they were received. A supply that begins or ends as we asked, on the day that we asked for, ends the request for
+it, whatever the market calls it.
 
 A request's state is that of the furthest step told of it, whatever the order in which the steps arrive: `done` and
 `refused` end it, and nothing that comes after takes it back to being under way. Of two ends the earlier one holds, by
@@ -37,6 +38,15 @@ PROGRESS: dict[str, int] = {
 """How far each state of a request is."""
 
 ENDED = frozenset(("done", "refused"))
+
+ASKED: dict[str, tuple[str, str]] = {
+    "move-in": ("MoveInRequest", "StartOfSupply"),
+    "supplier-switch": ("SupplierSwitchRequest", "StartOfSupply"),
+    "move-out": ("MoveOutRequest", "EndOfSupply"),
+    "end-of-contract": ("EndOfSupplyRequest", "EndOfSupply"),
+}
+"""Reason of a change of supply that none but its supplier asks for -> the request for it, and what tells that it
+happened."""
 
 Step = tuple[str, str | None, str | None, str | None]
 """(state, code, text, the market's reference) that a message tells of a request."""
@@ -79,7 +89,9 @@ def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]
         step = step_of(message)
         if step is None:
             continue
-        for found in _requests(tx, message, step[3]) or _called(tx, message, message_id):
+        for found in (
+            _requests(tx, message, step[3]) or _called(tx, message, message_id) or _happened(tx, message, message_id)
+        ):
             moved += _follow(tx, found, step, message_id, message, now)
     return moved
 
@@ -121,6 +133,26 @@ def _called(tx: StoreTransaction, message: KernelMessage, message_id: int) -> li
     return _of_batch(tx, rows[0][1], message.market) or [int(rows[0][0])]
 
 
+def _happened(tx: StoreTransaction, message: KernelMessage, message_id: int) -> list[int]:
+    """The only request of ours, of which the market told no reference yet, for the supply that began or ended with the
+    same CH message: of the same point, for the same reason, on the day that was asked for."""
+    if not isinstance(message, RequestStatus) or message.state != "done" or message.reason not in ASKED:
+        return []
+    kind, told = ASKED[message.reason]
+    sql = (
+        "SELECT o.id, r.id, r.xml FROM kernel_message m JOIN kernel_message s ON s.ch_message_id = m.ch_message_id "
+        "JOIN outgoing o ON o.access_point_id = m.access_point_id JOIN kernel_message r ON r.id = o.message_id "
+        "WHERE m.id = ? AND s.kind = ? AND s.state IN ('accepted', 'treated') AND o.market = ? AND o.kind = ? "
+        "AND o.market_reference IS NULL AND o.state IN ('sent', 'acknowledged')"
+    )
+    found = []
+    for request_id, number, xml in tx.driver.rows(sql, (message_id, told, message.market, kind)):
+        asked = _decoded(tx, number, xml)
+        if asked is not None and getattr(asked, "requested_date", None) == message.effect_date:
+            found.append(int(request_id))
+    return found if len(found) == 1 else []
+
+
 def _follow(
     tx: StoreTransaction, request_id: int, step: Step, message_id: int, message: KernelMessage, now: int
 ) -> int:
@@ -147,16 +179,20 @@ def _follow_earlier(tx: StoreTransaction, request_id: int, market_reference: str
         "('accepted', 'treated') ORDER BY k.id"
     )
     for message_id, xml in tx.driver.rows(sql, (request_id, market_reference)):
-        try:
-            message = decode(tx.driver.vault.text("kernel_message", message_id, xml))
-        except DamagedRow:  # `energycomm eis verify` tells of it; the other milestones count
-            continue
-        if isinstance(message, Refusal):
-            continue
-        step = step_of(message)
-        if step is not None:
+        message = _decoded(tx, message_id, xml)
+        step = None if message is None else step_of(message)
+        if message is not None and step is not None:
             moved += _follow(tx, request_id, step, message_id, message, now)
     return moved
+
+
+def _decoded(tx: StoreTransaction, message_id: int, xml: str) -> KernelMessage | None:
+    """A stored message; None where it is damaged: `energycomm eis verify` tells of it, and the others count."""
+    try:
+        message = decode(tx.driver.vault.text("kernel_message", message_id, xml))
+    except DamagedRow:
+        return None
+    return None if isinstance(message, Refusal) else message
 
 
 def _move(tx: StoreTransaction, request_id: int, now: int) -> int:

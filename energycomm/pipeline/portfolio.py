@@ -30,7 +30,8 @@ class BadRow(Struct, frozen=True, kw_only=True):
     """Something wrong with a row.
 
     Attributes:
-      row: its number in the file, from 1; that of the names of the columns is 1. None: the file as a whole.
+      row: its number in the file. In a table the names of the columns are row 1; in a market's list the first point is.
+        None: the file as a whole.
       access_point: of the row.
       code: of the refusal, or of the rule that is not satisfied.
       column: the column, or the field of the message that the rule points at.
@@ -250,7 +251,7 @@ def loaded(store: Store, envelope: int, most: int) -> Loaded:
 def _bad(row: Row) -> BadRow:
     position, point, code, column, value, expected, advice = row
     return BadRow(
-        row=None if position is None else position + 1,
+        row=position,
         access_point=point,
         code=code,
         column=column or "",

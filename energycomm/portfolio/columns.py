@@ -49,7 +49,7 @@ SEVERAL = ("meter", "request")
 
 _LEFT_OUT = {
     "supply": {"contract_start"},  # the day of supply.start
-    "point": {"supplier", "balance_responsible"},  # those of the supply
+    "point": {"supplier", "balance_responsible", "told_ahead"},  # those of the supply, which has begun
     "contract": {"contract_start"},
     "meter": {"action", "operation"},  # the meter is there
     "reading": {

@@ -55,7 +55,8 @@ class Line(Struct, frozen=True, kw_only=True):
       access_point: the point; empty where a row has none that can be read.
       what: only-there: the file has the point, we do not supply it; only-here: the other way round; differs: a term;
         unreadable: the row cannot be read.
-      column: the term, by its column in a portfolio; of an unreadable row the column.
+      column: the term, by its column in a portfolio; of an unreadable row the column, after the number of a row that
+        names no point.
       there, here: its value in the file and in the store.
     """
 
@@ -201,7 +202,7 @@ class _Comparing:
             if own is not None:
                 self.seen.add(point)
             if one.refusals:
-                self._tell([_unreadable(point, refusal) for refusal in one.refusals])
+                self._tell([_unreadable(one, refusal) for refusal in one.refusals])
             elif own is None:
                 self._tell([Line(access_point=point, what="only-there")])
             else:
@@ -267,11 +268,14 @@ def _batches(listed: Iterable[Transaction | Refusal]) -> Iterator[list[Transacti
     yield batch
 
 
-def _unreadable(point: str, refusal: Refusal) -> Line:
+def _unreadable(row: Transaction, refusal: Refusal) -> Line:
+    """What is wrong with a row, by its number where it names no point."""
     return Line(
-        access_point=point,
+        access_point=row.access_point or "",
         what="unreadable",
-        column=refusal.path,
+        column=", ".join(
+            filter(None, (f"row {row.position}" if row.position and not row.access_point else "", refusal.path))
+        ),
         there=refusal.value,
         here=f"expected {refusal.expected}",
     )

@@ -25,6 +25,7 @@ from energycomm.kernel.messages import (
     KernelMessage,
     MeterData,
     MeterReading,
+    RequestAnswer,
     RequestStatus,
     StartOfSupply,
 )
@@ -186,7 +187,7 @@ class Table:
             messages, wrong = self._messages(row)
         content = sorted((name, str(value)) for name, value in row.values.items())
         return Transaction(
-            position=row.number - 1,
+            position=row.number,
             type=OPENING,
             version=None,
             reference=f"opening:{point}:{row.values.get('as_of')}",
@@ -400,6 +401,8 @@ def opening_of(messages: Sequence[KernelMessage], zone: ZoneInfo) -> tuple[Kerne
     `contract_start`: the day on which it began is not known.
     """
     kept = [one for one in messages if isinstance(one, OPENING_KINDS)]
+    if any(isinstance(one, RequestAnswer) for one in messages):  # what was asked was the picture: it is no open request
+        kept = [one for one in kept if not isinstance(one, RequestStatus)]
     if not kept or any(isinstance(one, EndOfSupply) for one in messages):
         return ()
     first = kept[0]

@@ -18,6 +18,7 @@ from adapters.nl_edsn import adapter
 from adapters.nl_edsn.adapter import NlEdsn
 from energycomm.kernel.messages import (
     AccessPointData,
+    ContractTerms,
     MeterReading,
     RequestAnswer,
     RequestStatus,
@@ -334,7 +335,8 @@ def test_the_version_of_each_message_is_a_setting(tmp_path: Path) -> None:
         ("versions: {MoveInRequest: new}", "expected a version like 1.2"),
         ("batches: {NameChangeRequest: 5}", "no such message"),
         ("batches: {MoveInRequest: 0}", "expected 1 to 1000 points"),
-        ("version: {}", "expected the sections"),
+        ("version: {}", "expected the sections versions and batches; meant versions?"),
+        ("[]", "expected the sections versions and batches"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named(text: str, told: str, tmp_path: Path) -> None:
@@ -414,7 +416,20 @@ def test_an_unknown_code_of_master_data_is_noted_and_kept() -> None:
     assert data.connection_status is None
     kept = {one.name: one.value for one in transaction.messages[0].particulars}
     assert kept["MPPhysicalCharacteristics/PhysicalStatus"] == "NEW"
+    assert kept["unknown-code/Portaal_MeteringPoint/MPPhysicalCharacteristics/PhysicalStatus"] == "NEW"
     assert [(note.code, note.value) for note in transaction.notes] == [("NOTE_CODE_UNKNOWN", "NEW")]
+
+
+@pytest.mark.parametrize("code", ["093", "E02", "22 "])
+def test_a_reading_method_is_kept_and_one_of_no_list_is_called_unknown(code: str) -> None:
+    content = re.sub(rb"(<ReadingMethod>)[^<]*", rb"\g<1>" + code.encode(), fixture("readings.xml"))
+    for one in transactions(content):
+        kept = {held.name: held.value for message in one.messages for held in message.particulars}
+        name = "Portaal_EnergyMeter/Register/Reading/ReadingMethod"
+        known = code == "22 "  # the customer's; white space means nothing
+        assert kept[name] == code.strip()
+        assert (f"unknown-code/Portaal_MeteringPoint/{name}" in kept) is not known
+        assert every(one, MeterReading)[0].nature == ("self-read" if known else "unknown")
 
 
 def test_points_just_won_come_with_their_least_data() -> None:
@@ -422,7 +437,11 @@ def test_points_just_won_come_with_their_least_data() -> None:
     data = only(transaction, AccessPointData)
     assert (data.access_point, data.balance_responsible, data.allocation_method) == (POINT, BRP, "SMA")
     assert (data.annual_peak, data.annual_off_peak) == (Decimal(1320), Decimal(1480))
-    assert [one.request for one in every(transaction, RequestStatus)] == ["70020001", "70050005"]
+    assert (data.told_ahead, data.contract_status, data.request_reference) == (True, None, "70020001")
+    kept = {one.name: one.value for one in transaction.messages[0].particulars}
+    assert kept["MPPhysicalCharacteristics/EnergyDeliveryStatus"] == "ACT"
+    assert (kept["Portaal_Mutation/Dossier/ID"], kept["Portaal_Mutation[2]/Dossier/ID"]) == ("70020001", "70050005")
+    assert [type(one) for one in transaction.messages] == [AccessPointData]  # a mutation without a day is no event
 
 
 def test_a_notice_of_an_end_of_supply_ends_nothing_and_says_whose_it_is() -> None:
@@ -446,6 +465,10 @@ def test_both_generations_of_a_point_of_the_register_are_read(name: str) -> None
     kept = {one.name: one.value for one in transaction.messages[0].particulars}
     if name == "metering_point_new.xml":
         assert data.effective.date() == date(2026, 2, 5)
+        terms = only(transaction, ContractTerms)
+        assert (terms.contract_start, terms.effective.date()) == (date(2026, 2, 1), date(2026, 2, 5))
+        another = fixture(name).replace(b"<ID>8719999100104</ID>", b"<ID>8719999100203</ID>")
+        assert every(transactions(another)[0], ContractTerms) == []  # the day since which another supplies it
         since = "CAR_MeteringPoint/MPPhysicalCharacteristics/ValidFromDateElementsMPPhysicalCharacteristics"
         assert str(kept[f"{since}/AllocationMethod"]) == "2023-04-01"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from datetime import date
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from energycomm.config import load
 from energycomm.kernel.codec import encode_json
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.progress import total
-from tests.adapters.dutch import GRID, THIRD, fixture, request
+from tests.adapters.dutch import FOURTH, GRID, POINT, THIRD, fixture, request
+from tests.adapters.subjects import FIXTURES
 from tests.end_to_end.conftest import Place
 
 Places = Callable[..., Place]
@@ -111,6 +112,105 @@ def test_a_move_in_is_followed_from_its_answer_to_its_gain(place: Places) -> Non
     assert here.rows("SELECT market_reference FROM outgoing") == [("70020003",)]
     answered(here, "gains_of_moves.xml", reference)
     assert state(here) == [("MoveInRequest", "done", None)]
+
+
+def told(here: Place, name: str, changes: Mapping[str, str]) -> None:
+    """The market tells a fixture with other values."""
+    content = fixture(name).decode()
+    for old, value in changes.items():
+        assert old in content
+        content = content.replace(old, value)
+    file = here.folder / f"told_{len(list(here.folder.iterdir()))}.xml"
+    file.write_text(content, "utf-8")
+    here.process(file)
+
+
+def asked(here: Place, kind: str, **changes: Any) -> str:
+    """The reference of a request."""
+    submitted(here, kind, **changes)
+    ((reference,),) = here.rows("SELECT reference FROM outgoing")
+    return str(reference)
+
+
+REFERENCE = "<ExternalReference>lum-mvi-0001</ExternalReference>"
+MOVED_OUT = {"<MutationReason>MOVEIN": "<MutationReason>MOVEOUT"}
+"""A loss as the end that we ask for."""
+
+
+@pytest.mark.parametrize(
+    ("late_answer", "changes", "ended"),
+    [
+        (False, {**MOVED_OUT, "70030001": "70030003"}, "done"),
+        (True, {**MOVED_OUT, "70030001": "70030003"}, "done"),
+        (False, MOVED_OUT, "acknowledged"),  # of another dossier
+    ],
+)
+def test_a_loss_without_our_reference_ends_the_request_that_its_dossier_names(
+    place: Places, late_answer: bool, changes: dict[str, str], ended: str
+) -> None:
+    here = place()
+    here.process(FIXTURES / "nl" / "gains_of_moves.xml")
+    reference = asked(
+        here, "MoveOutRequest", requested_date=date(2026, 3, 10), created=datetime(2026, 3, 9, tzinfo=UTC)
+    )
+    answer = {"lum-mvo-0001": reference, FOURTH: THIRD}
+    if not late_answer:
+        told(here, "move_out_taken.xml", answer)
+        assert state(here) == [("MoveOutRequest", "acknowledged", None)]
+    told(here, "losses.xml", changes)
+    assert ("EndOfSupply", "accepted") in here.rows("SELECT kind, state FROM kernel_message")
+    if late_answer:
+        told(here, "move_out_taken.xml", answer)
+    assert state(here) == [("MoveOutRequest", ended, None)]
+
+
+def test_a_change_of_name_without_our_reference_ends_the_request_that_its_dossier_names(place: Places) -> None:
+    here = place()
+    here.process(FIXTURES / "nl" / "gains_of_moves.xml")
+    reference = asked(here, "MasterDataUpdate", created=datetime(2026, 2, 20, tzinfo=UTC))
+    told(here, "name_change_taken.xml", {"lum-nam-0001": reference, POINT: THIRD})
+    content = fixture("mutations_of_one_day.xml").decode()
+    second = content[content.index("<Portaal_Mutation>", content.index("</Portaal_Mutation>")) :]
+    changes = {second[: second.index("</Portaal_Mutation>") + len("</Portaal_Mutation>")]: ""}
+    changes |= {"<ExternalReference>lum-nam-0001</ExternalReference>": "", THIRD: FOURTH}
+    for dossier, ended in (("70050003", "acknowledged"), ("70050002", "done")):
+        told(here, "mutations_of_one_day.xml", changes | {"70050002": dossier, POINT: THIRD})
+        assert state(here) == [("MasterDataUpdate", ended, None)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "ended"),
+    [
+        ({REFERENCE: ""}, "done"),
+        ({REFERENCE: "", "2026-02-15": "2026-02-16"}, "acknowledged"),  # another day than we asked for
+    ],
+)
+def test_a_gain_ends_the_request_of_a_batch_that_asked_for_it(
+    place: Places, changes: dict[str, str], ended: str
+) -> None:
+    """The answer to a batch tells no dossier: what ends is what we asked for of the point, for that day."""
+    here = place()
+    reference = asked(here, "MoveInRequest", requested_date=date(2026, 2, 15))
+    told(here, "move_in_batch_taken.xml", {"5f1d2c3a-1111-4000-8000-000000000806": reference})
+    assert state(here) == [("MoveInRequest", "acknowledged", None)]
+    told(here, "gains_of_moves.xml", changes)
+    assert state(here) == [("MoveInRequest", ended, None)]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_data_told_ahead_of_a_supply_hold_and_begin_none(place: Places, backwards: bool) -> None:
+    """A week before the day of the gain, whichever of the two lists comes first."""
+    here = place()
+    written = {"2026-02-01T06:10:00+01:00": "2026-01-25T06:10:00+01:00"}
+    first, second = ("gains.xml", "points_won.xml")[:: -1 if backwards else 1]
+    told(here, first, written if first == "points_won.xml" else {})
+    told(here, second, written if second == "points_won.xml" else {})
+    assert here.rows("SELECT DISTINCT state FROM kernel_message") == [("accepted",)]
+    assert here.rows("SELECT DISTINCT count(*) FROM finding") == [(0,)]
+    tables = ("point_data", "supply_period")
+    sql = "SELECT s.at FROM {} s JOIN access_point p ON p.id = s.access_point_id WHERE p.identifier = '{}'"
+    days = [here.rows(sql.format(table, POINT)) for table in tables]
+    assert days == [[(1_769_295_600_000_000,)], [(1_769_900_400_000_000,)]]  # 25 January, 1 February
 
 
 def test_a_second_request_for_the_point_would_cross_and_is_not_sent(place: Places) -> None:

@@ -376,10 +376,37 @@ def test_a_point_stands_once_in_a_list(small: Gateway, project_root: Path, tmp_p
         done = load_portfolio(small.store, batched, source, path.name, 100)
     assert (done.rows, done.new, done.refused) == (3, 1, 2)
     assert [(one.row, one.code, one.access_point) for one in done.bad] == [
-        (2, "PORTFOLIO_POINT", "871999910000000010"),
-        (4, "PORTFOLIO_POINT", "871999910000000010"),
+        (1, "PORTFOLIO_POINT", "871999910000000010"),  # the first point of the file and the third
+        (3, "PORTFOLIO_POINT", "871999910000000010"),
     ]
     assert compared(small, path).unreadable == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "point"),
+    [
+        ("fr/c12_situation.xml", "", "99000000000505"),
+        ("be/start_by_switch.xml", "541449000000001024", "541449000000001017"),
+    ],
+)
+def test_a_bad_point_of_a_list_is_named_by_its_place_among_the_points(
+    small: Gateway, project_root: Path, tmp_path: Path, name: str, other: str, point: str
+) -> None:
+    """The two points of a French and of a Belgian list are one: the first and the second are named."""
+    path = tmp_path / Path(name).name
+    content = (project_root / "fixtures" / name).read_text("utf-8")
+    path.write_text(content.replace(other, point) if other else content, "utf-8")
+    done = load(small, path)
+    assert [(one.row, one.access_point) for one in done.bad if one.code == "PORTFOLIO_POINT"] == [
+        (1, point),
+        (2, point),
+    ]
+
+
+def test_an_unreadable_row_without_a_point_is_named_by_its_number(small: Gateway, write: Write) -> None:
+    file = write(french(), {**french(), "access_point": ""})
+    (line,) = [one for one in compared(small, file).lines if one.what == "unreadable"]
+    assert (line.access_point, line.column) == ("", "row 3, access_point")
 
 
 def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_root: Path) -> None:
@@ -393,6 +420,23 @@ def test_a_list_of_the_market_is_loaded_and_compared(gateway: Gateway, project_r
     process(gateway, file)
     assert set(states(gateway)) == {"accepted"}
     assert rows_of(gateway, "SELECT count(*) FROM supply_period") == [(2,)]
+
+
+def test_a_list_that_tells_since_when_we_supply_a_point_is_its_start(
+    gateway: Gateway, project_root: Path, tmp_path: Path
+) -> None:
+    """The register names the first day of the supplier; the picture is of a later day."""
+    fixture = project_root / "fixtures" / "nl" / "metering_point_new.xml"
+    assert load(gateway, fixture).messages == {"accepted": 5}  # start, data, terms, customer, meter; no question
+    ((at,),) = rows_of(gateway, "SELECT at FROM supply_period")
+    assert at == 1_769_900_400_000_000  # 2026-02-01 at midnight in Amsterdam
+    assert compared(gateway, fixture).lines == ()
+    later = tmp_path / "later.xml"
+    since = "</ID>\n          <ValidFromDate>2026-02-0"
+    assert since in fixture.read_text("utf-8")
+    later.write_text(fixture.read_text("utf-8").replace(f"{since}1", f"{since}3"), "utf-8")
+    (line,) = [one for one in compared(gateway, later).lines if one.column == "supply.start"]
+    assert (line.there, line.here) == ("2026-02-03", "2026-02-01")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])

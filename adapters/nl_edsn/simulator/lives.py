@@ -97,7 +97,8 @@ class DutchPlay(DocumentPlay):
                 yield self._acknowledged(point, step, dossier)
         elif step.leaves:
             lost = _point(point) + element("MPCommercialCharacteristics", parties(OTHER, SUPPLIER)) + told
-            yield Draft(LOSS, lost, point, f"{reason} {point} {day}", ("EndOfSupply",))
+            ours = ("RequestStatus",) if reason == "MOVEOUT" else ()
+            yield Draft(LOSS, lost, point, f"{reason} {point} {day}", ("EndOfSupply", *ours))
             kind = self.mistaken(life, "stop")
             if kind == P4:  # what a mistaken market tells us on the day after
                 yield from self.reading(life, step.after, step.day + 1)
@@ -208,7 +209,8 @@ class DutchPlay(DocumentPlay):
             residential=not customer.company,
             yearly=("1480", "1320"),
         )
-        return Draft(UPDATE, body, point, f"{reason} {point} {civil}", EVERYTHING)
+        ours = ("RequestStatus",) if reason == "NAMECHG" else ()
+        return Draft(UPDATE, body, point, f"{reason} {point} {civil}", (*EVERYTHING, *ours))
 
     def _acknowledged(self, point: str, step: Step, dossier: str) -> Draft:
         """The positive answer to a request of a dossier."""

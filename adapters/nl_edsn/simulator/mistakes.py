@@ -79,7 +79,7 @@ def _gain(name: str, edit: Edit, *more: str, **told: Any) -> Mistake:
 
 def _loss(name: str, edit: Edit) -> Mistake:
     """A mistake in the loss of a point of which nothing else is told."""
-    return Mistake(name, "stop", _elsewhere(edit), STOP, type=LOSS, extra=True)
+    return Mistake(name, "stop", _elsewhere(edit), STOP, type=LOSS, extra=True, kinds=(STOP,))
 
 
 HEADS: tuple[Mistake, ...] = (
@@ -208,7 +208,7 @@ READINGS: tuple[Mistake, ...] = (
             put("MeteringDirection", "TLV", every=True),
         ),
     ),
-    _established("NL-R10", put("MutationReason", "XXXX"), error_class="product"),
+    _established("NL-R10", put("MutationReason", "XXXX"), "", READING, error_class="product"),
     _established("NL-R11", drop("MutationReason"), error_class="missing"),
     _established("NL-R12", shift("ReadingDate", 1, every=True), "", READING, error_class="ordering"),
     _established(

@@ -70,6 +70,8 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 def _lines(stream: IO[bytes]) -> Iterator[str]:
     while line := stream.readline(MAX_ROW + 1):
+        if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise Unreadable(refusal("CSV_SYNTAX", value="UTF-16", expected="UTF-8, or the characters of Windows"))
         if len(line) > MAX_ROW:
             raise Unreadable(refusal("CSV_SYNTAX", value=f"more than {MAX_ROW} bytes", expected="shorter rows"))
         line = line.removeprefix(codecs.BOM_UTF8)

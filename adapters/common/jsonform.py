@@ -1,11 +1,12 @@
 """Splits a JSON document into its header and its CH messages, one at a time: never the whole document is held.
 
-`ijson` reads it. NaN, infinities and a key that stands twice beside the messages are refused; half a character
+`ijson` reads it. NaN, infinities and a key that stands twice with two values are refused; half a character
 (``\\ud800`` alone), which JSON can say and no encoding can write, comes out as U+FFFE, which no message may hold.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Collection, Iterator
 from typing import IO, Any, TypeAlias
@@ -31,7 +32,6 @@ _ESCAPE = re.compile(
 )
 """An escape of a text: a pair of halves of one character, half a character alone, or any other."""
 _LONGEST_ESCAPE = 12
-_BOM = b"\xef\xbb\xbf"
 _SCALARS = frozenset(("string", "number", "boolean", "null"))
 
 
@@ -130,6 +130,8 @@ class _Walk:
                 continue
             inner = {} if event == "start_map" else [] if event == "start_array" else value
             if type(holder) is dict:
+                if key in holder and (event not in _SCALARS or holder[key] != inner):
+                    raise Unreadable(refusal("JSON_SYNTAX", value=key, expected="a key that stands once"))
                 holder[key] = inner
             else:
                 holder.append(inner)
@@ -173,7 +175,9 @@ class _Source:
             self.ended = not data
             if not self._begun and data:
                 self._begun = True
-                data = data.removeprefix(_BOM)
+                if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    raise Unreadable(refusal("JSON_SYNTAX", value="UTF-16", expected="JSON in UTF-8"))
+                data = data.removeprefix(codecs.BOM_UTF8)
             given = self._whole(data)
         if self.ended and not given:
             given, self._tail = self._tail, b""

@@ -18,8 +18,7 @@ from msgspec import Struct, field, structs
 from adapters.common.codes import refusal
 from adapters.common.reading import TEXT, Fields, local, read_with_attributes
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import MOST_PARTICULARS as MOST
-from energycomm.kernel.parts import Particular, particulars_of
+from energycomm.kernel.parts import MOST_PARTICULARS, Particular, particulars_of
 from energycomm.kernel.verdicts import Refusal
 
 COLUMNS = ["document", "path", "type"]
@@ -117,11 +116,13 @@ def with_particulars(
         return messages, ()
     first, *others = messages
     told = values.items() if isinstance(values, Mapping) else values
-    made, notes = kept(told, MOST - len(first.particulars))
+    made, notes = kept(told, MOST_PARTICULARS - len(first.particulars))
     return (structs.replace(first, particulars=(*first.particulars, *made)) if made else first, *others), notes
 
 
-def kept(values: Iterable[tuple[str, Any]], most: int = MOST) -> tuple[tuple[Particular, ...], tuple[Refusal, ...]]:
+def kept(
+    values: Iterable[tuple[str, Any]], most: int = MOST_PARTICULARS
+) -> tuple[tuple[Particular, ...], tuple[Refusal, ...]]:
     """The particulars of a message, and a note where the market says more than a message holds.
 
     Args:
@@ -144,7 +145,11 @@ def kept(values: Iterable[tuple[str, Any]], most: int = MOST) -> tuple[tuple[Par
                 number += 1
                 key = _name(f"{told}[{number}]")
             named[key] = part
-    notes = [refusal("NOTE_PARTICULARS", left[0], str(len(named) + len(left)), f"at most {MOST}")] if left else []
+    notes = (
+        [refusal("NOTE_PARTICULARS", left[0], str(len(named) + len(left)), f"at most {MOST_PARTICULARS}")]
+        if left
+        else []
+    )
     return particulars_of(named), tuple(notes)
 
 

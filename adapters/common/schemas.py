@@ -92,9 +92,13 @@ class Schema:
         """
         if self.target is not None:
             return self._check_targeted(element)
-        if self.compiled(namespace).validate(element):
+        compiled = self.compiled(namespace)
+        if compiled.validate(element):
             return CLEAN
-        copy = deepcopy(element) if namespace is None else bare(element)
+        trimmed = _trimmed(element)
+        if compiled.validate(trimmed):
+            return CLEAN
+        copy = trimmed if namespace is None else bare(trimmed)
         found = _Examination(self.compiled(), known(self.path), words(self.path), copy).findings()
         if found == CLEAN:  # only the namespace was wrong
             path = f"/{local(str(element.tag))}"
@@ -110,7 +114,7 @@ class Schema:
             held[name] = etree.XMLSchema(etree.fromstring(source, safexml.parser(), base_url=_beside(self.path)))
         compiled = held[name]
         # Attributes of another namespace (xsi:schemaLocation) belong to the document, not to the message.
-        copy = deepcopy(element)
+        copy = _trimmed(element)
         if compiled.validate(copy):
             return CLEAN
         return _Examination(compiled, known(self.path), words(self.path), copy).findings()
@@ -157,6 +161,16 @@ class Schema:
             name = getattr(getattr(error.validator, "base_type", None), "local_name", name)
             reason = f"a value of {name}" if name else reason[:_LONGEST_WORDS]
         return refusal("SYN_VALUE", path=path, value=value, expected=words(self.path).get(str(name)) or reason)
+
+
+def _trimmed(element: etree._Element) -> etree._Element:
+    """A copy whose values have no white space around them: it is none of a day's or a number's, and libxml2 refuses
+    it there. Digesters read values without it."""
+    copy = deepcopy(element)
+    for one in copy.iter(etree.Element):
+        if one.text and not len(one):
+            one.text = one.text.strip()
+    return copy
 
 
 def _compile(path: Path, namespace: str | None) -> etree.XMLSchema:

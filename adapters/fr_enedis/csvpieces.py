@@ -54,7 +54,18 @@ def levels_of(columns: Mapping[str, str]) -> tuple[Level, ...]:
 def names(beginning: str) -> frozenset[str]:
     """The plain labels of the columns, of the first characters of a file; the last one may be cut."""
     first = beginning.lstrip("\ufeff").splitlines()[:1]
-    return frozenset(plain(name.strip('" ')) for name in first[0].split(SEPARATOR)) if first else frozenset()
+    if not first:
+        return frozenset()
+    return frozenset(plain(name.strip('" ')) for name in first[0].split(separator_of(first[0])))
+
+
+def separator_of(first: str) -> str:
+    """What separates the columns: a semicolon, or what a spreadsheet has put in its place.
+
+    Args:
+      first: the line of the labels.
+    """
+    return max((SEPARATOR, "\t", ","), key=first.count)
 
 
 class Lines(BytesIO):
@@ -62,6 +73,7 @@ class Lines(BytesIO):
 
     Attributes:
       labels: the plain labels of its columns.
+      separator: of columns.
     """
 
     def __init__(self, content: IO[bytes], most: int = csvform.MAX_ROW + 1) -> None:
@@ -72,7 +84,9 @@ class Lines(BytesIO):
         first = content.readline(most)
         super().__init__(first)
         self._rest = content
-        self.labels = names(first.decode("utf-8", "replace") if _is_utf8(first) else first.decode("cp1252", "replace"))
+        beginning = first.decode("utf-8", "replace") if _is_utf8(first) else first.decode("cp1252", "replace")
+        self.labels = names(beginning)
+        self.separator = separator_of(beginning)
 
     def read(self, size: int | None = -1) -> bytes:
         """Some bytes, none at the end."""
@@ -98,7 +112,8 @@ def rows(content: IO[bytes], needed: Sequence[str]) -> Iterator[Row]:
     Raises:
       Unreadable: needed columns are not there (CSV_COLUMNS), or a line is none (CSV_SYNTAX).
     """
-    for row in csvform.split(content, needed, SEPARATOR, plain):
+    lines = content if isinstance(content, Lines) else Lines(content)
+    for row in csvform.split(lines, needed, lines.separator, plain):
         yield {name: None if text is not None and text.lower() == "null" else text for name, text in row.items()}
 
 

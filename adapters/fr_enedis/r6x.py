@@ -905,6 +905,8 @@ def _volumes(setting: AmountSetting, notes: Notes) -> dict[_Key, _Invoiced]:
             held.beside.append(("dateCreation", amount.dateCreation))
             if one.grid == "distributor":
                 held.calendar = one.calendar
+            else:
+                held.beside.append(("codeCalendrier", one.calendar))
     return found
 
 

@@ -102,6 +102,7 @@ def test_a_volume_bears_when_its_energies_were_made() -> None:
     assert {one.name: one.value for one in first.particulars} == {
         "etapeMetier": "FACT",
         "dateCreation": "2026-02-01 05:03:10",
+        "codeCalendrier": "FC000202",  # of the supplier; that of the distributor is a field
     }
     assert {one.name: one.value for one in second.particulars}["dateCreation"] == "2026-02-10 05:03:10"
 

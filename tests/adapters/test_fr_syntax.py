@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from adapters.common.conformance.subject import read, sniff
-from adapters.fr_enedis import adapter
+from adapters.fr_enedis import adapter, ondemand
 from adapters.fr_enedis import codes as documented
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Sniff
@@ -213,3 +213,42 @@ def test_what_only_the_digester_misses_is_explained_too() -> None:
 def test_a_milestone_is_explained_by_its_affaire() -> None:
     found = _explain("x12_day_1.xml", 2, ("<num>2</num>", "<num>two</num>"))
     assert [(code, value) for code, _, value in found] == [("SYN_VALUE", "two")]
+
+
+def test_white_space_around_values_is_none_of_them() -> None:
+    edits = (
+        ("<Date_Evenement>2026-01-05T00:00:00+01:00<", "<Date_Evenement>\n 2026-01-05T00:00:00+01:00 \n<"),
+        ("<Valeur>12340<", "<Valeur> 12340\t<"),
+    )
+    plain, spaced = digest(ENTRIES).transactions[0], digest(ENTRIES, *edits).transactions[0]
+    assert spaced.refusals == ()
+    assert spaced.messages == plain.messages
+
+
+@pytest.mark.parametrize("name", ["r63_curve.json", "ENEDIS_R65_P_Energie_M0000AB7_00001_20260305120000.csv"])
+def test_another_encoding_is_named(name: str) -> None:
+    found = read(adapter, content(name).decode().encode("utf-16"), name, label=_label(name)).refusal
+    assert found is not None
+    assert (found.value, "UTF-8" in str(found.expected)) == ("UTF-16", True)
+
+
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_a_table_that_a_spreadsheet_has_written_is_read(separator: str) -> None:
+    name = "ENEDIS_R65_P_Energie_M0000AB7_00001_20260305120000.csv"
+    original = content(name)
+    other = read(adapter, original.replace(b";", separator.encode()), name)
+    assert [one.messages for one in other.transactions] == [
+        one.messages for one in read(adapter, original, name).transactions
+    ]
+
+
+def test_a_key_with_two_values_is_refused_and_one_with_the_same_twice_is_read() -> None:
+    whole = content("r64_indexes.json").decode()
+    point = whole[whole.index('"idPrm"') :].partition(",")[0]
+    for more, code in ((point, None), ('"idPrm": "99000000000909"', "JSON_SYNTAX")):
+        found = read(adapter, whole.replace(point, f"{point}, {more}", 1).encode(), "r64_indexes.json").refusal
+        assert (found and found.code) == code
+
+
+def _label(name: str) -> str:
+    return ondemand.TABLE if name.endswith(".csv") else ondemand.LABEL

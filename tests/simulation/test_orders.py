@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema_rs
 import pytest
 from lxml import etree
 
@@ -108,11 +108,13 @@ def test_the_files_of_an_order_are_valid_and_as_many_as_the_report_tells(flux: s
         [flux, "P", zips[0].name.split("_")[3], number, f"{place:05d}"] for place in range(1, len(zips) + 1)
     ]
     assert [one["idPrm"] for one in report["points"] if one["statut"] != "OK"] == [NOTHING]
-    schema = json.loads((shared / f"markets/fr/json_schemas/Enedis.SGE.JSON.{SCHEMAS[flux]}.json").read_bytes())
+    schema = json.loads(
+        (shared / f"markets/fr/json_schemas/Enedis.SGE.JSON.{SCHEMAS[flux]}.json").read_text(encoding="utf-8-sig")
+    )
     told = []
     for _, content in data(documents):
         document = json.loads(content)
-        jsonschema.Draft4Validator(schema).validate(document)
+        jsonschema_rs.Draft4Validator(schema).validate(document)
         told += [one["idPrm"] for one in (document if flux == "C68" else document["mesures"])]
     assert told == list(POINTS)
 

@@ -115,7 +115,7 @@ def files(order: Ordered) -> list[Document]:
 
 def _measures(order: Ordered, points: Sequence[str], stamp: str) -> list[bytes]:
     """Zips with a file each."""
-    found = []
+    found: list[bytes] = []
     for start in range(0, len(points), POINTS_PER_FILE):
         measured = [_measured(order, point) for point in points[start : start + POINTS_PER_FILE]]
         name = f"Enedis_{order.name}_{len(found) + 1:05d}_{stamp}.json"

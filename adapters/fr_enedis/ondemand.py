@@ -29,12 +29,13 @@ from msgspec import Meta, Struct, structs
 from adapters.common import jsonform
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import FAULTS, Notes
-from adapters.common.particulars import MOST, kept
+from adapters.common.particulars import kept
 from adapters.fr_enedis import csvpieces, names
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET
 from adapters.fr_enedis.times import instant_at
 from energycomm.kernel.messages import KernelMessage
+from energycomm.kernel.parts import MOST_PARTICULARS
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DocumentType, MemberHead, Transaction
 
@@ -235,7 +236,7 @@ class Walk:
 
 def _published(message: KernelMessage, order: Order) -> KernelMessage:
     """The message with the publication it came by."""
-    if order.publication is None or len(message.particulars) >= MOST:
+    if order.publication is None or len(message.particulars) >= MOST_PARTICULARS:
         return message
     made, _ = kept([("idPublication", order.publication)])
     return structs.replace(message, particulars=(*message.particulars, *made))

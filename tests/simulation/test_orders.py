@@ -40,12 +40,12 @@ SCHEMAS = {
     "R67": "0515.Flux.R67_v1.3.0",
     "C68": "0514.Flux.C68_v1.2.0",
 }
-MEASURES = {"R63": "curve", "R64": "index", "R65": "energy", "R66": "maximum-power", "R67": "invoicing"}
+MEASURES: dict[str, Any] = {"R63": "curve", "R64": "index", "R65": "energy", "R66": "maximum-power", "R67": "invoicing"}
 
 
 def order(flux: str, number: int = 1) -> Asked:
     """An order as the adapter builds it: of March, in which a day has 23 hours."""
-    head = {
+    head: dict[str, Any] = {
         "market": "FR",
         "market_type": "SGE",
         "reference": f"LUM-{flux}-{number}",
@@ -59,7 +59,7 @@ def order(flux: str, number: int = 1) -> Asked:
         "contract": "90000101",
         "consent": True,
     }
-    period = {"start": date(2026, 3, 20), "end": date(2026, 4, 10)}
+    period: dict[str, Any] = {"start": date(2026, 3, 20), "end": date(2026, 4, 10)}
     if flux == "C68":
         message: KernelMessage = MasterDataRequest(**head)
     else:
@@ -86,7 +86,7 @@ def data(documents: list[Document]) -> list[tuple[str, bytes]]:
 
 def messages(flux: str) -> list[Any]:
     """What the adapter reads out of the data of an order."""
-    found = []
+    found: list[Any] = []
     for name, content in data(list(FrenchClerk().accept(order(flux), AT))):
         result = read(adapter, content, name)
         assert result.refusal is None

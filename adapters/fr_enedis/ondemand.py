@@ -251,18 +251,31 @@ def identity_of(flux: str, order: str | None, reference: str, text: str) -> byte
 
 
 def shaped(piece: Any, shape: type[Content]) -> Content:
-    """A piece as the type that is its schema.
+    """A piece as the type that is its schema. Null and empty text say no more than an element that is not there.
 
     Raises:
       Unreadable: it does not fit (SYN_MISSING, SYN_VALUE), with the place.
     """
     try:
         return msgspec.convert(piece, shape, strict=False)
+    except msgspec.ValidationError:
+        pass  # most pieces are right as they are: only the others are gone through
+    try:
+        return msgspec.convert(_said(piece), shape, strict=False)
     except msgspec.ValidationError as error:
         words, _, place = str(error).partition(" - at ")
         path = place.strip("`").replace("$", "mesures", 1).replace(".", "/") or "mesures"
         code = "SYN_MISSING" if "missing required field" in words else "SYN_VALUE"
         raise Unreadable(refusal(code, path=path, expected=words)) from None
+
+
+def _said(piece: Any) -> Any:
+    """A piece without its nulls and empty texts."""
+    if isinstance(piece, list):
+        return [_said(item) for item in piece if item is not None]
+    if isinstance(piece, dict):
+        return {name: _said(item) for name, item in piece.items() if item is not None and item != ""}
+    return piece
 
 
 def point_of(piece: Any) -> str | None:

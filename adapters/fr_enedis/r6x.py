@@ -340,6 +340,9 @@ def _series(
 
 # --- R66: highest powers ---
 
+PEAKS = "power-maximum"
+"""Stream of the highest powers of days that are published again and again: the newest publication holds."""
+
 
 class DayPoint(Struct, frozen=True):
     """One value of a day."""
@@ -369,6 +372,7 @@ def peaks(measures: Peaks[DayPoint], order: Order, notes: Notes) -> list[KernelM
             "unit": quantity.unite,
             "product": PRODUCT.get(quantity.grandeurPhysique, quantity.grandeurPhysique),
             "direction": sense_of(quantity.grandeurMetier, notes, f"{_QUANTITY}/grandeurMetier"),
+            "stream": PEAKS if order.recurrent else None,
         }
         # Days of 23 and 25 hours are no whole steps away from the others: a series ends with them.
         messages += _series(head, _once(values, notes), order._replace(recurrent=True), fields, told, measures.periode)

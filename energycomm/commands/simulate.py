@@ -123,6 +123,8 @@ def simulate_answers(
     late: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered days later.")] = 0.0,
     twice: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered twice.")] = 0.0,
     disorder: Annotated[float, typer.Option(min=0, max=1, help="Share that is answered in the wrong order.")] = 0.0,
+    unreported: Annotated[float, typer.Option(min=0, max=1, help="Share of orders whose report never comes.")] = 0.0,
+    incomplete: Annotated[float, typer.Option(min=0, max=1, help="Share of orders of which a file never comes.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of all chance.")] = 1,
 ) -> None:
     """Write the markets' answers to the built and sent requests of the EIS.
@@ -141,7 +143,7 @@ def simulate_answers(
             asked = Asked(row.kind, detail.content.encode(), row.reference, row.created_at)
             by_market.setdefault(row.market, []).append(asked)
     out.mkdir(parents=True, exist_ok=True)
-    manners = Manners(refuse, late, twice, disorder, seed)
+    manners = Manners(refuse, late, twice, disorder, unreported, incomplete, seed)
     for market, requests in sorted(by_market.items()):
         deliveries = answer(_simulator(market).clerk, requests, manners)
         for number, delivery in enumerate(deliveries, 1):

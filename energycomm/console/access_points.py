@@ -18,6 +18,7 @@ from energycomm.eis.database import reading
 from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, Timeline, timelines
 from energycomm.errors import UserError
+from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
 from energycomm.webservice.parameters import Market
 from energycomm.webservice.problems import not_found
@@ -96,8 +97,8 @@ def show(
         raise not_found("access point", "identifier", identifier)
     (timeline,) = found
     period, refused = None, None
+    markets = installed_adapters(shared.config.mapping_files)
     if first is not None and last is not None:
-        markets = installed_adapters(shared.config.mapping_files)
         try:
             period = billing_period(shared.store.engine, contract.strip() or identifier, first, last, markets, market)
         except UserError as error:
@@ -105,7 +106,8 @@ def show(
     words, now = words_of(request), datetime.now(UTC)
     labels = {lane: words.t(lane) for lane in LANES}
     name = words.t("Life of access point {identifier}", identifier=identifier)
-    marks = marks_of(timeline, now)
+    adapter = markets.get(timeline.market)
+    marks = marks_of(timeline, now, adapter.notices if isinstance(adapter, Noticing) else ())
     latest = list(reversed(timeline.entries))
     return page(
         request,

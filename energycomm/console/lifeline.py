@@ -9,7 +9,7 @@ lanes   supply      ▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬▬      period
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta, tzinfo
 from html import escape
 from itertools import pairwise
@@ -69,8 +69,14 @@ class Mark(Struct, frozen=True):
     link: str = ""
 
 
-def marks_of(timeline: Timeline, now: datetime) -> list[Mark]:
-    """What is drawn of a timeline."""
+def marks_of(timeline: Timeline, now: datetime, notices: Collection[str] = ()) -> list[Mark]:
+    """What is drawn of a timeline.
+
+    Args:
+      timeline: of one access point.
+      now: the present.
+      notices: types of messages that tell which services run and stopped (`energycomm.market.contract.Noticing`).
+    """
     marks: list[Mark] = []
     for entry in timeline.entries:
         if entry.at is None:  # what bears no time has no place on the axis
@@ -79,7 +85,7 @@ def marks_of(timeline: Timeline, now: datetime) -> list[Mark]:
         if mark is not None:
             marks.append(mark)
     readings = sorted({mark.begin for mark in marks if mark.lane == "readings"})
-    return [*marks, *_gaps(readings)]
+    return [*marks, *_gaps(readings, _stops(timeline, notices))]
 
 
 def _message(entry: Entry, at: datetime) -> Mark | None:
@@ -130,15 +136,32 @@ def indexes(content: dict[str, object]) -> str:
     return ", ".join(found)
 
 
-def _gaps(readings: Sequence[datetime]) -> list[Mark]:
-    """Pauses between readings that are much longer than the usual one."""
+def _stops(timeline: Timeline, notices: Collection[str]) -> list[datetime]:
+    """When services of the point stopped; none while a service of another kind runs, which may bring readings."""
+    told = {entry.message_id for entry in timeline.entries if entry.content.get("type") in notices}
+    stops: dict[object, datetime] = {}
+    kinds: dict[object, object] = {}
+    for entry in timeline.entries:
+        if entry.what == "request" and entry.message_id in told and entry.at is not None:
+            service = entry.content["reference"]
+            kinds[service] = entry.content.get("object_code")
+            if entry.content["state"] == "done":
+                stops[service] = entry.at
+    stopped = {kinds[service] for service in stops}
+    return sorted(stops.values()) if stopped.issuperset(kinds.values()) else []
+
+
+def _gaps(readings: Sequence[datetime], stops: Sequence[datetime]) -> list[Mark]:
+    """Pauses between readings that are much longer than the usual one; what no longer had to come is not missing."""
     if len(readings) < 4:
         return []
-    pauses = [later - earlier for earlier, later in pairwise(readings)]
-    usual = median(pause.total_seconds() for pause in pauses)
+    pauses = [
+        (earlier, next((at for at in stops if earlier <= at < later), later)) for earlier, later in pairwise(readings)
+    ]
+    usual = median((later - earlier).total_seconds() for earlier, later in pairwise(readings))
     return [
         Mark("readings", earlier, later, f"{(later - earlier).days} d", "gap")
-        for earlier, later in pairwise(readings)
+        for earlier, later in pauses
         if (later - earlier).total_seconds() > max(usual * GAP, 86_400 * 2)
     ]
 

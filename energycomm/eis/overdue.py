@@ -35,12 +35,12 @@ WITH service AS (
     row_number() OVER (PARTITION BY m.p ORDER BY m.at DESC) AS n
   FROM measured m LEFT JOIN ended e ON e.p = m.p
 ), known AS (
-  SELECT p, max(at) AS latest, min(since_stop) AS earliest, count(since_stop) AS number
-  FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
+  SELECT p, max(at) AS latest, min(since_stop) AS earliest, count(since_stop) AS number, min(at) AS first,
+    count(*) AS all_of_them FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
 )
 SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running,
   (SELECT d.reading_period FROM point_data d WHERE d.access_point_id = a.id AND d.reading_period > 0 AND d.at <= ?
-   ORDER BY d.at DESC, d.id DESC LIMIT 1)
+   ORDER BY d.at DESC, d.id DESC LIMIT 1), known.first, known.all_of_them
 FROM supply_period s
 JOIN access_point a ON a.id = s.access_point_id
 LEFT JOIN known ON known.p = s.access_point_id
@@ -58,7 +58,7 @@ class OverduePoint(Struct, frozen=True, kw_only=True):
       measured_until: the latest instant that a reading, an energy or a series tells of; None where none ever came.
       every: days between its measures: by the last of them, or as the market says of the point; None where neither
         tells.
-      missing: days without measures: since the latest, or since supply began.
+      missing: days without measures: since the latest, or since supply began; until now, or until the service stopped.
       late: days by which they are later than the rhythm promises.
     """
 
@@ -97,7 +97,7 @@ def overdue_points(
     a year for yearly ones. While fewer than four came, it is that of its periodic readings, where the market tells it
     (half a year, a year): a reading at the beginning of supply and one of another meter make no rhythm. Where the
     market told that a service of the point stopped, only measures after it make the rhythm; and where no other service
-    runs and none came since, nothing is missed.
+    runs and none came since, nothing is missed from the stop on, and what was missed before it still is.
 
     Args:
       engine: the store.
@@ -118,16 +118,16 @@ def overdue_points(
         values.append(market)
     found: list[OverduePoint] = []
     with reading(engine) as connection:
-        for code, identifier, since, latest, earliest, number, stopped, running, months in driver_of(connection).rows(
-            sql, tuple(values)
-        ):
+        for row in driver_of(connection).rows(sql, tuple(values)):
+            code, identifier, since, latest, earliest, number, stopped, running, months, *before = row
+            upto, until = present, max(since, latest or since, stopped or since)
             if stopped is not None and not running and not number:
-                continue
-            until = max(since, latest or since, stopped or since)
+                upto, until = stopped, max(since, latest or since)
+                earliest, number = before
             every = None if months is None else round(months * MONTH)
             if latest is not None and number >= (2 if every is None else REMEMBERED):
                 every = max(round((latest - earliest) / (number - 1) / DAY), 1)
-            missing = (present - until) // DAY
+            missing = (upto - until) // DAY
             late = missing - (usual if every is None else every)
             if late > grace:
                 found.append(

@@ -27,7 +27,7 @@ from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
-from energycomm.kernel.messages import KernelMessage, StartOfSupply
+from energycomm.kernel.messages import KernelMessage, MeasureSeries, StartOfSupply
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import DIGEST_FAILED
@@ -474,7 +474,7 @@ class _Work:
             assert point is not None
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
-            again = _named_before(row, entries)
+            again = _touched(row, entries)
             if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
                 late = Reassessment(self.tx, self.writer, row, zone, self.now)
                 starts = [one for one in (since.get(point), again) if one is not None]
@@ -588,14 +588,18 @@ class _Work:
         self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
 
 
-def _named_before(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
-    """The first message of an access point that waits for a start of supply, named its contract or none; None for
-    none."""
+def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
+    """The first stored message of an access point that messages after it concern: it waits for a start of supply, named
+    its contract or none, or is a series of a stream that reaches into another one. None for none."""
     started = [entry.message.contract_reference for entry in entries if isinstance(entry.message, StartOfSupply)]
-    if not started or not row.state:
+    curves = [entry.at for entry in entries if isinstance(entry.message, MeasureSeries) and entry.message.stream]
+    if not row.state or not (started or curves):
         return None
-    awaited = load_state(row.state).awaited
-    return min((awaited[reference] for reference in (*started, "") if reference in awaited), default=None)
+    state = load_state(row.state)
+    names = (*started, "") if started else ()
+    touched = [state.awaited[reference] for reference in names if reference in state.awaited]
+    touched += [reached for at in curves[:1] if (reached := state.reaches(at)) < at]
+    return min(touched, default=None)
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:

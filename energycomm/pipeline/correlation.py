@@ -171,17 +171,18 @@ def _follow(
 
 
 def _follow_earlier(tx: StoreTransaction, request_id: int, market_reference: str, now: int) -> int:
-    """Milestones under the market's own number that came before it was known whose request that is."""
+    """Milestones under the market's own number that came before it was known whose request that is: of its point, and
+    of no point where a report of the order tells of it as a whole."""
     moved = 0
-    sql = (
-        "SELECT k.id, k.xml FROM request r JOIN outgoing o ON o.access_point_id = r.access_point_id "
-        "JOIN kernel_message k ON k.id = r.message_id WHERE o.id = ? AND r.reference = ? AND k.state IN "
-        "('accepted', 'treated') ORDER BY k.id"
-    )
-    for message_id, xml in tx.driver.rows(sql, (request_id, market_reference)):
+    told = {
+        number: xml
+        for sql in (_OF_POINT, _OF_ORDER)
+        for number, xml in tx.driver.rows(sql, (request_id, market_reference))
+    }
+    for message_id, xml in sorted(told.items()):
         message = _decoded(tx, message_id, xml)
         step = None if message is None else step_of(message)
-        if message is not None and step is not None:
+        if message is not None and step is not None and step[3] == market_reference:
             moved += _follow(tx, request_id, step, message_id, message, now)
     return moved
 
@@ -219,6 +220,16 @@ def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
     return int(state != before)
 
 
+_APPLIED = "k.state IN ('accepted', 'treated')"
+_OF_POINT = (
+    "SELECT k.id, k.xml FROM request r JOIN outgoing o ON o.access_point_id = r.access_point_id "  # noqa: S608 - our words
+    f"JOIN kernel_message k ON k.id = r.message_id WHERE o.id = ? AND r.reference = ? AND {_APPLIED}"
+)
+_OF_ORDER = (
+    "SELECT k.id, k.xml FROM outgoing o JOIN envelope e ON e.market = o.market "  # noqa: S608 - our words
+    "JOIN ch_message c ON c.envelope_id = e.id JOIN kernel_message k ON k.ch_message_id = c.id "
+    f"WHERE o.id = ? AND e.request = ? AND k.kind = 'RequestStatus' AND k.access_point_id IS NULL AND {_APPLIED}"
+)
 _TOLD = (
     "SELECT e.state, e.code, k.effective FROM outgoing_event e JOIN kernel_message k ON k.id = e.message_id "
     "JOIN outgoing o ON o.id = e.outgoing_id WHERE e.outgoing_id = ? AND k.id <> o.message_id"

@@ -29,12 +29,12 @@ from energycomm.pipeline.facts import event_key, find_original, generation_for, 
 from energycomm.pipeline.measures import (
     curve_key,
     finest,
+    places_in,
     remember_curve,
     role_of,
     spans_of,
     stream_key,
     supersede,
-    told_elsewhere,
     volume_key,
 )
 from energycomm.pipeline.state import (
@@ -46,6 +46,9 @@ from energycomm.pipeline.state import (
     ReadingState,
     RegisterState,
     RequestMemory,
+    Told,
+    common,
+    without,
 )
 
 DomainRow = dict[str, Any]
@@ -292,7 +295,7 @@ def _take_out(
     step: Step, table: Table, message_id: int, column: str, part: type[Part], key_of: Key, gone: Set[object]
 ) -> None:
     """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
-    for row in step.rows[table]:  # messages of one instant are always judged together
+    for row in step.rows[table]:  # what may lose parts to a message is always judged together with it
         if row["message_id"] == message_id and row["status"] == "current":
             parts = json.decode(row[column], type=list[part])  # type: ignore[valid-type]
             left = [one for one in parts if key_of(one) not in gone]
@@ -304,23 +307,42 @@ def _take_out(
 
 def store_series(step: Step) -> None:
     """An interval series. What another one of the same kind told of its intervals from the same instant on is told
-    anew: it is current in one row. Of a stream, another source is of the same kind; and what a series of another source
-    that began earlier gave values of is current there."""
+    anew: it is current in one row. Of a stream, of each interval the newest publication is current, whichever source
+    it is of and wherever its series begins."""
     m, series = step.message, step.state.series
+    remember_curve(step.state, m, step.zone)
     stream = stream_key(m)
-    key = stream or curve_key(m)
+    if stream is not None:
+        _tell(step, stream)
+        return
+    key = curve_key(m)
     if any(known == key for _, known in series):
         told = {one.position for one in m.positions if one.value is not None}
         for message_id, known in series:
             if known == key:
                 _take_out(step, tables.series, message_id, "positions", Position, attrgetter("position"), told)
     series.append((step.message_id, key))
-    remember_curve(step.state, m, step.zone)
     store(step, status="current")
-    if stream is not None:
-        if elsewhere := told_elsewhere(step.state, m):
-            _take_out(step, tables.series, step.message_id, "positions", Position, attrgetter("position"), elsewhere)
-        step.state.begun.append((stream, curve_key(m), spans_of(m)))
+
+
+def _tell(step: Step, stream: str) -> None:
+    """A series of a stream: it takes its intervals out of older publications, and newer ones take theirs out of it."""
+    m, state = step.message, step.state
+    store(step, status="current")
+    spans = spans_of(m)
+    end = spans[-1][1] if spans else step.at
+    ours = Told(stream, step.message_id, step.at, end, micros(m.created), spans)
+    for known in state.told:
+        both = common(known.spans, ours.spans) if known.stream == stream else []
+        if both:
+            older = ours if known.created > ours.created and known.at < ours.at else known
+            older.spans = without(older.spans, both)
+            gone = places_in(older, m.resolution, both)
+            _take_out(step, tables.series, older.message, "positions", Position, attrgetter("position"), gone)
+    state.told.append(ours)
+    curves = state.streams.setdefault(stream, [])
+    if curve_key(m) not in curves:
+        curves.append(curve_key(m))
 
 
 def store_charge(step: Step) -> None:

@@ -5,7 +5,6 @@ newest publication takes the place of the ones before it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
@@ -18,7 +17,7 @@ from energycomm.kernel.instants import local_day, micros, midnight
 from energycomm.kernel.messages import MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.parts import Register, Volume
 from energycomm.kernel.registers import WH_PER_UNIT, counted, register_key
-from energycomm.pipeline.state import AccessPointState, CurveDay, ReadingState, joined
+from energycomm.pipeline.state import AccessPointState, CurveDay, ReadingState, Spans, Told, joined
 
 _WATTS = {"W": 1, "kW": 1000}
 _ENERGIES = {"Wh": 1, "kWh": 1000}
@@ -186,22 +185,12 @@ def spans_of(series: MeasureSeries) -> list[tuple[int, int]]:
     return joined([(at, at + step) for at in starts])
 
 
-def told_elsewhere(state: AccessPointState, series: MeasureSeries) -> set[int]:
-    """The places of a series that a series of another source in its stream, which began earlier, gave values of."""
-    stream = stream_key(series)
-    curves = state.spans.get(stream) if stream is not None else None
-    if not curves:
-        return set()
-    own, begin, step = curve_key(series), micros(series.effective), (series.resolution or 0) * MINUTE
-    known = joined([span for curve, spans in curves.items() if curve != own for span in spans if span[1] > begin])
-    ends = [end for _, end in known]
-    found = set()
-    for one in series.positions:
-        at = begin + (one.position - 1) * step
-        number = bisect_right(ends, at)
-        if number < len(known) and known[number][0] <= at:
-            found.add(one.position)
-    return found
+def places_in(series: Told, minutes: int, spans: Spans) -> set[int]:
+    """The places of a series, whose intervals are so many minutes long, that have a part in some spans."""
+    step = minutes * MINUTE
+    return {
+        place for low, high in spans for place in range((low - series.at) // step + 1, 1 - (series.at - high) // step)
+    }
 
 
 def curve_days(series: MeasureSeries, zone: ZoneInfo) -> list[CurveDay]:
@@ -316,9 +305,8 @@ def sums_of(state: AccessPointState, message: MeterReading, at: int, generation:
         return None
     rise = sum(one.value * WH_PER_UNIT[one.unit] for one in ours) - sum(one.wh for one in known)
     totals = []
-    streams = [list(curves) for curves in state.spans.values()]
-    in_stream = {key for curves in streams for key in curves}
-    for curves in (*streams, *([key] for key in state.curves if key not in in_stream)):
+    in_stream = {key for curves in state.streams.values() for key in curves}
+    for curves in (*state.streams.values(), *([key] for key in state.curves if key not in in_stream)):
         days = [day for key in curves for day in state.curves.get(key, ()) if first <= day.day < last]
         energy = {day.day: day.wh for day in days if day.wh is not None}
         if len(energy) == last - first:

@@ -81,6 +81,8 @@ class Reassessment(Rejudging):
                 fold.replay(entry)
                 continue
             if not judged:
+                if (reached := fold.state.reaches(start)) < start:
+                    return self._walk(late, reached, faults)
                 fold.rows = {}
             fold.judge(entry)
             judged.append(entry)

@@ -7,6 +7,8 @@ all that the rules of the batch may know.
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 from msgspec import Struct, field
 
@@ -16,8 +18,6 @@ MAX_REQUESTS = 16
 MAX_CHARGES = 64
 MAX_IDENTIFIERS = 16
 MAX_AWAITED = 8
-MAX_SPANS = 64
-"""Spans of one curve that are remembered, of those that holes part."""
 
 
 def identifier_key(kind: str, source: str, reference: str) -> str:
@@ -34,6 +34,31 @@ def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             found.append((begin, end))
     return found
+
+
+Spans = list[tuple[int, int]]
+"""Spans in the order of time that do not overlap."""
+
+
+def common(some: Spans, others: Spans) -> Spans:
+    """What two lists of spans have in common."""
+    found, place = [], 0
+    for begin, end in some:
+        while place < len(others) and others[place][1] <= begin:
+            place += 1
+        for low, high in islice(others, place, None):
+            if low >= end:
+                break
+            found.append((max(begin, low), min(end, high)))
+    return found
+
+
+def without(spans: Spans, gone: Spans) -> Spans:
+    """Spans without those parts that others cover."""
+    if not spans:
+        return spans
+    bounds = [spans[0][0], *(bound for span in gone for bound in span), spans[-1][1]]
+    return common(spans, [(low, high) for low, high in zip(bounds[::2], bounds[1::2], strict=True) if low < high])
 
 
 class Period(Struct, array_like=True):
@@ -103,6 +128,18 @@ class CurveDay(Struct, array_like=True):
     wh: int | None = None
 
 
+class Told(Struct, array_like=True):
+    """A series of a stream of curves: the message, when it begins and ends, when it was written, and the spans of which
+    its values are current. Instants are microseconds since the epoch."""
+
+    stream: str
+    message: int
+    at: int
+    end: int
+    created: int
+    spans: Spans
+
+
 class RequestMemory(Struct, array_like=True):
     """The latest milestone of one request."""
 
@@ -132,8 +169,8 @@ class AccessPointState(Struct, array_like=True):
       awaited: contract references that no start has named yet, with the instant of the first message that names each;
         an empty one for messages that name none, before the first supply.
       powers: subscribed power of each time class, where the contract has one for each.
-      spans: stream of curves -> key of a curve -> what series of it that began before the instant `at` gave values of.
-      begun: the same of series that begin at the instant `at`.
+      streams: stream of curves -> keys of the curves that told of it.
+      told: series of streams that reach beyond the instant `at`.
       meters: serial numbers of the latest meters that were named and not removed since: a point may have several.
       metered: instant of the first message that named a meter since the latest supply began; -1 before.
       generation: counts the changes of the meter; `generation_at` is the instant of the latest, `removed_at` that at
@@ -161,8 +198,8 @@ class AccessPointState(Struct, array_like=True):
     opening_facts: list[str] = field(default_factory=list)
     awaited: dict[str, int] = field(default_factory=dict)
     powers: dict[str, str] = field(default_factory=dict)
-    spans: dict[str, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
-    begun: list[tuple[str, str, list[tuple[int, int]]]] = field(default_factory=list)
+    streams: dict[str, list[str]] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
     meters: list[str] = field(default_factory=list)
     metered: int = -1
     removed_at: int = -1
@@ -184,12 +221,14 @@ class AccessPointState(Struct, array_like=True):
             self.readings = []
         if self.series:
             self.series = []
-        if self.begun:
-            for stream, curve, told in self.begun:
-                curves = self.spans.setdefault(stream, {})
-                curves[curve] = joined([*curves.get(curve, ()), *told])[-MAX_SPANS:]
-            self.begun = []
+        if self.told:
+            self.told = [one for one in self.told if one.end > at]
         self.at = at
+
+    def reaches(self, at: int) -> int:
+        """The instant `at`, or the beginning of the first series of a stream that reaches beyond it: what is told from
+        there on may take values out of that series."""
+        return min((one.at for one in self.told if one.end > at), default=at)
 
     def _remember(self, key: str, register: RegisterState) -> None:
         """Make an index the last one of its register: that of the new meter where both meters were read at one

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from lxml import etree
 
@@ -53,11 +53,13 @@ class Asked(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One document of an answer: its name without number and ending, its bytes, and the ending."""
+    """One document of an answer: its name without number and ending, its bytes, the ending, and what it is: the answer,
+    data that were ordered, or the report that ends the order."""
 
     name: str
     content: bytes
     suffix: str = ".xml"
+    part: Literal["answer", "data", "report"] = "answer"
 
 
 class Clerk(Protocol):
@@ -85,6 +87,8 @@ class Manners:
       late: are answered days later.
       twice: get every document of their answer twice.
       disorder: get the documents of their answer in the wrong order.
+      unreported: of orders of data: the report never comes.
+      incomplete: of orders of data: one of the files never comes.
       seed: of all chance.
     """
 
@@ -92,6 +96,8 @@ class Manners:
     late: float = 0.0
     twice: float = 0.0
     disorder: float = 0.0
+    unreported: float = 0.0
+    incomplete: float = 0.0
     seed: int = 1
 
 
@@ -116,6 +122,17 @@ def answer(clerk: Clerk, requests: Iterable[Asked], manners: Manners | None = No
     return sorted(found, key=lambda delivery: (delivery.at, delivery.reference, delivery.document.name))
 
 
+def _lost(documents: list[Document], asked: Asked, manners: Manners) -> list[Document]:
+    """The documents without those that never come."""
+    rng = Random(f"lost {manners.seed} {asked.reference}")  # noqa: S311 - simulated chance
+    unreported, incomplete = (rng.random() for _ in range(2))
+    data = [document for document in documents if document.part == "data"]
+    gone = [rng.choice(data)] if data and incomplete < manners.incomplete else []
+    if unreported < manners.unreported:
+        gone += [document for document in documents if document.part == "report"]
+    return [document for document in documents if document not in gone]
+
+
 def _answer(clerk: Clerk, asked: Asked, manners: Manners) -> Iterator[Delivery]:
     rng = Random(f"answers {manners.seed} {asked.reference}")  # noqa: S311 - simulated chance
     refused, late, twice, disorder = (rng.random() for _ in range(4))
@@ -126,6 +143,7 @@ def _answer(clerk: Clerk, asked: Asked, manners: Manners) -> Iterator[Delivery]:
         documents = list(clerk.refuse(asked, at, rng.randrange(1000)))
     else:
         documents = list(clerk.accept(asked, at))
+    documents = _lost(documents, asked, manners)
     if disorder < manners.disorder:
         documents.reverse()
     if twice < manners.twice:

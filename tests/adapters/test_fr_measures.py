@@ -210,6 +210,30 @@ def test_a_day_of_a_change_of_the_clock_is_a_series_of_its_own() -> None:
     assert found[0].positions[0].at == _at("2026-10-23T12:00+02:00")
 
 
+def test_of_the_highest_powers_that_are_published_again_the_newest_holds() -> None:
+    """They are of one stream; what an order brings is not."""
+    for name, streams in (("r66_peaks.json", {None}), ("r66b_peaks.json", {"power-maximum"})):
+        found = [one for transaction in digest(name).transactions for one in only(transaction, MeasureSeries)]
+        assert {one.stream for one in found} == streams
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_null_and_empty_say_no_more_than_what_is_not_there(nothing: object) -> None:
+    """Of a value, of its marks, of a whole list: the rest of the point is read."""
+    data = json.loads(_curve("R63", ["2026-02-20 00:30:00", "2026-02-20 01:00:00"], n="B"))
+    grandeur = data["mesures"][0]["grandeur"]
+    grandeur[0]["points"][0] |= {"v": nothing, "tc": nothing, "iv": nothing, "ec": nothing}
+    grandeur.append({"grandeurMetier": "CONS", "grandeurPhysique": "PRI", "unite": "VAr", "points": nothing})
+    [series] = _series(json.dumps(data).encode())
+    assert [(one.value, one.quality) for one in series.positions] == [(None, "missing"), (2, "as-read")]
+    index = json.loads(content("r64_indexes.json"))
+    quantity = index["mesures"][0]["contexte"][0]["grandeur"][0]
+    total = {"codeCadran": "IDX_EAS_T", "valeur": [{"d": "2026-02-20 00:00:00", "v": 9, "iv": nothing}]}
+    quantity |= {"calendrier": nothing, "cadranTotalisateur": total}
+    first, *_ = read(adapter, json.dumps(index).encode(), "r64.json").transactions
+    assert [int(one.value) for reading in only(first, MeterReading) for one in reading.registers] == [9]
+
+
 # --- CSV ---
 
 

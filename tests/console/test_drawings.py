@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from lxml import etree
 
 from energycomm.console.charts import Bar, bars
@@ -59,6 +60,35 @@ def test_a_pause_between_readings_is_a_gap_when_it_is_much_longer_than_usual() -
     days = [0, 30, 61, 91, 181, 212]
     marks = marks_of(timeline(*(entry(n, "reading", status="current") for n in days)), at(400))
     assert [(mark.begin, mark.title) for mark in marks if mark.style == "gap"] == [(at(91), "90 d")]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "running", "told"),
+    [
+        (91, None, []),
+        (150, None, [(at(91), at(150))]),
+        (150, "IDX", [(at(91), at(150))]),
+        (150, "CDC", [(at(91), at(181))]),
+    ],
+)
+def test_a_service_that_was_stopped_makes_no_gap_from_that_day(
+    stopped: int, running: str | None, told: list[tuple[datetime, datetime]]
+) -> None:
+    """A pause counts until the notice's day; a service of the same kind was begun anew, one of another kind may have
+    brought readings."""
+    notices = [("IDX:2026-01-05", "IDX", "done", stopped)]
+    if running is not None:
+        notices.append((f"{running}:2026-06-01", running, "in-course", 170))
+    entries = [entry(n, "reading", status="current") for n in (0, 30, 61, 91, 181, 212)]
+    for number, (service, kind, state, on) in enumerate(notices, 100):
+        content = {"reference": service, "object_code": kind, "state": state}
+        entries.append(
+            Entry(at=at(on), what="message", message_id=number, content={"type": "NASS", "state": "accepted"})
+        )
+        entries.append(Entry(at=at(on), what="request", message_id=number, content=content))
+    gaps = [mark for mark in marks_of(timeline(*entries), at(400), {"NASS"}) if mark.style == "gap"]
+    assert [(mark.begin, mark.end) for mark in gaps] == told
+    assert [mark.end for mark in marks_of(timeline(*entries), at(400)) if mark.style == "gap"] == [at(181)]
 
 
 def test_what_waits_and_what_was_refused_has_a_mark_of_its_own() -> None:

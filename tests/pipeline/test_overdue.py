@@ -89,3 +89,13 @@ def test_a_point_that_is_read_each_half_year_is_not_missed_after_a_month(databas
     assert missed(60) == [(untold, 8, 43), (daily, 1, 46)]
     assert missed(9 + 183 + 7) == [(untold, 8, 182), (daily, 1, 185)]
     assert (told, 183, 8) in missed(9 + 183 + 8)
+
+
+def test_what_was_missed_before_a_service_stopped_still_is(database_url: str) -> None:
+    """Read each day until day 60; the service stopped on day 75."""
+    desk = Desk(database_url)
+    desk.deliver([start(MONTHLY, day(0)), *(reading(MONTHLY, day(n), 1_000_000 + 1000 * n) for n in range(56, 61))])
+    desk.deliver([service(MONTHLY, "IDX", day(75))])
+    for now in (74, 76, 120):
+        found = overdue_points(desk.store.engine, day(now), notices={"FR": ("NASS",)})
+        assert [(one.every, one.missing) for one in found] == [(1, min(now, 75) - 60)]

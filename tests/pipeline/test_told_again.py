@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +38,20 @@ def changed(told: Transaction, *, hours: int = 0, **fields: object) -> Transacti
     return transaction([structs.replace(message, created=written, reference=reference, **fields)])
 
 
-def delivered(folder: Path, told: Sequence[Transaction]) -> Desk:
+def delivered(folder: Path, told: Sequence[Transaction], url: str | None = None) -> Desk:
     """An EIS that the messages reached one by one."""
-    desk = Desk(f"sqlite:///{folder}/{len(list(folder.iterdir()))}.db")
+    desk = Desk(url or f"sqlite:///{folder}/{len(list(folder.iterdir()))}.db")
     for one in told:
         desk.deliver([one])
     return desk
 
 
-def in_any_order(folder: Path, *told: Transaction) -> Desk:
-    """The EIS after a start of supply and the messages, which is the same in three orders of arrival."""
+def in_any_order(folder: Path, *told: Transaction, url: str | None = None) -> Desk:
+    """The EIS after a start of supply and the messages, which is the same in three orders of arrival; of the database
+    at an address, the last order is there."""
     messages = [start(PRM, day(0)), *told]
     orders = [messages, messages[::-1], [*messages[2:], *messages[:2]]]
-    desks = [delivered(folder, order) for order in orders]
+    desks = [delivered(folder, order, url if order is orders[-1] else None) for order in orders]
     assert all(canonical(one.database, carriers=False) == canonical(desks[0].database, carriers=False) for one in desks)
     return desks[0]
 
@@ -215,17 +217,32 @@ def values_of(desk: Desk) -> list[tuple[datetime, float, str]]:
     return sorted(found)
 
 
-def test_curves_of_two_sources_of_a_stream_are_one(tmp_path: Path) -> None:
+def test_curves_of_two_sources_of_a_stream_are_one(tmp_path: Path, database_url: str) -> None:
     """R4x tells two days in kW; R63A the second half of day 1, and all of day 2 but its last half hour, in W. Each half
-    hour has one value: of day 1 that of R4x, of day 2 that of the newest publication. No contradiction is told."""
+    hour has one value, that of the newest publication: no contradiction is told."""
     first, second = (in_stream(curve("R4x", n, *[3 * n] * 48, at=n), unit="kW") for n in (1, 2))
     lap = in_stream(curve("R63A", 9, *[4500] * 24, at=2, before=12))
     later = in_stream(curve("R63A", 20, *[5500] * 47, at=2))
-    desk = in_any_order(tmp_path, first, second, lap, later)
+    desk = in_any_order(tmp_path, first, second, lap, later, url=database_url)
     assert verdicts(desk, "MeasureSeries") == ["accepted"] * 4
     told = [(value, unit) for _, value, unit in values_of(desk)]
-    assert told == [(3, "kW")] * 48 + [(5500, "W")] * 47 + [(6, "kW")]
+    assert told == [(3, "kW")] * 24 + [(4500, "W")] * 24 + [(5500, "W")] * 47 + [(6, "kW")]
     assert len({at for at, _, _ in values_of(desk)}) == 96
+
+
+def test_a_correction_within_a_curve_is_current_for_what_it_covers(tmp_path: Path) -> None:
+    """R50 tells a day. R63B corrects 04:00 to 06:00, then 05:00 to 05:30; an older publication tells 05:00 to 07:00:
+    of each half hour the newest one holds, also where it is of the same source, in whatever order they arrive."""
+    of_day = in_stream(curve("R50", 10, *[100] * 48, at=1))
+    parts = [
+        in_stream(curve("R63B", hours, *[watts] * count, at=1, before=-hour))
+        for hours, watts, count, hour in ((30, 200, 4, 4), (60, 300, 1, 5), (1, 400, 4, 5))
+    ]
+    expected = [100.0] * 8 + [200, 200, 300, 200] + [100] * 36
+    for told in [*permutations((of_day, *parts))][::5]:
+        desk = delivered(tmp_path, [start(PRM, day(0)), *told])
+        assert [value for _, value, _ in values_of(desk)] == expected
+        assert len({at for at, _, _ in values_of(desk)}) == 48
 
 
 def test_indexes_are_held_against_both_sources_of_a_stream(tmp_path: Path) -> None:

@@ -20,11 +20,14 @@ from tests.simulation.conftest import process
 CHANGE = date(2026, 11, 17)
 
 
-def test_a_supplier_changes_its_daily_fluxes_without_a_gap_a_double_or_a_false_alarm(tmp_path: Path) -> None:
-    """All is accepted without a finding of contradiction, and each midnight and half hour has one current value."""
+def test_a_supplier_changes_its_daily_fluxes_without_a_gap_a_double_or_a_false_alarm(
+    tmp_path: Path, database_url: str
+) -> None:
+    """All is accepted without a finding of contradiction, and each midnight and half hour has one current value: in the
+    order of sending on one database, shuffled on the other."""
     folder = tmp_path / "simulated"
     simulator.simulate(Scenario(3, 2, 5, first=date(2026, 10, 1), daily_share=1.0, follow=CHANGE), folder)
-    database = process(folder, f"sqlite:///{tmp_path / 'eis.db'}", shuffle=4)
+    database = process(folder, database_url, shuffle=4 if "sqlite" in database_url else None)
     try:
         differences = compare_truth(database, read_truth(folder / "truth.jsonl"))
         assert not differences, describe(differences)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -230,17 +231,27 @@ def _answered(subject: Subject, kind: str) -> Faults:
     seen: set[str] = set()
     for what, documents in (("granted", clerk.accept(asked, NOW)), ("refused", clerk.refuse(asked, NOW, 0))):
         repeated = False
-        for document in documents:
-            found = read(subject.adapter, document.content, f"{document.name}{document.suffix}")
+        for name, content in (part for one in documents for part in _members(f"{one.name}{one.suffix}", one.content)):
+            found = read(subject.adapter, content, name)
             wrong = found.refusal or next((one for part in found.transactions for one in part.refusals), None)
             if wrong is not None:
-                yield f"{what}: the answer {document.name} is refused: {told(wrong)}"
+                yield f"{what}: the answer {name} is refused: {told(wrong)}"
             messages = [message for part in found.transactions for message in part.messages]
             repeated = repeated or any(message.correlation == built.reference for message in messages)
             seen |= {type(message).__name__ for message in messages}
         if documents and not repeated:
             yield f"{what}: no message of the answer has our reference as its correlation"
     return ", ".join(sorted(seen))
+
+
+def _members(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """A document, or what is in it where it is a zip."""
+    if not name.endswith(".zip"):
+        yield name, content
+        return
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        for member in archive.namelist():
+            yield from _members(member, archive.read(member))
 
 
 def _acknowledging(subject: Subject) -> Iterator[tuple[str, Acknowledging]]:

@@ -1,4 +1,4 @@
-"""Enedis in a simulation: it reads our SGE requests, answers them, and follows what it opened in X12."""
+"""Enedis in a simulation: it reads our SGE requests, answers them, follows them in X12, and sends the files ordered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
-from adapters.fr_enedis.simulator import affairs
+from adapters.fr_enedis.simulator import affairs, published
 from energycomm.simulation.answering import Asked, Document
 
 REASONS = (
@@ -28,8 +28,9 @@ _STATES = ("DMTR", "DMREC", "CPRE")
 
 
 class _Read(NamedTuple):
-    """What Enedis reads in a request: element and namespace of the service, point, and account."""
+    """What Enedis reads in a request: its body, element and namespace of the service, point, and account."""
 
+    body: etree._Element
     operation: str
     namespace: str
     point: str
@@ -40,8 +41,13 @@ class FrenchClerk:
     """Satisfies `energycomm.simulation.answering.Clerk`."""
 
     def accept(self, asked: Asked, at: datetime) -> Sequence[Document]:
-        """The acknowledgement; of an order, two snapshots of its affaire: receivable, and done."""
+        """The acknowledgement; of an order, two snapshots of its affaire: receivable, and done; of an order of files,
+        these and their report."""
         request = _read(asked)
+        number = asked.number("M")
+        order = published.ordered(request.body, number, at)
+        if order is not None:
+            return [_opened(asked, request, at, number), *published.files(order)]
         affaire = asked.number("B") if asked.kind in _ORDERS else None
         documents = [_answer(asked, request, at, affaire)]
         if affaire is not None:
@@ -73,7 +79,7 @@ def _read(asked: Asked) -> _Read:
     name = etree.QName(body[0])
     login = next((element.text for element in root.iter("{*}loginUtilisateur", "{*}initiateurLogin")), None)
     point = next((element.text for element in body.iter("{*}pointId")), None)
-    return _Read(name.localname, name.namespace or "", point or "", login or "")
+    return _Read(body[0], name.localname, name.namespace or "", point or "", login or "")
 
 
 def _name(asked: Asked, at: datetime) -> str:
@@ -110,6 +116,12 @@ def _answer(asked: Asked, request: _Read, at: datetime, affaire: str | None) -> 
     operation = f"{request.operation}Response"
     body = f'    <req:{operation} xmlns:req="{escape(request.namespace)}">{opened}</req:{operation}>\n'
     return Document(_name(asked, at), _envelope(header, body))
+
+
+def _opened(asked: Asked, request: _Read, at: datetime, number: str) -> Document:
+    """The answer of a service of files: the number of the order, and nothing else."""
+    body = f'    <m023:affaireId xmlns:m023="{escape(request.namespace)}">{number}</m023:affaireId>\n'
+    return Document(_name(asked, at), _envelope("", body))
 
 
 def _snapshot(asked: Asked, request: _Read, at: datetime, affaire: str, count: int) -> Document:

@@ -56,8 +56,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(autouse=True)
 def _plain_log() -> None:
-    """The log is set up, and secrets are known, by the command line: no test depends on the one before."""
+    """The log is set up, and secrets are known, by the command line: no test depends on the one before.
+
+    Until then tracebacks are plain, as the program's own are: structlog would draw every variable of every frame, which
+    takes seconds for each.
+    """
     structlog.reset_defaults()
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     forget_secrets()
 
 

@@ -158,9 +158,9 @@ OF_ONE_DATABASE = {
 
 
 @pytest.mark.parametrize(
-    ("engine", "statement"),
+    ("database_url", "statement"),
     [(database, words) for database, own in OF_ONE_DATABASE.items() for words in (*FORBIDDEN, *own)],
-    indirect=["engine"],
+    indirect=["database_url"],
 )
 def test_the_database_refuses_to_change_or_delete_lines(store: Store, statement: str) -> None:
     statement = statement.replace("previous_hash", "(SELECT previous FROM audit WHERE position = 2)")
@@ -312,10 +312,10 @@ def test_nothing_is_appended_to_an_audit_whose_head_does_not_fit(store: Store, u
 
 
 def test_lines_of_an_older_store_are_chained_in_the_order_of_their_time(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store of 0.1 with audit lines whose ids are in another order than their times, some at one instant."""
-    engine = connect(database_url)
+    engine = connect(empty_url)
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "HEAD", "0011")
         migrations.upgrade(engine)

@@ -138,7 +138,7 @@ def test_arrivals_are_counted_by_the_hour(store: Store, engine: Engine) -> None:
     ]
 
 
-@pytest.mark.parametrize("engine", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_workers_that_write_at_once_do_not_wait_for_one_another(store: Store, engine: Engine) -> None:
     """Each transaction has rows of its own until they are settled. SQLite has one writer at a time."""
     inside, both = threading.Barrier(2, timeout=20), []

@@ -273,7 +273,7 @@ _ONCE = (  # several messages of a row have one mistake of it
     "SELECT DISTINCT c.position, c.access_point, f.error_code, f.field, f.value, f.comment, "
     f"'energycomm rules show ' || f.error_code AS advice {_OF_FINDINGS}"
 )
-_NUMBER_OF_FINDINGS = f"SELECT count(*) FROM ({_ONCE}) AS told"
+_NUMBER_OF_FINDINGS = f"SELECT count(*) FROM ({_ONCE}) AS told"  # noqa: S608 - our own words
 _REFUSALS = (
     f"SELECT c.position, c.access_point, i.code, i.path, i.value, i.expected, i.advice {_OF_REFUSALS} "
     "ORDER BY c.position, i.id LIMIT ?"

@@ -163,7 +163,7 @@ def test_disputes_tell_what_the_checks_of_invoices_find(tmp_path: Path) -> None:
         ({"access_points": (POINT,)}, 0),
     ):
         checker = InvoiceCheck(desk.store, RULES, desk.markets.zones)
-        wanted = Selection(**chosen)  # type: ignore[arg-type]
+        wanted = Selection(**chosen)
         with opened_export(desk.database, "disputes", wanted, desk.markets.zones, checker=checker) as found:
             assert len(list(found.rows())) == rows, chosen
 

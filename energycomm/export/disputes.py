@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -47,11 +47,12 @@ class Disputes:
             if self.selection.markets and market not in self.selection.markets:
                 continue
             invoice = self.checker.checked(market, number)
-            words = [cells[DISPUTES.index("why")] for cells in disputes(invoice)]
-            for item, (finding, why) in enumerate(zip(invoice.findings, words, strict=True), 1):
+            why = DISPUTES.index("why")
+            english, french = ([cells[why] for cells in disputes(invoice, language)] for language in ("en", "fr"))
+            for item, (finding, *words) in enumerate(zip(invoice.findings, english, french, strict=True), 1):
                 if self._wanted(invoice, finding):
                     self.told += 1
-                    yield self._row(invoice, item, finding, why)
+                    yield self._row(invoice, item, finding, words)
 
     def _wanted(self, invoice: CheckedInvoice, finding: InvoiceFinding) -> bool:
         first, last = finding.first or invoice.invoice_date, finding.last or invoice.invoice_date
@@ -62,7 +63,7 @@ class Disputes:
             and (chosen.last is None or first is None or first <= chosen.last)
         )
 
-    def _row(self, invoice: CheckedInvoice, item: int, finding: InvoiceFinding, why: object) -> Row:
+    def _row(self, invoice: CheckedInvoice, item: int, finding: InvoiceFinding, words: Sequence[object]) -> Row:
         day: date | None = finding.first or invoice.invoice_date
         at = None if day is None else midnight(self.zones[invoice.market], day)
         told = {
@@ -83,6 +84,9 @@ class Disputes:
             "charged": finding.charged,
             "expected": finding.expected,
             "amount": finding.euros,
-            "why": why,
+            "label": finding.label,
+            "source": finding.source,
+            "why": words[0],
+            "why_fr": words[1],
         }
         return tuple(told[column.name] for column in self.subject.columns)

@@ -177,7 +177,10 @@ _DISPUTE = (
         "row",
         "amount",
     ),
+    _row("label", "The grid operator's words for what is charged."),
+    _row("source", "Where the expected value is from: the price list, the law, or what the store knows."),
     _row("why", "What is contested, in English.", filled=True),
+    _row("why_fr", "What is contested, in French.", filled=True),
 )
 
 _FINDING = (

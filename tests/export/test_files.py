@@ -151,6 +151,10 @@ def test_disputes_tell_what_the_checks_of_invoices_find(tmp_path: Path) -> None:
     assert (row["op"], row["message"], row["item"], row["market"], row["access_point"]) == ("insert", 2, 1, "FR", None)
     assert (row["invoice"], row["invoice_date"]) == ("3100000000017", date(2025, 10, 5))
     assert (row["check"], row["charged"], row["expected"]) == ("net", "500 EUR", "105.00 EUR")
+    assert (row["why"], row["why_fr"]) == (
+        "the total without tax is not the sum of the charges",
+        "le total hors taxes n'est pas la somme des valorisations",
+    )
     assert (row["amount"], row["currency"], row["at"]) == (395, "EUR", datetime(2025, 10, 4, 22, tzinfo=UTC))
     (line,) = [json.loads(one) for one in file_of(desk, "disputes", "jsonl").splitlines()]
     assert (line["amount"], line["invoice_date"], "start" in line) == ("395.00", "2025-10-05", False)
@@ -178,6 +182,8 @@ def test_cursors_that_cannot_be_followed_are_refused(database_url: str, tmp_path
     store, number, mark = cursor.split("-")[1:]
     other = Desk(f"sqlite:///{tmp_path / 'other.db'}")
     other.deliver([start(PRM, day(0))])
+    with writing(other.database) as connection:  # stores of tests are copies of one
+        connection.execute(text("UPDATE change_head SET store = '00000000feedface'"))
     for wrong, words in (
         ("yesterday", "is no cursor"),
         (taken(other, "supply")[1], "another store"),

@@ -17,6 +17,12 @@ energycomm eis upgrade
 say "1. What the markets of France, the Netherlands and Belgium sent"
 process fixtures/fr fixtures/nl fixtures/be
 
+say "   What the supplier knew before: two points that it supplies for years, whose messages would wait for ever"
+energycomm portfolio template "$place/template.xlsx"
+energycomm portfolio load fixtures/portfolio/fr.csv
+# 1: the portfolio holds two of the points, the store those of the fixtures too.
+energycomm portfolio compare fixtures/portfolio/fr.csv || [ $? -eq 1 ]
+
 # Enedis takes a change of supplier on its portal only; of its services we ask for the daily indexes of a point.
 say "2. What we ask: a change of supplier in the Netherlands and Belgium, access to an index in France"
 for market in fr nl be; do

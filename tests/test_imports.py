@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
     "energycomm.billing": COMMON | {"energycomm.eis", "energycomm.market"},
-    "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis"},
+    "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis", "energycomm.invoicing"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
     "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},
     "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},

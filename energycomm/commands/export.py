@@ -24,7 +24,8 @@ def export(
     subject: Annotated[
         str,
         typer.Argument(
-            help="readings, volumes, curves, charges, invoices, supply, contracts, findings.", show_default=False
+            help="readings, volumes, curves, charges, invoices, supply, contracts, findings, disputes.",
+            show_default=False,
         ),
     ],
     to: Annotated[Path, typer.Option("--to", help="The file; replaced when it is whole.", show_default=False)],
@@ -51,7 +52,9 @@ def export(
     """
     # Arrow takes a moment to load: no other command waits for it.
     from energycomm.export.formats import pieces
-    from energycomm.export.rows import Selection, opened_export, subject_of
+    from energycomm.export.rows import opened_export, subject_of
+    from energycomm.export.subjects import Selection
+    from energycomm.invoicing.gathering import InvoiceCheck
     from energycomm.private_files import written_whole
 
     subject_of(subject)
@@ -67,7 +70,12 @@ def export(
     if not to.absolute().parent.is_dir():
         raise UserError(f"The folder {to.absolute().parent} does not exist.", "Create it, or name another file.")
     zones = installed_adapters(config.mapping_files).zones
-    with open_store(config) as store, opened_export(store.engine, subject, selection, zones, since) as found:
+    with (
+        open_store(config) as store,
+        opened_export(
+            store.engine, subject, selection, zones, since, InvoiceCheck(store, config.rules_folder, zones)
+        ) as found,
+    ):
         try:
             with written_whole(to) as file:
                 for piece in pieces(chosen, found):

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from energycomm.cells import plain_cell
-from energycomm.export.rows import Export, Row
-from energycomm.export.subjects import SCHEMA, Column, Subject
+from energycomm.export.disputes import Disputes
+from energycomm.export.rows import Export
+from energycomm.export.subjects import SCHEMA, Column, Row, Subject
 
 ROWS_TOGETHER = 20_000
 """Rows of a row group, or of a piece of text."""
@@ -31,7 +32,7 @@ MEDIA_TYPES = {
 _json = msgspec.json.Encoder(decimal_format="string")
 
 
-def pieces(form: str, export: Export) -> Iterator[bytes]:
+def pieces(form: str, export: Export | Disputes) -> Iterator[bytes]:
     """An export as bytes, in pieces; one without rows is a file with its columns all the same.
 
     Args:
@@ -60,7 +61,7 @@ def _type(column: Column) -> pa.DataType:
     }[column.type]
 
 
-def _parquet(export: Export, rows: Iterator[Row]) -> Iterator[bytes]:
+def _parquet(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
     told = {
         "energycomm.subject": export.subject.name,
         "energycomm.schema": str(SCHEMA),
@@ -107,7 +108,7 @@ class _Sink(io.RawIOBase):
         return found
 
 
-def _csv(export: Export, rows: Iterator[Row]) -> Iterator[bytes]:
+def _csv(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
     names: list[Sequence[Any]] = [[column.name for column in export.subject.columns]]
     while some := names or list(islice(rows, ROWS_TOGETHER)):
         names = []
@@ -140,7 +141,7 @@ def _instant(value: datetime) -> str:
     return value.isoformat().replace("+00:00", "Z")
 
 
-def _jsonl(export: Export, rows: Iterator[Row]) -> Iterator[bytes]:
+def _jsonl(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
     names = [column.name for column in export.subject.columns]
     while some := list(islice(rows, ROWS_TOGETHER)):
         yield b"".join(

@@ -19,7 +19,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
-from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis import changelog, tables
@@ -27,11 +26,22 @@ from energycomm.eis.bulk import Driver, column_names, driver_of
 from energycomm.eis.changelog import Place
 from energycomm.eis.database import is_sqlite, reporting
 from energycomm.errors import UserError
-from energycomm.export.subjects import CORRECT, HEAD, INSERT, NAMES, WITHDRAW, Column, Subject, subjects
+from energycomm.export.disputes import Disputes
+from energycomm.export.subjects import (
+    CORRECT,
+    DISPUTES,
+    HEAD,
+    INSERT,
+    NAMES,
+    WITHDRAW,
+    Column,
+    Row,
+    Selection,
+    Subject,
+    subjects,
+)
+from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, micros, midnight
-
-Row = tuple[Any, ...]
-"""The values of a row in the order of the subject's columns."""
 
 TOGETHER = 500
 """Messages that are read at a time."""
@@ -40,24 +50,6 @@ OF_MESSAGE = 5
 """Columns of a row's message that are read with it: market, access point, instant, kind, market type."""
 
 DAY_MINUTES = 1440
-
-
-class Selection(Struct, frozen=True, kw_only=True):
-    """Which rows are wanted.
-
-    Attributes:
-      markets: of these markets; of all when empty.
-      access_points: of these access points.
-      segments: of access points that are in one of these segments now.
-      first: that hold on or after this civil day, in the legal time of their market.
-      last: that hold on or before this civil day.
-    """
-
-    markets: tuple[str, ...] = ()
-    access_points: tuple[str, ...] = ()
-    segments: tuple[str, ...] = ()
-    first: date | None = None
-    last: date | None = None
 
 
 class Export:
@@ -138,12 +130,7 @@ class Export:
         if subject.table == "finding":
             parts.append('t."current"')
         if chosen.segments:
-            marks = ", ".join(f":s{number}" for number in range(len(chosen.segments)))
-            parts.append(
-                "EXISTS (SELECT 1 FROM point_data d WHERE d.access_point_id = a.id AND "
-                f"d.segment IN ({marks}) AND NOT EXISTS (SELECT 1 FROM point_data l WHERE l.access_point_id = a.id "
-                'AND l.segment IS NOT NULL AND (l."at" > d."at" OR (l."at" = d."at" AND l.id > d.id))))'
-            )
+            parts.append(_in_segments(chosen))
             values |= {f"s{number}": value for number, value in enumerate(chosen.segments)}
         return " AND ".join(parts), values
 
@@ -291,10 +278,36 @@ def _value(column: Column, stored: Any) -> Any:
     return stored
 
 
+def _in_segments(selection: Selection) -> str:
+    """The condition that the access point `a` is in one of the segments now; they are the values s0, s1, ..."""
+    marks = ", ".join(f":s{number}" for number in range(len(selection.segments)))
+    return (
+        "EXISTS (SELECT 1 FROM point_data d WHERE d.access_point_id = a.id AND "
+        f"d.segment IN ({marks}) AND NOT EXISTS (SELECT 1 FROM point_data l WHERE l.access_point_id = a.id "
+        'AND l.segment IS NOT NULL AND (l."at" > d."at" OR (l."at" = d."at" AND l.id > d.id))))'
+    )
+
+
+def _points(connection: Connection, selection: Selection) -> frozenset[str] | None:
+    """The access points that are wanted; None: all."""
+    points = frozenset(selection.access_points) or None
+    if not selection.segments:
+        return points
+    sql = f"SELECT a.identifier FROM access_point a WHERE {_in_segments(selection)}"
+    values = {f"s{number}": value for number, value in enumerate(selection.segments)}
+    within = frozenset(connection.execute(text(sql), values).scalars())
+    return within if points is None else within & points
+
+
 @contextmanager
 def opened_export(
-    engine: Engine, name: str, selection: Selection, zones: Mapping[str, ZoneInfo], cursor: str | None = None
-) -> Iterator[Export]:
+    engine: Engine,
+    name: str,
+    selection: Selection,
+    zones: Mapping[str, ZoneInfo],
+    cursor: str | None = None,
+    checker: InvoiceCheck | None = None,
+) -> Iterator[Export | Disputes]:
     """An export, in a snapshot that lasts as long as the block.
 
     Args:
@@ -303,11 +316,18 @@ def opened_export(
       selection: which rows.
       zones: market -> its legal time.
       cursor: where an earlier export ended; only what changed since is told. All that holds without.
+      checker: checks invoices; the disputes need it.
 
     Raises:
       UserError: a name or a value is unknown, or the cursor cannot be followed from.
+      ValueError: the disputes are asked for without a checker.
     """
     subject = subject_of(name)
+    if cursor is not None and name == DISPUTES:
+        raise UserError(
+            "The disputes cannot be followed by a cursor.",
+            "Any price, term or reading may change them: export all of them, in the place of the former.",
+        )
     if cursor is not None and selection.segments:
         raise UserError(
             "A segment cannot be asked for together with a cursor.",
@@ -318,6 +338,12 @@ def opened_export(
             connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         with connection.begin():
             _check(connection, selection, zones)
+            if name == DISPUTES:
+                if checker is None:
+                    raise ValueError("the disputes need a checker of invoices")
+                points, place = _points(connection, selection), changelog.present(connection)
+                yield Disputes(checker, subject, selection, points, zones, place)
+                return
             since = None if cursor is None else changelog.place_of(connection, cursor)
             yield Export(connection, subject, selection, zones, since)
 

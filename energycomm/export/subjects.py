@@ -6,8 +6,11 @@ that are not the rows themselves (the taxes of a charge, the powers of a contrac
 
 from __future__ import annotations
 
+from datetime import date
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from energycomm.eis import tables
 from energycomm.eis.domain import kept_fields
@@ -61,6 +64,28 @@ class Subject(NamedTuple):
     columns: tuple[Column, ...]
     starts: str = "at"
     ends: str | None = None
+
+
+Row = tuple[Any, ...]
+"""The values of a row in the order of the subject's columns."""
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """Which rows are wanted.
+
+    Attributes:
+      markets: of these markets; of all when empty.
+      access_points: of these access points.
+      segments: of access points that are in one of these segments now.
+      first: that hold on or after this civil day, in the legal time of their market.
+      last: that hold on or before this civil day.
+    """
+
+    markets: tuple[str, ...] = ()
+    access_points: tuple[str, ...] = ()
+    segments: tuple[str, ...] = ()
+    first: date | None = None
+    last: date | None = None
 
 
 INSERT, CORRECT, WITHDRAW = "insert", "correct", "withdraw"
@@ -131,6 +156,33 @@ _SUPPLY = (
     _row("end_message_id", "Number of the Kernel message that ended it.", "integer"),
 )
 
+_DISPUTE = (
+    _row("invoice", "Number of the invoice; `message` is the one of it that came last.", filled=True),
+    _row("invoice_date", "Its date.", "day"),
+    _row("currency", "Currency, ISO 4217.", filled=True),
+    _row("check", "What it is contested for: price, quantity, tariff, power, supply, ...", filled=True),
+    _row("charge", "The market's number of the line group; empty where the invoice as a whole is meant."),
+    _row("line", "The grid operator's code of what is charged."),
+    _row("start", "First day charged.", "day"),
+    _row("end", "Last day charged, inclusive.", "day"),
+    _row("charged", "What is charged, with its unit.", filled=True),
+    _row("expected", "What should be, with its unit.", filled=True),
+    Column(
+        "amount",
+        "decimal",
+        True,
+        "What is charged too much without tax; negative where too little.",
+        "currency",
+        (12, 10),
+        "row",
+        "amount",
+    ),
+    _row("label", "The grid operator's words for what is charged."),
+    _row("source", "Where the expected value is from: the price list, the law, or what the store knows."),
+    _row("why", "What is contested, in English.", filled=True),
+    _row("why_fr", "What is contested, in French.", filled=True),
+)
+
 _FINDING = (
     _row("kind", "Kind of the Kernel message.", filled=True),
     _row("market_type", "The market's own message type.", filled=True),
@@ -157,7 +209,9 @@ def subjects() -> dict[str, Subject]:
         Subject("supply", "one period of our supply", "supply_period", "", (), "at", "ended_at"),
         Subject("contracts", "one version of the terms of a contract", "contract", "", ()),
         Subject("findings", "one finding of the verdict that holds now", "finding", "", ()),
+        Subject(DISPUTES, "one thing that a grid invoice is contested for", "", "", ()),
     )
+    own = {"supply": _SUPPLY, "findings": _FINDING, DISPUTES: _DISPUTE}
     kinds = {
         "readings": "MeterReading",
         "volumes": "MeteredVolume",
@@ -171,12 +225,16 @@ def subjects() -> dict[str, Subject]:
         if one.name in kinds:
             columns = (*HEAD, *_of_kind(kinds[one.name], one.parts), *(_INTERVAL if one.name == "curves" else ()))
         else:
-            columns = (*HEAD, *(_SUPPLY if one.name == "supply" else _FINDING))
+            columns = (*HEAD, *own[one.name])
         found[one.name] = one._replace(columns=columns)
     return found
 
 
-NAMES = ("readings", "volumes", "curves", "charges", "invoices", "supply", "contracts", "findings")
-"""The names of the subjects."""
+FOLLOWED = ("readings", "volumes", "curves", "charges", "invoices", "supply", "contracts", "findings")
+"""The names of the subjects whose changes can be followed."""
 
-__all__ = ["CORRECT", "HEAD", "INSERT", "NAMES", "SCHEMA", "WITHDRAW", "Column", "Subject", "subjects"]
+DISPUTES = "disputes"
+"""The subject that is computed when it is read: what it tells may change with any price, term or reading."""
+
+NAMES = (*FOLLOWED, DISPUTES)
+"""The names of the subjects."""

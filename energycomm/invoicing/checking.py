@@ -412,8 +412,8 @@ def _rate_of(
     charge: Charge, line: ChargeLine, component: Component | None, prices: PriceList
 ) -> Iterator[InvoiceFinding]:
     """The tax rate against those in force on the days charged, or on the day that the line names for it."""
-    assert line.start is not None
-    assert line.end is not None
+    if line.start is None or line.end is None:
+        return  # no days, no rate of theirs
     rate = _rate(line.tax)
     first, last = min(line.start, line.tax_date or line.start), max(line.end, line.tax_date or line.end)
     allowed = prices.rates(component, line.subscribed_power, first, last)

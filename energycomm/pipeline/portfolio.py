@@ -269,12 +269,13 @@ _OF_FINDINGS = (
     "WHERE c.envelope_id = ? AND f.\"current\" AND f.severity = 'error'"
 )
 _NUMBER_OF_REFUSALS = f"SELECT count(*) {_OF_REFUSALS}"
-_NUMBER_OF_FINDINGS = f"SELECT count(*) {_OF_FINDINGS}"
+_ONCE = (  # several messages of a row have one mistake of it
+    "SELECT DISTINCT c.position, c.access_point, f.error_code, f.field, f.value, f.comment, "
+    f"'energycomm rules show ' || f.error_code AS advice {_OF_FINDINGS}"
+)
+_NUMBER_OF_FINDINGS = f"SELECT count(*) FROM ({_ONCE}) AS told"  # noqa: S608 - our own words
 _REFUSALS = (
     f"SELECT c.position, c.access_point, i.code, i.path, i.value, i.expected, i.advice {_OF_REFUSALS} "
     "ORDER BY c.position, i.id LIMIT ?"
 )
-_FINDINGS = (
-    "SELECT c.position, c.access_point, f.error_code, f.field, f.value, f.comment, "
-    f"'energycomm rules show ' || f.error_code {_OF_FINDINGS} ORDER BY c.position, f.id LIMIT ?"
-)
+_FINDINGS = f"{_ONCE} ORDER BY c.position, f.error_code, f.field, f.comment LIMIT ?"

@@ -194,8 +194,8 @@ KEYED: tuple[Keyed, ...] = (
 
 
 def column_of(name: str) -> Column | None:
-    """The column of a name; None if there is none."""
-    found = fixed_columns().get(name)
+    """The column of a name; None if there is none. Small and capital letters are one, but in time classes."""
+    found = fixed_columns().get(name) or fixed_columns().get(name.lower())
     if found is not None:
         return found
     if match := _NUMBERED.fullmatch(name):

@@ -111,10 +111,13 @@ def market_of(content: IO[bytes], form: str, markets: Markets) -> str | Refusal:
     except Unreadable as unreadable:
         return unreadable.refusal
     if not number:
-        return refuse("PORTFOLIO_FILE", "", "no row", "one row an access point, below the names of the columns")
-    found = read_row(columns, number, cells).values.get("market")
+        expected = "one row an access point, below the names of the columns"
+        return refuse("PORTFOLIO_FILE", "", "no row", expected, "fill in the points, and load it again")
+    first = read_row(columns, number, cells)
+    found = first.values.get("market")
     if found in markets:
         return str(found)
+    found = next((one.value for one in first.wrong if one.path == "market"), found)
     advice = "name the market of the points, or install its adapter"
     return refuse("PORTFOLIO_VALUE", f"row {number}, market", found, f"one of {', '.join(markets)}", advice)
 
@@ -255,10 +258,7 @@ class Table:
         wrong: list[Refusal],
     ) -> KernelMessage | None:
         """A message of the columns of a group; None where something is wrong, which is added."""
-
-        def lacks(name: str, expected: str) -> None:
-            wrong.append(refuse("PORTFOLIO_VALUE", name, None, expected, "fill the cell"))
-
+        before = len(wrong)
         if kind is StartOfSupply:
             fields["contract_start"] = fields.pop("effective")
             head["effective"] = begins
@@ -268,46 +268,53 @@ class Table:
             fields["action"] = "present"
         elif kind is RequestStatus:
             if "request" not in fields:
-                lacks("request.reference", "the reference of the request")
-                return None
+                wrong.append(_lacking("request.reference", "the reference of the request"))
             fields.setdefault("state", "in-course")
         elif kind is ContractTerms and "powers" in fields:
-            unit = fields.get("power_unit")
-            if unit is None:
-                lacks("contract.power_unit", "the unit of the powers: kW, kVA")
-                return None
+            if "power_unit" not in fields:
+                wrong.append(_lacking("contract.power_unit", "the unit of the powers: kW, kVA"))
             fields["powers"] = tuple(
-                Power(time_class=column.key[0], value=value, unit=unit)
+                Power(time_class=column.key[0], value=value, unit=fields.get("power_unit", ""))
                 for column, value in sorted(fields["powers"], key=lambda pair: pair[0].key)
             )
         elif kind is MeterReading:
-            at = fields.pop("effective", None)
-            if at is None:
-                lacks("reading.at", "the day or instant at which the indexes were read")
-                return None
-            head["effective"] = at if isinstance(at, datetime) else midnight(self.zone, at)
-            if head["effective"] < begins:
-                expected = f"on or after supply.start, {begins.date()}"
-                wrong.append(refuse("PORTFOLIO_VALUE", "reading.at", at, expected, "correct one of the two"))
-                return None
-            unit, digits = fields.pop("registers.unit", "kWh"), fields.pop("registers.digits", None)
-            fields["registers"] = tuple(
-                Register(
-                    grid=column.key[0],
-                    time_class=column.key[1],
-                    direction=column.key[2],
-                    value=value,
-                    unit=unit,
-                    digits=digits,
-                )
-                for column, value in sorted(fields.get("registers", ()), key=lambda pair: pair[0].key)
+            wrong += self._reading(fields, head, begins)
+        return None if len(wrong) > before else kind(**head, **_with_parts(kind, fields))
+
+    def _reading(self, fields: dict[str, Any], head: dict[str, Any], begins: datetime) -> list[Refusal]:
+        """Make the fields of a reading of its columns; what is wrong with them."""
+        at = fields.pop("effective", None)
+        if at is None:
+            return [_lacking("reading.at", "the day or instant at which the indexes were read")]
+        head["effective"] = at if isinstance(at, datetime) else midnight(self.zone, at)
+        as_of = head["created"].astimezone(self.zone).date()
+        expected = None
+        if head["effective"] < begins:
+            expected = f"on or after supply.start, {begins.astimezone(self.zone).date()}"
+        elif head["effective"].astimezone(self.zone).date() > as_of:
+            expected = f"on or before as_of, {as_of}"
+        if expected is not None:
+            return [refuse("PORTFOLIO_VALUE", "reading.at", at, expected, "correct one of the two")]
+        head["created"] = max(head["created"], head["effective"])  # during the day whose state the row tells
+        unit, digits = fields.pop("registers.unit", "kWh"), fields.pop("registers.digits", None)
+        fields["registers"] = tuple(
+            Register(
+                grid=column.key[0],
+                time_class=column.key[1],
+                direction=column.key[2],
+                value=value,
+                unit=unit,
+                digits=digits,
             )
-            if not fields["registers"]:
-                lacks("index.GRID.CLASS", "an index of a register")
-                return None
-            fields.setdefault("nature", "read")
-            fields["qualification"] = "periodic"
-        return kind(**head, **_with_parts(kind, fields))
+            for column, value in sorted(fields.get("registers", ()), key=lambda pair: pair[0].key)
+        )
+        fields.setdefault("nature", "read")
+        fields["qualification"] = "periodic"
+        return [] if fields["registers"] else [_lacking("index.GRID.CLASS", "an index of a register")]
+
+
+def _lacking(name: str, expected: str) -> Refusal:
+    return refuse("PORTFOLIO_VALUE", name, None, expected, "fill the cell")
 
 
 def _with_parts(kind: type[KernelMessage], fields: Mapping[str, Any]) -> dict[str, Any]:

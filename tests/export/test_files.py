@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -20,21 +20,25 @@ from energycomm.documentation.exports import type_of
 from energycomm.eis.database import writing
 from energycomm.errors import UserError
 from energycomm.export.formats import pieces
-from energycomm.export.rows import Selection, opened_export
-from energycomm.export.subjects import NAMES, SCHEMA, subjects
+from energycomm.export.rows import opened_export
+from energycomm.export.subjects import NAMES, SCHEMA, Selection, subjects
+from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.kernel.messages import MeasureSeries
 from energycomm.kernel.parts import Position
 from energycomm.kernel.vocabulary import Direction
 from energycomm.pipeline.retention import purge
 from tests.export.test_following import taken
+from tests.invoicing.invoices import POINT, SERVICE, charge, general
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, head, reading, start, transaction
 
 PRM = "99000000000017"
+RULES = Path(__file__).resolve().parents[2] / "rules"
 
 
 def file_of(desk: Desk, subject: str, form: str) -> bytes:
-    with opened_export(desk.database, subject, Selection(), desk.markets.zones) as found:
+    checker = InvoiceCheck(desk.store, RULES, desk.markets.zones)
+    with opened_export(desk.database, subject, Selection(), desk.markets.zones, checker=checker) as found:
         return b"".join(pieces(form, found))
 
 
@@ -137,6 +141,37 @@ def test_intervals_of_a_curve_follow_the_clock_or_the_calendar(
     assert [(row["item"], row["value"]) for row in rows] == [(1, 1), (2, 2), (3, 3)]
 
 
+def test_disputes_tell_what_the_checks_of_invoices_find(tmp_path: Path) -> None:
+    """A general file of 500 EUR above one service of 105: 395 too much, of the invoice as a whole."""
+    desk = Desk(f"sqlite:///{tmp_path / 'eis.db'}")
+    parts = [general(total_excluding_tax=Decimal(500), charges=1), charge(SERVICE)]
+    for one in parts:
+        desk.deliver([transaction([one])])
+    (row,) = pq.read_table(io.BytesIO(file_of(desk, "disputes", "parquet"))).to_pylist()
+    assert (row["op"], row["message"], row["item"], row["market"], row["access_point"]) == ("insert", 2, 1, "FR", None)
+    assert (row["invoice"], row["invoice_date"]) == ("3100000000017", date(2025, 10, 5))
+    assert (row["check"], row["charged"], row["expected"]) == ("net", "500 EUR", "105.00 EUR")
+    assert (row["why"], row["why_fr"]) == (
+        "the total without tax is not the sum of the charges",
+        "le total hors taxes n'est pas la somme des valorisations",
+    )
+    assert (row["amount"], row["currency"], row["at"]) == (395, "EUR", datetime(2025, 10, 4, 22, tzinfo=UTC))
+    (line,) = [json.loads(one) for one in file_of(desk, "disputes", "jsonl").splitlines()]
+    assert (line["amount"], line["invoice_date"], "start" in line) == ("395.00", "2025-10-05", False)
+    (cells,) = csv.DictReader(io.StringIO(file_of(desk, "disputes", "csv").decode()))
+    assert (cells["amount"], cells["check"], cells["line"]) == ("395.00", "net", "")
+    for chosen, rows in (
+        ({"first": date(2025, 10, 6)}, 0),
+        ({"last": date(2025, 10, 5)}, 1),
+        ({"markets": ("NL",)}, 0),
+        ({"access_points": (POINT,)}, 0),
+    ):
+        checker = InvoiceCheck(desk.store, RULES, desk.markets.zones)
+        wanted = Selection(**chosen)
+        with opened_export(desk.database, "disputes", wanted, desk.markets.zones, checker=checker) as found:
+            assert len(list(found.rows())) == rows, chosen
+
+
 def test_cursors_that_cannot_be_followed_are_refused(database_url: str, tmp_path: Path) -> None:
     desk = Desk(database_url)
     desk.deliver([start(PRM, day(0))])
@@ -147,6 +182,8 @@ def test_cursors_that_cannot_be_followed_are_refused(database_url: str, tmp_path
     store, number, mark = cursor.split("-")[1:]
     other = Desk(f"sqlite:///{tmp_path / 'other.db'}")
     other.deliver([start(PRM, day(0))])
+    with writing(other.database) as connection:  # stores of tests are copies of one
+        connection.execute(text("UPDATE change_head SET store = '00000000feedface'"))
     for wrong, words in (
         ("yesterday", "is no cursor"),
         (taken(other, "supply")[1], "another store"),
@@ -179,6 +216,8 @@ def test_cursors_that_cannot_be_followed_are_refused(database_url: str, tmp_path
         ("readings --to x.csv --from 2026-02-02 --until 2026-02-01", "is before the first"),
         ("readings --to nowhere/x.csv", "does not exist"),
         ("readings --to x.csv --since 17", "is no cursor"),
+        ("disputes --to x.csv --since ec1-0000000000000000-0-0", "cannot be followed"),
+        ("dispute --to x.csv", "Did you mean disputes"),
     ],
 )
 def test_wrong_values_are_refused_and_nothing_is_written(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from energycomm.eis.database import writing
-from energycomm.export.rows import Row, Selection, opened_export
-from energycomm.export.subjects import NAMES, subjects
+from energycomm.export.rows import opened_export
+from energycomm.export.subjects import FOLLOWED, Row, Selection, subjects
 from energycomm.kernel.messages import GridInvoice
 from energycomm.market.contract import Transaction
 from tests.pipeline.desk import Desk
@@ -87,18 +87,18 @@ def test_following_a_store_message_by_message_on_both_databases(database_url: st
 
 
 def follow(desk: Desk, order: list[int], cuts: list[int], read: int) -> set[str]:
-    held: Warehouse = {name: {} for name in NAMES}
+    held: Warehouse = {name: {} for name in FOLLOWED}
     cursors: dict[str, str] = {}
     done: set[str] = set()
     bounds = [0, *sorted(cuts), len(order)]
     for number, (low, high) in enumerate(pairwise(bounds)):
         desk.deliver([STORY[index] for index in order[low:high]])
         if read & 1 << number or high == len(order):
-            for name in NAMES:
+            for name in FOLLOWED:
                 rows, cursors[name] = taken(desk, name, cursors.get(name))
                 done |= set(apply(held[name], rows).values())
     desk.deliver([STORY[index] for index in order[:5]])  # they come again
-    for name in NAMES:
+    for name in FOLLOWED:
         assert taken(desk, name, cursors[name])[0] == []
         assert held[name] == whole(desk, name)
     return done
@@ -107,7 +107,7 @@ def follow(desk: Desk, order: list[int], cuts: list[int], read: int) -> set[str]
 def test_following_while_two_others_write(postgres_url: str) -> None:
     """Each writer tells the life of a point of its own; the reader does not wait for them."""
     desk = Desk(postgres_url)
-    held: Warehouse = {name: {} for name in NAMES}
+    held: Warehouse = {name: {} for name in FOLLOWED}
     cursors: dict[str, str] = {}
 
     def tell(prm: str, number: int) -> None:
@@ -120,10 +120,10 @@ def test_following_while_two_others_write(postgres_url: str) -> None:
     for writer in writers:
         writer.start()
     while any(writer.is_alive() for writer in writers) or not cursors:
-        for name in NAMES:
+        for name in FOLLOWED:
             rows, cursors[name] = taken(desk, name, cursors.get(name))
             apply(held[name], rows)
-    for name in NAMES:
+    for name in FOLLOWED:
         apply(held[name], taken(desk, name, cursors[name])[0])
         assert held[name] == whole(desk, name)
     assert len(held["supply"]) == 2

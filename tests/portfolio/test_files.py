@@ -93,6 +93,7 @@ def test_a_template_has_every_column_and_can_be_filled(tmp_path: Path) -> None:
         (["qqqq"], ["a column of docs/portfolio.md"]),
         (["as_of"], ["each column once"]),
         (["point.2.segment"], ["point.segment?"]),
+        (["Contract.Tariff", "CUSTOMER.SURNAME"], []),
         (["meter.2.serial", "request.12.state", "power.HPH", "index.supplier.HP.production"], []),
     ],
 )

@@ -13,8 +13,9 @@ from fastapi.responses import Response, StreamingResponse
 
 from energycomm.billing.period import BillingPeriod, billing_period
 from energycomm.export.formats import MEDIA_TYPES, pieces
-from energycomm.export.rows import Selection, opened_export
-from energycomm.export.subjects import NAMES
+from energycomm.export.rows import opened_export
+from energycomm.export.subjects import NAMES, Selection
+from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.market.installed import installed_adapters
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.parameters import Reader, Shared, Words
@@ -83,7 +84,8 @@ def export(
             words = f"{AT_ONCE} exports run already."
             raise Problem("API_RATE", words, advice="Ask again in a minute.", headers={"Retry-After": "60"})
         stack.callback(_running.release)
-        found = stack.enter_context(opened_export(shared.store.engine, subject, selection, zones, since))
+        checker = InvoiceCheck(shared.store, shared.config.rules_folder, zones)
+        found = stack.enter_context(opened_export(shared.store.engine, subject, selection, zones, since, checker))
         body = pieces(format, found)
         # The first piece tells whether it can be read at all, while a refusal can still be answered.
         begun = next(body, b"")

@@ -74,6 +74,10 @@ STORIES: dict[str, tuple[list[KernelMessage], list[str]]] = {
         [*CHANGED, read(at(10), OLD, 750, 950), read(at(10), NEW, 0, 0, side=OPENED), read(at(20), NEW, 9, 9)],
         [],
     ),
+    "both meters are read in the round, the new one first": (
+        [*CHANGED, structs.replace(read(at(10), NEW, 0, 0), created=at(10, 9)), read(at(10), OLD, 750, 950)],
+        [],
+    ),
     "the old meter leaves a day before the new one comes": (
         [
             told(at(9), "removed", OLD),

@@ -86,11 +86,13 @@ class Ahead(Struct):
       taken_back: instant -> (kind, source, reference) of the measures that messages of that instant cancel.
       starts: contract reference -> instant of the first start of supply that names it.
       first: instant of the first start of supply of the walk; None without one.
+      indexes: (instant, serial number, register) of the indexes that readings give.
     """
 
     taken_back: dict[int, frozenset[tuple[str, str, str]]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
     first: int | None = None
+    indexes: set[tuple[int, str, str]] = field(default_factory=set)
 
 
 NOTHING_AHEAD = Ahead()
@@ -146,7 +148,7 @@ def history_of(
             if original.status == "cancelled":
                 facts["original_cancelled"] = True
     if isinstance(message, MeterReading | MeterReadingSubmission):
-        registers = _register_facts(state, message, at, zone)
+        registers = _register_facts(state, message, at, zone, ahead)
         if isinstance(message, MeterReading):
             if state.curves:
                 _sum_facts(facts, state, message, at, zone)
@@ -214,7 +216,7 @@ def generation_for(state: AccessPointState, reading: MeterReading | MeterReading
 
 
 def _register_facts(
-    state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int, zone: ZoneInfo
+    state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int, zone: ZoneInfo, ahead: Ahead
 ) -> tuple[RegisterFacts, ...]:
     generation = generation_for(state, message, at)
     before, powers = state.before, state.powers
@@ -223,6 +225,8 @@ def _register_facts(
         key = register_key(register)
         previous = before.get(key)
         since, until = _days_around_change(state, key, generation, at, zone)
+        if until and at == state.generation_at and (at, state.meter_before, key) in ahead.indexes:
+            until = 0  # the meter before is read at this instant too, in a message that comes later in the walk
         if previous is None:
             facts.append(
                 _NO_REGISTER if since is None else RegisterFacts(days_since_change=since, days_to_change=until)

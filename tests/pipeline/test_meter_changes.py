@@ -40,7 +40,7 @@ def read(
     """Indexes of the low and the normal register, or of a register for each way."""
     named = [("T", way) for way in ways] or [("L", "consumption"), ("N", "consumption")]
     registers = tuple(
-        Register(grid="distributor", time_class=name, value=value, unit="kWh", digits=6, direction=way)  # type: ignore[arg-type]
+        Register(grid="distributor", time_class=name, value=value, unit="kWh", digits=6, direction=way)
         for (name, way), value in zip(named, indexes, strict=False)
     )
     return dutch(
@@ -57,7 +57,8 @@ def read(
     )
 
 
-IN, CLOSED, OPENED = "periodic", "before-event", "after-event"
+CLOSED: Qualification = "before-event"
+OPENED: Qualification = "after-event"
 BEGUN = [told(at(1), "present", OLD), read(at(1), OLD, 700, 900)]
 CHANGED = [told(at(10), "installed", NEW), told(at(10), "removed", OLD)]
 STORIES: dict[str, tuple[list[KernelMessage], list[str]]] = {
@@ -72,6 +73,10 @@ STORIES: dict[str, tuple[list[KernelMessage], list[str]]] = {
     ),
     "the reading of the round closes the old meter": (
         [*CHANGED, read(at(10), OLD, 750, 950), read(at(10), NEW, 0, 0, side=OPENED), read(at(20), NEW, 9, 9)],
+        [],
+    ),
+    "both meters are read in the round, the new one first": (
+        [*CHANGED, structs.replace(read(at(10), NEW, 0, 0), created=at(10, 9)), read(at(10), OLD, 750, 950)],
         [],
     ),
     "the old meter leaves a day before the new one comes": (

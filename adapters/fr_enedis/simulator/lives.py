@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adapters.fr_enedis.simulator import affairs, contract_events, invoices, readings, subscriptions
+from adapters.fr_enedis.simulator import affairs, contract_events, invoices, ordered, readings, subscriptions
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUBSCRIPTION, SUPPLIER
 from adapters.fr_enedis.simulator.drafting import Drafter, chance
-from adapters.fr_enedis.simulator.mistakes import CURVES, FAULTS
+from adapters.fr_enedis.simulator.mistakes import CURVES, FAULTS, MISTAKES
 from energycomm.simulation.lives import Life, Situation
 from energycomm.simulation.playing import Envelope, Play, Written
 from energycomm.simulation.scenario import Scenario
@@ -77,6 +77,7 @@ class FrenchPlay(Play):
             **found,
             "original": ("reading", next(day for day in days if quiet < day < stop and self.read(life, day))),
             "daily": ("daily", (quiet + stop) // 2),
+            **{target: (target, (quiet + stop) // 2) for target in ordered.TARGETS},
             "daily-end": ("daily", stop - 1),
             "daily-last": ("daily", days[-1]),
             "early-charge": ("charge", next(day for day in charged if life.steps[0].day < day < stop)),
@@ -93,6 +94,10 @@ class FrenchPlay(Play):
             situation = life.supplied_through(day) if life.daily else None
             if situation is not None:
                 yield from self._daily(life, situation, day)
+        for number, stage in self.stages.items():
+            row = MISTAKES.get(stage.name)
+            if row is not None and row.target in ordered.TARGETS and stage.places[row.target][1] == day:
+                yield from ordered.drafts(self.drafter, self.lives[number], day)
         if self._invoices_on(day):
             yield from self._charged(day - INVOICE_DAY)
         if day % SNAPSHOT_EVERY == SNAPSHOT_EVERY - 1:
@@ -112,6 +117,12 @@ class FrenchPlay(Play):
         for flux in subscriptions.ORDERS:
             if flows[flux]:
                 yield self._following(flux, day, flows[flux])
+        for flux in (ordered.CURVE, ordered.REPORT, ordered.NOTICE):
+            for number in dict.fromkeys(draft.life for draft in flows[flux]):
+                told = [draft for draft in flows[flux] if draft.life == number]
+                stamp = self.almanac.stamp(day + 2, 250)
+                name = ordered.name(flux, told, stamp)
+                yield self._envelope(flux, name, stamp, [(f"{name}.json", ordered.document(flux, told), told)])
         self._charges += flows["F15"]
         if self._invoices_on(day):
             if self._charges:

@@ -6,11 +6,14 @@ Codes that no Enedis file can bring about are listed in `UNREACHABLE` with the r
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
 from adapters.fr_enedis.simulator import codes
 from adapters.fr_enedis.simulator.edits import classes, twice
+from adapters.fr_enedis.simulator.ordered import changed
 from energycomm.simulation.edits import (
     Edit,
     NothingToEdit,
@@ -31,6 +34,7 @@ from energycomm.simulation.staging import NOT_TOLD, Draft, Lost, Market, Mistake
 
 START, STOP = "StartOfSupply", "EndOfSupply"
 POINT, TERMS, HOLDER, METER = "AccessPointData", "ContractTerms", "CustomerData", "MeterData"
+SERIES = "MeasureSeries"
 READING, VOLUME, CHARGE, INVOICE, STATUS = "MeterReading", "MeteredVolume", "GridCharge", "GridInvoice", "RequestStatus"
 EVERYTHING, BOTH = f"{POINT} {TERMS} {HOLDER} {METER}", f"{READING} {VOLUME}"
 STRANGER = "17XSIMULATEUR09Z"
@@ -619,6 +623,36 @@ AFFAIRS: tuple[Mistake, ...] = (
     Mistake("FR-D08", "request", _dated_ahead, STATUS, parts=(3,)),
 )
 
+
+def _points(change: Callable[[list[Any]], object]) -> Edit:
+    """Change the values of a curve."""
+    return changed(lambda said: change(said["grandeur"][0]["points"]))
+
+
+ORDERED: tuple[Mistake, ...] = (
+    Mistake(
+        "FR-L30",
+        "ordered",
+        _points(lambda points: points.__delitem__(slice(10))),
+        warnings=SERIES,
+        error_class="missing",
+    ),
+    Mistake(
+        "FR-L31",
+        "ordered",
+        _points(lambda points: points.__delitem__(slice(-10, None))),
+        warnings=SERIES,
+        error_class="missing",
+    ),
+    Mistake("FR-L32", "ordered", _points(lambda points: points[7].update(iv=1)), warnings=SERIES),
+    Mistake(
+        "FR-A19", "notice", swap('"motifFinCode": 4', '"motifFinCode": 77'), warnings=STATUS, error_class="product"
+    ),
+    Mistake(
+        "FR-A20", "report", swap('"OK"', '"REFUSE", "codeMotif": "SGT570"'), warnings=STATUS, error_class="missing"
+    ),
+)
+
 TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
@@ -651,7 +685,9 @@ TOLD_BY: dict[str, str] = {
 
 MISTAKES = {
     name: row if row.refused else row._replace(kinds=NOT_TOLD)
-    for name, row in by_name(TOLD_BY, CONTRACT_EVENTS, SPANS, BILLING, DAILY, CHARGES, GENERAL, AFFAIRS).items()
+    for name, row in by_name(
+        TOLD_BY, CONTRACT_EVENTS, SPANS, BILLING, DAILY, CHARGES, GENERAL, AFFAIRS, ORDERED
+    ).items()
 }
 """Error code -> its mistake; what an edit leaves of a message is not foretold."""
 
@@ -676,7 +712,7 @@ UNREACHABLE: dict[str, str] = {
         "tests/adapters/test_fr_curves.py shows them",
     ),
     **dict.fromkeys(
-        ("FR-A19", "FR-A20", "FR-L30", "FR-L31", "FR-L32", "FR-R19", "FR-R20", "FR-V07", "FR-V08"),
+        ("FR-R19", "FR-R20", "FR-V07", "FR-V08"),
         "lives are written in the fluxes of invoicing, R63B and R64B without mistakes; what is measured on demand "
         "answers orders, and tests/adapters/test_fr_measures.py shows it",
     ),

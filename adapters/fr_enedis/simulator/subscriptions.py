@@ -41,7 +41,7 @@ def curve_head(created: str) -> str:
 def curve(drafter: Drafter, life: Life, day: int) -> Draft:
     """The R50 message of a day: each half hour is dated by its end."""
     values = "".join(
-        f"<PDC><H>{end.isoformat()}</H><V>{watts}</V><IV>0</IV></PDC>\n" for end, watts in _powers(drafter, life, day)
+        f"<PDC><H>{end.isoformat()}</H><V>{watts}</V><IV>0</IV></PDC>\n" for end, watts in powers(drafter, life, day)
     )
     prm, iso = codes.prm_of(life.number), drafter.almanac.iso(day)
     day_of = f"<Donnees_Releve><Date_Releve>{iso}</Date_Releve>\n{values}</Donnees_Releve>"
@@ -53,7 +53,7 @@ def following_curve(drafter: Drafter, life: Life, day: int) -> Draft:
     """What R63B says of a day: each half hour is dated by its end, on the clock."""
     points = [
         {"v": str(watts), "d": f"{end:%Y-%m-%d %H:%M:%S}", "p": "PT30M", "n": "B", "iv": 0}
-        for end, watts in _powers(drafter, life, day)
+        for end, watts in powers(drafter, life, day)
     ]
     quantity = {"grandeurMetier": "CONS", "grandeurPhysique": "PA", "unite": "W", "points": points}
     piece = {"etapeMetier": "BRUT", "modeCalcul": "MESURE", "grandeur": [quantity]}
@@ -121,7 +121,7 @@ def _draft(flux: str, kind: str, drafter: Drafter, life: Life, day: int, piece: 
     return Draft(flux, body, prm, f"{flux} {prm} {iso}", (kind,), life=life.number, place=("following", day))
 
 
-def _powers(drafter: Drafter, life: Life, day: int) -> Iterator[tuple[datetime, int]]:
+def powers(drafter: Drafter, life: Life, day: int) -> Iterator[tuple[datetime, int]]:
     """End and mean power in W of each half hour of a day, which has 46 or 50 where the clock changes."""
     first, last = (datetime.fromisoformat(drafter.almanac.instant(n)).astimezone(UTC) for n in (day, day + 1))
     steps = (last - first) // _HALF_HOUR

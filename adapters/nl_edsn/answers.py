@@ -235,6 +235,11 @@ def _master_data(answer: Answer) -> Digested:
     return answer.digested(*data, answer.taken(), mutations.settled(answer.head, answer.at))
 
 
+def _asked_by(context: Context) -> str:
+    """The request, and who asked: it decides whether the supplier that the register names is ourselves."""
+    return repr((context.correlation, context.head["receiver"]))
+
+
 def _point(fields: Fields) -> Fields:
     """The point of an answer, or the one that a rejection names."""
     for above in ((), *((rejection,) for rejection in REJECTIONS)):
@@ -274,5 +279,5 @@ REQUEST = _digester(_request)
 SEARCH = _digester(_search)
 ACKNOWLEDGEMENT = _digester(_acknowledgement)
 CONTRACT = _digester(_contract)
-MASTER_DATA = _digester(_master_data)
+MASTER_DATA = _digester(_master_data)._replace(salt=_asked_by)
 REJECTED = Digester(_listed, _refer_listed)

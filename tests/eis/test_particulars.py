@@ -53,7 +53,7 @@ def test_a_particular_is_one_of_five_types_and_is_written_and_read_as_it_is() ->
         ('<particular name="A" day="1/1/2026"/>', "KERNEL_XML_VALUE"),
         (f'<particular name="A" text="{"x" * 401}"/>', "KERNEL_XML_VALUE"),
         (f'<particular name="{"x" * 121}" text="x"/>', "KERNEL_XML_VALUE"),
-        ("".join(f'<particular name="A{n}" text="x"/>' for n in range(201)), "KERNEL_XML_ELEMENT"),
+        ("".join(f'<particular name="A{n}" text="x"/>' for n in range(1001)), "KERNEL_XML_ELEMENT"),
     ],
 )
 def test_what_is_no_map_of_bounded_particulars_is_refused_before_any_store(inside: str, code: str) -> None:

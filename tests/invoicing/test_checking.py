@@ -220,19 +220,27 @@ def test_what_is_charged_twice_is_no_dispute_once_a_later_invoice_gave_it_back()
 # --- what registers counted -------------------------------------------------------------------------------------------
 
 
-def counted(*indexes: tuple[str, int, dict[str, Any]], changes: tuple[str, ...] = ()) -> PointFacts:
+Read = tuple[str, int, dict[str, Any]]
+"""Day of an index, its value, and what else is told of it."""
+
+
+def counted(*indexes: Read, changes: tuple[str, ...] = ()) -> PointFacts:
     """Facts with the indexes of the class HPB: day, value, and what else is told."""
 
     def at(day: str) -> int:
         return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
     counts = Counts()
-    told = [
-        Index(
-            **{"at": at(day), "turn": 1, "day": date.fromisoformat(day), "value": Decimal(value), "unit": "kWh"} | more
-        )
-        for day, value, more in indexes
-    ]
+    told = []
+    for day, value, more in indexes:
+        plain: dict[str, Any] = {
+            "at": at(day),
+            "turn": 1,
+            "day": date.fromisoformat(day),
+            "value": Decimal(value),
+            "unit": "kWh",
+        }
+        told.append(Index(**{**plain, **more}))
     counts.add("HPB", told, [at(day) for day in changes])
     return PointFacts(terms=OURS.terms, supplied=OURS.supplied, counts=counts)
 
@@ -245,7 +253,7 @@ def test_energy_is_that_between_two_indexes() -> None:
     less = [("consumption", "250 kWh", "200 kWh", Decimal("0.83"))]
     assert found(ENERGY, facts=counted(("2025-09-01", 1000, {}), ("2025-10-01", 1200, {}))) == less
     assert found(ENERGY, facts=counted(("2025-09-01", 1000, {}), ("2025-10-01", 1250, {}))) == []
-    between = [("2025-09-01", 1000, {}), ("2025-09-11", 1100, {}), ("2025-10-01", 1200, {})]
+    between: list[Read] = [("2025-09-01", 1000, {}), ("2025-09-11", 1100, {}), ("2025-10-01", 1200, {})]
     assert found(ENERGY, facts=counted(*between)) == less
     # Without an index of the first or the last day nothing is known.
     assert found(ENERGY, facts=counted(("2025-09-02", 1000, {}), ("2025-10-01", 1200, {}))) == []
@@ -271,7 +279,7 @@ def test_a_register_passes_its_last_digit_and_an_index_has_a_coefficient() -> No
 def test_a_change_of_meter_is_bridged_by_both_its_indexes() -> None:
     """100 kWh on the old meter, 150 on the new one."""
     old, new = ("2025-09-10", 1100, {"turn": 0}), ("2025-09-10", 0, {"turn": 2})
-    ends = ("2025-09-01", 1000, {}), ("2025-10-01", 150, {})
+    ends: list[Read] = [("2025-09-01", 1000, {}), ("2025-10-01", 150, {})]
     change = ("2025-09-10",)
     assert found(ENERGY, facts=counted(ends[0], old, new, ends[1], changes=change)) == []
     short = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "200", "kWh", "0.0166", "3.32")

@@ -12,6 +12,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from typing import IO, Any
 
 from energycomm.cells import text_of, write_csv
@@ -267,7 +268,7 @@ def write_table(path: Any, head: Sequence[str], rows: Iterable[Sequence[object]]
 
 
 def workbook(head: Sequence[str], rows: Iterable[Sequence[object]], title: str = "portfolio") -> bytes:
-    """A table as an XLSX workbook with a sheet of a title; texts are texts, never formulas."""
+    """A table as an XLSX workbook with a sheet of a title; numbers are numbers, texts are texts, never formulas."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
@@ -277,6 +278,8 @@ def workbook(head: Sequence[str], rows: Iterable[Sequence[object]], title: str =
     sheet.freeze_panes = "A2"
 
     def cell(value: object) -> Any:
+        if isinstance(value, int | float | Decimal):
+            return WriteOnlyCell(sheet, value=value)
         text = "" if value is None else ILLEGAL_CHARACTERS_RE.sub("\ufffd", str(value))[:32_000]
         made = WriteOnlyCell(sheet, value=text)
         made.data_type = "s"  # codes keep their zeros, and no text is a formula

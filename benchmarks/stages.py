@@ -11,7 +11,6 @@ from typing import Any
 from unittest.mock import patch
 
 from energycomm.eis import archive
-from energycomm.kernel import check
 from energycomm.pipeline import batch, inbound, records
 
 ARCHIVE = "archive of the raw bytes"
@@ -90,7 +89,7 @@ def on_the_clock(way: inbound.Inbound) -> Iterator[Clock]:
         (archive, "archive", ARCHIVE),
         (inbound, "open_envelope", OPEN),
         (records, "look", OPEN),
-        (check, "encode", ENCODE),
+        (way.writer.checker, "write", ENCODE),
         (way.writer.checker, "check_batch", CHECK),
         (batch._Work, "judge", JUDGE),
         (way.writer, "store_parts", STORE),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from energycomm.kernel.codec import Unwritable, encode
+from energycomm.kernel.codec import Unwritable, encode, encode_bounded
 from energycomm.kernel.decoder import decode_element, decode_xml
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage
@@ -52,15 +52,22 @@ class KernelChecker:
         return [self.check(xml) for xml in xmls]
 
     def write(self, messages: Sequence[KernelMessage]) -> list[str | Refusal]:
-        """Kernel XML of messages, each checked; the reason of the first mistake in place of one that has none."""
-        written: list[str | Refusal] = []
-        for message in messages:
+        """Kernel XML of messages, each checked; the reason of the first mistake in place of one that has none.
+
+        The functions that write are made from the same declaration as kernel.xsd and mind its bounds; the schema itself
+        is asked only where they are not sure.
+        """
+        written: list[str | Refusal] = [encode_bounded(message) or "" for message in messages]
+        doubtful = [place for place, xml in enumerate(written) if not xml]
+        for place in doubtful:
             try:
-                written.append(encode(message))
+                written[place] = encode(messages[place])
             except Unwritable as error:
-                written.append(error.refusal)
-        checked = iter(self.check_batch([xml for xml in written if isinstance(xml, str)]))
-        return [xml if isinstance(xml, Refusal) else next(checked) or xml for xml in written]
+                written[place] = error.refusal
+        asked = [(place, xml) for place in doubtful if isinstance(xml := written[place], str)]
+        for (place, _), refusal in zip(asked, self.check_batch([xml for _, xml in asked]), strict=True):
+            written[place] = refusal or written[place]
+        return written
 
     def check(self, xml: str | bytes) -> Refusal | None:
         """Check one message: None, or the first reason why it is refused."""

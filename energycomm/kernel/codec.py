@@ -19,19 +19,23 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.safexml import shorten
 from energycomm.kernel.verdicts import Refusal
 
-__all__ = ["Unwritable", "decode", "decode_element", "decode_json", "encode", "encode_json"]
+__all__ = ["Unwritable", "decode", "decode_element", "decode_json", "encode", "encode_bounded", "encode_json"]
 
 
 class _Encoders(dict[type, Encoder]):
     """Kind -> its encoder, generated when first asked for: most runs meet few kinds."""
 
+    def __init__(self, *, bounded: bool) -> None:
+        self._bounded = bounded
+
     def __missing__(self, cls: type) -> Encoder:
-        encoder = self[cls] = encoder_of(cls, _NAMES[cls], root=True)
+        encoder = self[cls] = encoder_of(cls, _NAMES[cls], root=True, bounded=self._bounded)
         return encoder
 
 
 _NAMES: dict[type, str] = {cls: kind for kind, cls in KINDS.items()}
-_ENCODERS = _Encoders()
+_ENCODERS = _Encoders(bounded=False)
+_BOUNDED = _Encoders(bounded=True)
 
 
 class Unwritable(ValueError):
@@ -64,6 +68,15 @@ def encode(message: KernelMessage) -> str:
                 code="KERNEL_XML_VALUE", path=f"/{kind}", value=shorten(str(error)), expected="values of their types"
             )
         raise Unwritable(wrong) from error
+
+
+def encode_bounded(message: KernelMessage) -> str | None:
+    """A message as Kernel XML that kernel.xsd accepts, as `encode` writes it; None where that is not sure, and the
+    schema decides."""
+    try:
+        return _BOUNDED[type(message)](message)
+    except (KeyError, AttributeError, TypeError, ValueError):
+        return None
 
 
 def decode(xml: str | bytes, *, bounded: bool = False) -> KernelMessage | Refusal:

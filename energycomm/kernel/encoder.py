@@ -3,6 +3,9 @@
 Every message passes here, so the generated code does the least that is correct: one f-string per run of attributes
 that are always there, a table from each word to its whole attribute, and an escape that costs one method call for a
 plain code.
+
+A *bounded* function also minds the bounds that kernel.xsd sets. What it writes, kernel.xsd accepts; where it is not
+sure, it raises, and kernel.xsd itself decides (`energycomm.kernel.check`).
 """
 
 from __future__ import annotations
@@ -11,13 +14,24 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from energycomm.kernel.prescan import shorten
-from energycomm.kernel.shape import DECIMAL_PATTERN, INSTANT_PATTERN, NAMESPACE, Attribute, Scalar, shape_of
+from energycomm.kernel.shape import (
+    DAY_PATTERN,
+    DECIMAL_PATTERN,
+    INSTANT_PATTERN,
+    NAMESPACE,
+    UNIQUE,
+    Attribute,
+    Child,
+    Scalar,
+    shape_of,
+)
 from energycomm.kernel.verdicts import Refusal
 
 _SPECIAL = re.compile('[&<>"\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]')
@@ -26,6 +40,7 @@ _REFERENCES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 )
 _INSTANT = re.compile(INSTANT_PATTERN).fullmatch
+_DAY = re.compile(DAY_PATTERN).fullmatch
 _DECIMAL = re.compile(DECIMAL_PATTERN).fullmatch
 _PLAIN_INSTANT = len("2024-01-31T00:00:00+01:00")
 _DAY_LENGTH = len("2024-01-31")
@@ -103,22 +118,27 @@ Encoder = Callable[[Any], str]
 _TRUTH = {True: "true", False: "false"}
 
 
-def encoder_of(cls: type[Struct], element: str, *, root: bool = False) -> Encoder:
+class Doubtful(ValueError):
+    """A value that may be out of the bounds of its field; kernel.xsd decides."""
+
+
+def encoder_of(cls: type[Struct], element: str, *, root: bool = False, bounded: bool = False) -> Encoder:
     """The generated function that writes a value of a kind or part as an element.
 
     Arguments:
       cls: the kind or part.
       element: name of the element.
       root: the element is a document's root and declares the namespace.
+      bounded: the function raises `Doubtful`, or what the value's own type raises, unless kernel.xsd accepts the text.
     """
-    source, names = _source(cls, element, root)
+    source, names = _source(cls, element, root, bounded)
     # The source is made of nothing but field names and words of our own definitions: no input reaches it.
     exec(compile(source, f"<encoder of {cls.__name__}>", "exec"), names)  # noqa: S102 - our own words
     encoder: Encoder = names["encode"]
     return encoder
 
 
-def _source(cls: type[Struct], element: str, root: bool) -> tuple[str, dict[str, Any]]:
+def _source(cls: type[Struct], element: str, root: bool, bounded: bool) -> tuple[str, dict[str, Any]]:
     shape = shape_of(cls)
     names: dict[str, Any] = {
         "astuple": astuple,
@@ -127,6 +147,8 @@ def _source(cls: type[Struct], element: str, root: bool) -> tuple[str, dict[str,
         "instant_text": instant_text,
         "day_text": day_text,
         "truth": _TRUTH,
+        "Doubtful": Doubtful,
+        "Decimal": Decimal,
     }
     fields = ", ".join(f"_{name}" for name in cls.__struct_fields__)
     lines = ["def encode(message):", f"    {fields}{',' * (len(cls.__struct_fields__) == 1)} = astuple(message)"]
@@ -137,14 +159,24 @@ def _source(cls: type[Struct], element: str, root: bool) -> tuple[str, dict[str,
         if attribute.scalar.words:
             names[f"words_{attribute.field}"] = _word_table(attribute)
             always.append(f"{{words_{attribute.field}[{variable}]}}")
-        elif attribute.required:
-            always.append(f' {attribute.name}="{{{_expression(attribute.scalar, variable)}}}"')
+            continue
+        value = _expression(attribute.scalar, variable)
+        doubt = None
+        if bounded:
+            doubt = _doubt(attribute, variable, names)
+            value = _bounded_expression(attribute, variable, names) or value
+        if attribute.required:
+            if doubt:
+                lines += [f"    if {doubt}:", "        raise Doubtful"]
+            always.append(f' {attribute.name}="{{{value}}}"')
         else:
             if always:
                 lines.append(f"    text {sign} f'{''.join(always)}'")
                 always, sign = [], "+="
             lines.append(f"    if {variable} is not None:")
-            lines.append(f"        text += f' {attribute.name}=\"{{{_expression(attribute.scalar, variable)}}}\"'")
+            if doubt:
+                lines += [f"        if {doubt}:", "            raise Doubtful"]
+            lines.append(f"        text += f' {attribute.name}=\"{{{value}}}\"'")
     if always:
         lines.append(f"    text {sign} f'{''.join(always)}'")
     if not shape.children:
@@ -152,14 +184,18 @@ def _source(cls: type[Struct], element: str, root: bool) -> tuple[str, dict[str,
         return "\n".join(lines), names
     lines.append("    inside = ''")
     for child in shape.children:
-        names[f"encode_{child.field}"] = encoder_of(child.part, child.name)
+        names[f"encode_{child.field}"] = encoder_of(child.part, child.name, bounded=bounded)
         lines.append(f"    if _{child.field}:" if child.many else f"    if _{child.field} is not None:")
+        if bounded and child.many:
+            lines += [f"        if {_crowd(child, root)}:", "            raise Doubtful"]
         value = (
             f"''.join(map(encode_{child.field}, _{child.field}))"
             if child.many
             else f"encode_{child.field}(_{child.field})"
         )
         lines.append(f"        inside += {value}")
+        if bounded and child.required:
+            lines += ["    else:", "        raise Doubtful"]
     lines.append(f"    return f'{{text}}>{{inside}}</{element}>' if inside else text + '/>'")
     return "\n".join(lines), names
 
@@ -173,6 +209,86 @@ def _expression(scalar: Scalar, variable: str) -> str:
         "instant": f"instant_text({variable})",
         "day": f"day_text({variable})",
     }[scalar.name]
+
+
+def _doubt(attribute: Attribute, variable: str, names: dict[str, Any]) -> str | None:
+    """The condition under which a value may be out of bounds; None where its text tells."""
+    scalar = attribute.scalar
+    if scalar.name == "integer":
+        return f"type({variable}) is not int or not {scalar.least} <= {variable} <= {scalar.most}"
+    if scalar.name == "text":
+        doubt = f"type({variable}) is not str"
+        if scalar.shortest is not None or scalar.longest is not None:
+            most = "" if scalar.longest is None else f" <= {scalar.longest}"
+            doubt += f" or not {scalar.shortest or 0} <= len({variable}){most}"
+        if scalar.pattern:
+            names[f"matches_{attribute.field}"] = re.compile(scalar.pattern, re.ASCII).fullmatch
+            doubt += f" or not matches_{attribute.field}({variable})"
+        return doubt
+    if scalar.name == "decimal":
+        return f"type({variable}) is not Decimal"
+    return None
+
+
+def _bounded_expression(attribute: Attribute, variable: str, names: dict[str, Any]) -> str | None:
+    """The text of a value that minds its bounds, where these are those of the text or of a part of it."""
+    scalar, name = attribute.scalar, f"bounded_{attribute.field}"
+    if scalar.name == "decimal":
+        names[name] = _digits_text(scalar.digits())
+    elif scalar.name in ("day", "instant"):
+        names[name] = _calendar_text(scalar.name, int(str(scalar.least)[:4]), int(str(scalar.most)[:4]))
+    else:
+        return None
+    return f"{name}({variable})"
+
+
+def _crowd(child: Child, root: bool) -> str:
+    """The condition under which there may be too many parts, or two of one name."""
+    crowd = f"len(_{child.field}) > {child.most}"
+    name, attribute = UNIQUE
+    if root and child.name == name:
+        crowd += f" or len({{part.{attribute} for part in _{child.field}}}) < len(_{child.field})"
+    return crowd
+
+
+_SURE_DIGITS = 24
+"""Digits that libxml2 reads in a decimal number."""
+
+
+def _digits_text(pattern: str) -> Callable[[Decimal], str]:
+    matches = re.compile(pattern, re.ASCII).fullmatch
+
+    def bounded_text(value: Decimal) -> str:
+        text = decimal_text(value)
+        if len(text) > _SURE_DIGITS or not matches(text):
+            raise Doubtful(text)
+        return text
+
+    return bounded_text
+
+
+@cache
+def _calendar_text(name: str, first: int, last: int) -> Callable[[Any], str]:
+    """The text of a day or instant; years at the bounds are in doubt. The last ones are remembered as in
+    `instant_text`, but those with an offset that XML cannot hold are not among them."""
+    wanted, matches = (datetime, _INSTANT) if name == "instant" else (date, _DAY)
+    remembered: dict[int, tuple[Any, str]] = {}
+
+    def bounded_text(value: Any) -> str:
+        known = remembered.get(id(value))
+        if known is not None and known[0] is value:
+            return known[1]
+        if type(value) is not wanted or not first < value.year < last:
+            raise Doubtful(value)
+        text = value.isoformat()
+        if not matches(text):
+            raise Doubtful(text)
+        if len(remembered) >= _MOST_INSTANTS:
+            remembered.clear()
+        remembered[id(value)] = (value, text)
+        return text
+
+    return bounded_text
 
 
 def _word_table(attribute: Attribute) -> dict[str | None, str]:

@@ -21,6 +21,7 @@ from energycomm.kernel.shape import (
     INSTANT_PATTERN,
     INTEGER_PATTERN,
     NAMESPACE,
+    UNIQUE,
     Attribute,
     Child,
     Scalar,
@@ -76,7 +77,7 @@ def schema_text() -> str:
         direction = "Incoming" if cls in INCOMING else "Outgoing"
         element = _add(root, "element", name=kind, type=kind)
         _document(element, f"{direction}. {_about(cls)}")
-        _unique(element, "particular", "name")
+        _unique(element, *UNIQUE)
     _batch(root)
     _heads(root)
     for kind, cls in KINDS.items():

@@ -19,6 +19,9 @@ from energycomm.kernel.declaration import Declared, declared_in
 NAMESPACE = "urn:energycomm:kernel:1"
 """Namespace of Kernel XML. Its last part is the version of the family."""
 
+UNIQUE = ("particular", "name")
+"""Element of a kind, and the attribute in which no two of them are equal."""
+
 ScalarName = Literal["text", "word", "integer", "decimal", "truth", "instant", "day"]
 
 INTEGER_PATTERN = r"-?[0-9]{1,18}"

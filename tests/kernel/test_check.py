@@ -213,7 +213,7 @@ def _crowds(child: Child) -> Iterator[Any]:
         yield (part,) * (int(child.most or 0) + 1) if int(child.most or 0) <= 1000 else ()
 
 
-def _least(cls: type[Any]) -> Any:
+def _least(cls: type[Struct]) -> Any:
     """A kind or part with nothing but what it must have."""
     shape = shape_of(cls)
     values = {one.field: _value(one.scalar) for one in shape.attributes if one.required}

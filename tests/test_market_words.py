@@ -22,6 +22,8 @@ REASONS: Mapping[str, str] = {
     "kernel/messages.py C15 R151 C1 C5 GRD-F FR NL BE": "examples in the descriptions of fields, for people",
     "kernel/parts.py autoproduced alloproduced autoconsumed surplus": "words of the Kernel that the French list uses",
     "kernel/parts.py reactive-capacitive reactive-inductive": "words of the Kernel that the Belgian list uses",
+    "kernel/vocabulary.py active-energy active-power reactive-energy": "words of the Kernel that the Belgian list uses",
+    "kernel/vocabulary.py reactive-capacitive reactive-inductive natural-gas": "the same",
     "kernel/requests.py reactive-capacitive reactive-inductive": "words of the Kernel that the Belgian list uses",
     "pipeline/measures.py active-energy": "a word of the Kernel that the Belgian list uses",
     "billing/period.py active-energy natural-gas": "words of the Kernel that the Belgian list uses",

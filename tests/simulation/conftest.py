@@ -32,7 +32,7 @@ MIXED = FaultRates(
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulation with every mistake there is."""
     folder = tmp_path_factory.mktemp("everything")
-    simulator.simulate(Scenario(190, 6, 13, daily_share=0.0, faults=EVERYTHING), folder)
+    simulator.simulate(Scenario(200, 6, 13, daily_share=0.0, faults=EVERYTHING), folder)
     return folder
 
 

@@ -595,7 +595,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("CO-R02", "CO-V02"), "itself: one value is given twice"),
     **dict.fromkeys(
         (
-            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-S13", "CO-E05", "CO-G04", "CO-A03"),
+            *("BE-S06", "CO-S01", "CO-S02", "CO-S03", "CO-S05", "CO-E05", "CO-G04", "CO-A03"),
             *("CO-R12", "CO-R13", "CO-V09", "CO-V10"),
         ),
         "the right message, which came before",

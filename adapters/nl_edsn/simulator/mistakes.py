@@ -325,7 +325,7 @@ TOLD_BY: dict[str, str] = {
     **dict.fromkeys(("NL-P01", "NL-P02"), "itself: the check digit counts from the other digits"),
     **dict.fromkeys(("NL-R01", "NL-V01", "NL-V15"), "the unit in the readings before"),
     **dict.fromkeys(("NL-P10", "NL-R02"), "the energy in the other messages of the point"),
-    **dict.fromkeys(("CO-S05", "CO-S13", "CO-R12", "CO-V09", "CO-V10"), "the right message, which came before"),
+    **dict.fromkeys(("CO-S05", "CO-R12", "CO-V09", "CO-V10"), "the right message, which came before"),
     "CO-R04": "the digits of the register in the start of the supply",
     "CO-R07": "the readings around it: every digit is there, the decimal point is moved",
     "CO-D03": "the volume before, which ends where this one begins",

@@ -272,7 +272,8 @@ def _measures(sniff: Sniff) -> str | None:
     beginning = sniff.root or ""
     if sniff.form == "json":
         keys = {key.strip() for key in beginning.split(",")}
-        if keys >= JSON_KEYS:
+        # What stands behind long measures is not seen: the header may be there.
+        if keys >= JSON_KEYS or keys == {"mesures"}:
             return ondemand.LABEL
         if keys >= reports.NOTICE_KEYS:
             return reports.NOTICE

@@ -129,14 +129,24 @@ class Walk:
     def parts(self, content: IO[bytes]) -> Iterator[MemberHead | Transaction]:
         """The head and the transactions; raises `Unreadable` where the member ends badly."""
         told = False
+        waiting: list[Any] = []
+        held = 0
         for path, found in self._rows(content) if self.table else jsonform.split(content, [_MEASURES], MAX_PIECE):
             if path == ("header",):
                 self.order = self._order(found)
                 if not told:
                     told = True
                     yield self.order.member_head()
+                for piece in waiting:
+                    yield self._transaction(piece, self.order)
+                waiting.clear()
             elif path == _MEASURES and self.order is None:
-                raise Unreadable(refusal("HEADER_MISSING", path="header", expected="the header before the measures"))
+                # Members of JSON have no order: measures wait for a header behind them, as long as memory allows.
+                waiting.append(found)
+                held += len(repr(found))
+                if held > MAX_PIECE:
+                    expected = f"the header before {MAX_PIECE >> 20} MB of measures"
+                    raise Unreadable(refusal("HEADER_MISSING", path="header", expected=expected))
             elif path == _MEASURES and self.order is not None:
                 yield self._transaction(found, self.order)
         if self.order is None:

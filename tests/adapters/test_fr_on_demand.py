@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adapters.common import jsonform
 from adapters.common.codes import Unreadable
 from adapters.common.conformance.subject import read
-from adapters.fr_enedis import adapter
+from adapters.fr_enedis import adapter, ondemand
 from energycomm.kernel.messages import MeteredVolume, MeterReading
 from tests.adapters.french import codes, content, digest, only
 
@@ -157,12 +157,27 @@ def test_one_bad_point_harms_no_other() -> None:
     assert [bool(transaction.refusals) for transaction in found.transactions] == [True, False]
 
 
-def test_measures_before_the_header_are_refused() -> None:
+def test_measures_before_the_header_wait_for_it() -> None:
+    """Members of a JSON object have no order."""
     document = json.loads(content("r64_indexes.json"))
     turned = {"mesures": document["mesures"], "header": document["header"]}
-    found = read(adapter, json.dumps(turned).encode(), "r64.json", "R6X")
+    found = read(adapter, json.dumps(turned).encode(), "r64.json")
+    assert found == read(adapter, json.dumps(document).encode(), "r64.json")
+    assert found.transactions
+
+
+def test_measures_without_a_header_and_more_of_them_than_memory_holds_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = json.loads(content("r64_indexes.json"))
+    alone = read(adapter, json.dumps({"mesures": document["mesures"]}).encode(), "r64.json", "R6X")
+    assert (alone.refusal and alone.refusal.code, alone.transactions) == ("HEADER_MISSING", [])
+    monkeypatch.setattr(ondemand, "MAX_PIECE", 500_000)
+    many = {"mesures": document["mesures"] * 500, "header": document["header"]}
+    found = read(adapter, json.dumps(many).encode(), "r64.json", "R6X")
     assert found.refusal is not None
     assert found.refusal.code == "HEADER_MISSING"
+    assert "before" in (found.refusal.expected or "")
 
 
 @pytest.mark.parametrize("cut", [1, 40, 400, 2000, -2])

@@ -9,7 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adapters.fr_enedis.simulator import affairs, contract_events, invoices, ordered, readings, subscriptions
+from adapters.fr_enedis.simulator import (
+    affairs,
+    contract_events,
+    invoices,
+    large_points,
+    ordered,
+    readings,
+    subscriptions,
+)
 from adapters.fr_enedis.simulator.codes import CONTRACT, GRD, OPERATOR, SUBSCRIPTION, SUPPLIER
 from adapters.fr_enedis.simulator.drafting import Drafter, chance
 from adapters.fr_enedis.simulator.mistakes import CURVES, FAULTS, MISTAKES
@@ -43,6 +51,8 @@ FORMS: dict[str, Form] = {
     "R15": Form(readings.billing_head, readings.BILLING_TAIL, 1, 301),
     "R151": Form(readings.daily_head, readings.DAILY_TAIL, 2, 189),
     "R50": Form(subscriptions.curve_head, subscriptions.CURVE_TAIL, 2, 190),
+    "C12": Form(large_points.terms_head, large_points.TERMS_TAIL, 1, 312),
+    "R17": Form(large_points.reading_head, large_points.READING_TAIL, 1, 302),
 }
 
 
@@ -59,6 +69,11 @@ class FrenchPlay(Play):
         self._charges: list[Draft] = []
         super().__init__(scenario)
         self.drafter = Drafter(self.almanac)
+        self._large = [
+            large_points.point_of(life.number, faulty=life.fault is not None)
+            for life in self.lives
+            if scenario.follow is not None or self._targets(life, large_points.TARGETS)
+        ]
         self._affairs = {
             (life.number, day): affair for life in self.lives for day, affair in affairs.affairs_of(life).items()
         }
@@ -73,11 +88,14 @@ class FrenchPlay(Play):
         found = {**super().places(life)}
         quiet, stop, days = found["customer"][1], found["stop"][1], range(self.scenario.days)
         charged = [day - INVOICE_DAY for day in days[INVOICE_DAY:] if self._invoices_on(day)]
+        invoiced = large_points.read_on(self.scenario.first, self.scenario.days)[-1]
         return {
             **found,
             "original": ("reading", next(day for day in days if quiet < day < stop and self.read(life, day))),
             "daily": ("daily", (quiet + stop) // 2),
             **{target: (target, (quiet + stop) // 2) for target in ordered.TARGETS},
+            "large-reading": ("large-reading", invoiced),
+            "large-terms": ("large-terms", invoiced + 1),
             "daily-end": ("daily", stop - 1),
             "daily-last": ("daily", days[-1]),
             "early-charge": ("charge", next(day for day in charged if life.steps[0].day < day < stop)),
@@ -95,9 +113,10 @@ class FrenchPlay(Play):
             if situation is not None:
                 yield from self._daily(life, situation, day)
         for number, stage in self.stages.items():
-            row = MISTAKES.get(stage.name)
-            if row is not None and row.target in ordered.TARGETS and stage.places[row.target][1] == day:
+            if self._targets(stage.life, ordered.TARGETS, day):
                 yield from ordered.drafts(self.drafter, self.lives[number], day)
+        for point in self._large:
+            yield from self._large_point(point, day)
         if self._invoices_on(day):
             yield from self._charged(day - INVOICE_DAY)
         if day % SNAPSHOT_EVERY == SNAPSHOT_EVERY - 1:
@@ -114,6 +133,14 @@ class FrenchPlay(Play):
             together = [draft for draft in flows[flux] if draft.spoil is None]
             alone = ([draft] for draft in flows[flux] if draft.spoil is not None)
             yield from (self._flux(flux, form, day, part) for part in (together, *alone) if part)
+        if flows["R4x"]:
+            at = day + 2, 191
+            name, created = self._name("R4Q", self.almanac.stamp(*at)), self.almanac.instant(*at)
+            curves: list[Content] = [
+                (f"{name}_{n:05d}.xml", large_points.curve_document(created, draft), [draft])
+                for n, draft in enumerate(flows["R4x"], 1)
+            ]
+            yield self._envelope("R4x", name, self.almanac.stamp(*at), curves)
         for flux in subscriptions.ORDERS:
             if flows[flux]:
                 yield self._following(flux, day, flows[flux])
@@ -135,8 +162,7 @@ class FrenchPlay(Play):
 
     def _daily(self, life: Life, situation: Situation, day: int) -> Iterator[Draft]:
         """R151; where other fluxes follow it, R50 too, and both fluxes side by side for some days."""
-        follow = self.scenario.follow
-        after = None if follow is None else day - self.almanac.number(follow)
+        after = self._after(day)
         stage = self.stages.get(life.number)
         if stage is not None and stage.name in CURVES and day == stage.places["daily"][1]:
             drawn = subscriptions.curve(self.drafter, life, day)
@@ -148,6 +174,37 @@ class FrenchPlay(Play):
         if after is not None and after >= 0:
             yield subscriptions.following_indexes(self.drafter, life, situation, day)
             yield subscriptions.following_curve(self.drafter, life, day)
+
+    def _after(self, day: int) -> int | None:
+        """Days since other fluxes follow those of daily measures; None where none does."""
+        return None if self.scenario.follow is None else day - self.almanac.number(self.scenario.follow)
+
+    def _targets(self, life: Life, targets: frozenset[str], day: int | None = None) -> bool:
+        """Whether the mistake of a life is played on one of some targets; with a day only on that of the target."""
+        row = MISTAKES.get(life.fault or "")
+        if row is None or row.target not in targets:
+            return False
+        return day is None or self.stages[life.number].places[row.target][1] == day
+
+    def _large_point(self, point: large_points.Point, day: int) -> Iterator[Draft]:
+        """C12 and R17; where other fluxes follow, R4x and R63A too, and both side by side for some days."""
+        life, after = self.lives[point.number], self._after(day)
+        if day == point.start:
+            yield large_points.terms(self.almanac, point, day, "MES")
+        if self._targets(life, frozenset(("large-terms",)), day):
+            yield large_points.terms(self.almanac, point, day, "CPS")
+        if day in large_points.read_on(self.scenario.first, self.scenario.days):
+            corrected = life.fault is None and point.corrected(day)
+            first, *rest = large_points.sets(self.almanac, point, day, corrected=corrected)
+            for right in rest:
+                later = day + large_points.CORRECTED_AFTER
+                self.later(later, right, later)
+            yield first
+        if after is not None and day >= point.start:
+            if after < SIDE_BY_SIDE:
+                yield large_points.curve(self.almanac, point, day)
+            if after >= 0:
+                yield large_points.following_curve(self.almanac, point, day)
 
     def _invoices_on(self, day: int) -> bool:
         return self.almanac.civil(day).day == INVOICE_DAY
@@ -201,6 +258,7 @@ class FrenchPlay(Play):
         number = f"{self._series[flux]:05d}"
         middle = {
             "C15": f"_{CONTRACT}_{GRD}_{number}",
+            **dict.fromkeys(("C12", "R17"), f"_{CONTRACT}_{number}"),
             "R15": f"_{CONTRACT}_{GRD}_{number}",
             **dict.fromkeys(("R151", "R50"), f"_{CONTRACT}_{SUBSCRIPTION}_{number}_Q_00001_00001"),
             "F15": f"_{CONTRACT}_{GRD}_C_M_9_D_{number}",

@@ -20,7 +20,7 @@ from energycomm.simulation.meters import Band
 from energycomm.simulation.staging import Draft
 
 CURVE_TAIL = "</R50>\n"
-ORDERS = {"R63B": ("CdC", "7100002"), "R64B": ("INDEX", "7100004")}
+ORDERS = {"R63A": ("CdC", "7100001"), "R63B": ("CdC", "7100002"), "R64B": ("INDEX", "7100004")}
 """Flux -> the word of its data in file names, and the number of its order."""
 _PARIS = ZoneInfo("Europe/Paris")
 _HALF_HOUR = timedelta(minutes=30)
@@ -92,7 +92,7 @@ def following_indexes(drafter: Drafter, life: Life, situation: Situation, day: i
 
 
 def document(flux: str, drafts: Sequence[Draft], number: int) -> str:
-    """A file of R63B or R64B."""
+    """A file of R63A, R63B or R64B."""
     header = {
         "siDemandeur": "ACM",
         "typeDestinataire": "ACM",
@@ -109,7 +109,7 @@ def document(flux: str, drafts: Sequence[Draft], number: int) -> str:
 
 
 def name(flux: str, number: int, stamp: str) -> str:
-    """Name of a file of R63B or R64B, without its ending."""
+    """Name of a file of R63A, R63B or R64B, without its ending."""
     data, order = ORDERS[flux]
     return f"ENEDIS_{flux}_Q_{data}_{order}_GRD-F901_{number:05d}_{stamp}"
 

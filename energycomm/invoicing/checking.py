@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from calendar import isleap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import pairwise
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from energycomm.invoicing.counting import Counts
 from energycomm.invoicing.pricelist import Component, PriceList
-from energycomm.invoicing.settlement import Charge, Entry, correcting, settled
+from energycomm.invoicing.settlement import Charge, Entry, Place, correcting, settled
 from energycomm.kernel.counting import counted
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine
@@ -153,9 +153,11 @@ def check(content: Content, facts: dict[str, PointFacts], prices: PriceList) -> 
         for entry in standing:
             if entry.ours:
                 found += corrected[entry.order] if entry.order in corrected else _line(entry, told, prices)
-        found += _consumption(standing, told)
         once = [entry for entry in standing if not (entry.order in corrected and correcting(entry))]
-        found += _twice(once, prices)
+        again = _again(once, prices)
+        energies, read = _consumption(standing, {entry.order for entry, days in again if days is None}, told)
+        found += energies
+        found += [_twice(entry, days, standing) for entry, days in again if entry.ours and entry.order not in read]
     return found
 
 
@@ -184,6 +186,18 @@ def _totals(content: Content) -> Iterator[InvoiceFinding]:
         yield InvoiceFinding(
             check="net", charged=words[0], expected=words[1], euros=over, source="the charges of the detail files"
         )
+    gross = general.total_including_tax
+    if net is not None and general.total_tax is not None and gross is not None:
+        due = net + general.total_tax
+        due = min((due, due + (general.total_contributions or ZERO)), key=lambda one: abs(gross - one))
+        if abs(gross - due) > CENT:
+            yield InvoiceFinding(
+                check="gross",
+                charged=f"{gross} EUR",
+                expected=f"{due} EUR",
+                euros=gross - due,
+                source="its totals without tax and of the tax",
+            )
     if complete and general.total_tax is not None:
         tax = _tax(lines)
         if tax is not None and abs(general.total_tax - tax) > CENT * max(len(lines), 1) + abs(tax) / 1000:
@@ -240,9 +254,7 @@ def _recapitulated(part: GridInvoice, lines: Sequence[ChargeLine]) -> Iterator[I
 # --- a line against the lists and the contract ------------------------------------------------------------------------
 
 
-def _corrected(
-    standing: Sequence[Entry], facts: PointFacts, prices: PriceList
-) -> dict[tuple[int, str, int], list[InvoiceFinding]]:
+def _corrected(standing: Sequence[Entry], facts: PointFacts, prices: PriceList) -> dict[Place, list[InvoiceFinding]]:
     """Where a line with findings has corrections that do not annul it: what they leave of the findings, which is that
     of the last correction; by the place of each of these lines."""
     ours = {entry.key for entry in standing if entry.ours}
@@ -250,7 +262,7 @@ def _corrected(
     for entry in standing:
         if entry.key in ours and entry.component is not None:
             alike.setdefault(entry.key, []).append(entry)
-    left: dict[tuple[int, str, int], list[InvoiceFinding]] = {}
+    left: dict[Place, list[InvoiceFinding]] = {}
     for several in alike.values():
         originals = [entry for entry in several if not correcting(entry)]
         corrections = [entry for entry in several if correcting(entry)]
@@ -268,6 +280,12 @@ def _corrected(
 
 def _line(entry: Entry, facts: PointFacts, prices: PriceList) -> Iterator[InvoiceFinding]:
     charge, line, component = entry.charge, entry.line, entry.component
+    if line.quantity is not None and line.price is not None:
+        product = _cents(line.quantity * line.price)
+        if abs(line.amount - product) > _tolerance(line):
+            words = f"{line.amount} EUR", f"{product} EUR"
+            yield _finding(charge, line, "amount", *words, line.amount - product, "its quantity times its price")
+            line = structs.replace(line, amount=product)  # the other causes are of what the line itself says
     if line.start is None or line.end is None or line.end < line.start:
         return
     if component is None or line.quantity is None or not line.amount:
@@ -428,9 +446,20 @@ def _rate_of(
 # --- energy and repetition --------------------------------------------------------------------------------------------
 
 
-def _consumption(standing: Sequence[Entry], facts: PointFacts) -> Iterator[InvoiceFinding]:
+def _consumption(
+    standing: Sequence[Entry], again: Set[Place], facts: PointFacts
+) -> tuple[list[InvoiceFinding], set[Place]]:
     """The energy that the lines of one class charge for some days, on whatever invoices, against what was told of just
-    these days, else against what the registers counted. It is a finding of the last invoice that charges them."""
+    these days, else against what the registers counted. It is a finding of the last invoice that charges them.
+
+    Args:
+      standing: the lines of a point.
+      again: places of those that charge an energy again: their euros are found as such, once.
+      facts: what is known of the point.
+
+    Returns:
+      What differs, and the places of the lines that the readings explain together: none of them is charged again.
+    """
     lines: dict[str, dict[tuple[date, date], list[Entry]]] = {}
     for entry in standing:
         line = entry.line
@@ -438,18 +467,24 @@ def _consumption(standing: Sequence[Entry], facts: PointFacts) -> Iterator[Invoi
             continue
         if line.start is not None and line.end is not None and line.start <= line.end:
             lines.setdefault(entry.component.time_class, {}).setdefault((line.start, line.end), []).append(entry)
+    found: list[InvoiceFinding] = []
+    explained: set[Place] = set()
     for name, spans in lines.items():
         for run, energy, source in _measured(name, sorted(spans), facts):
             several = [entry for span in run for entry in spans[span]]
+            if abs(sum((_signed(one.line) for one in several), ZERO) - energy) <= 1:
+                explained |= {entry.order for entry in several}
+                continue
+            several = [entry for entry in several if entry.order not in again]
             charged = sum((_signed(entry.line) for entry in several), ZERO)
-            last = max(entry.order for entry in several)
             if abs(charged - energy) <= 1 or not charged:
                 continue
-            entry = next(one for one in several if one.order == last)
+            entry = max(several, key=lambda one: one.order)
             if entry.ours:
                 euros = sum((one.line.amount for one in several), ZERO) * (charged - energy) / charged
                 words = f"{_exact(charged)} kWh", f"{_exact(energy)} kWh"
-                yield _finding(entry.charge, entry.line, "consumption", *words, euros, source)
+                found.append(_finding(entry.charge, entry.line, "consumption", *words, euros, source))
+    return found, explained
 
 
 def _signed(line: ChargeLine) -> Decimal:
@@ -490,11 +525,12 @@ def _covers(spans: Sequence[tuple[date, date]], metered: Metered) -> bool:
     return follows and spans[0][0] == metered.first and spans[-1][1] == metered.last
 
 
-def _twice(standing: Sequence[Entry], prices: PriceList) -> Iterator[InvoiceFinding]:
-    """Days of a component, or energies, that were charged before, on an earlier invoice or this, and that no invoice
-    gave back."""
+def _again(standing: Sequence[Entry], prices: PriceList) -> list[tuple[Entry, list[date] | None]]:
+    """Lines whose days of a component, or whose energy, were charged before, on an earlier invoice or the same, and
+    that no invoice gave back; with these days, None for an energy."""
     days: Counter[tuple[str, date]] = Counter()
     energies: Counter[tuple[object, ...]] = Counter()
+    found: list[tuple[Entry, list[date] | None]] = []
     for entry in standing:
         if entry.line.amount < 0:
             _count(days, energies, prices, entry)
@@ -502,19 +538,26 @@ def _twice(standing: Sequence[Entry], prices: PriceList) -> Iterator[InvoiceFind
         line, component = entry.line, entry.component
         if component is None or line.start is None or line.end is None or line.amount <= 0:
             continue
-        span = list(_days(line.start, line.end))
-        if not entry.ours:
-            pass
-        elif component.name in DAILY and prices.counts(line.unit):
-            again = [day for day in span if days[_family(line, component), day] >= 1]
+        if component.name in DAILY and prices.counts(line.unit):
+            again = [day for day in _days(line.start, line.end) if days[_family(line, component), day] >= 1]
             if again:
-                told, euros = counted(len(span), "day"), line.amount * len(again) / len(span)
-                left = counted(len(span) - len(again), "day")
-                yield _finding(entry.charge, line, "twice", told, left, euros, _charged_by(standing, entry))
+                found.append((entry, again))
         elif component.name == "energy" and energies[_key(component, line)] >= 1:
-            told = f"{_exact(line.quantity or ZERO)} kWh"
-            yield _finding(entry.charge, line, "twice", told, "0 kWh", line.amount, _charged_by(standing, entry))
+            found.append((entry, None))
         _count(days, energies, prices, entry)
+    return found
+
+
+def _twice(entry: Entry, again: Sequence[date] | None, standing: Sequence[Entry]) -> InvoiceFinding:
+    line = entry.line
+    assert line.start is not None
+    assert line.end is not None
+    told, left, euros = f"{_exact(line.quantity or ZERO)} kWh", "0 kWh", line.amount
+    if again is not None:
+        span = len(list(_days(line.start, line.end)))
+        told, left = counted(span, "day"), counted(span - len(again), "day")
+        euros = line.amount * len(again) / span
+    return _finding(entry.charge, line, "twice", told, left, euros, _charged_by(standing, entry))
 
 
 def _charged_by(standing: Sequence[Entry], again: Entry) -> str:

@@ -32,19 +32,21 @@ class StoredCharge(Struct, frozen=True, kw_only=True):
 
 
 Charge: TypeAlias = GridCharge | StoredCharge
+Place: TypeAlias = tuple[int, str, int]
+"""Place of a line among all lines of a point: by the number of the invoice, then within it."""
 
 
 class Entry(Struct, frozen=True):
     """A line that some invoice charges.
 
     Attributes:
-      order: place among all lines of the point: by the number of the invoice, then within it.
+      order: its place.
       charge, line: which one.
       component: what it charges; None where no table tells.
       ours: it is on the invoice that is checked.
     """
 
-    order: tuple[int, str, int]
+    order: Place
     charge: Charge
     line: ChargeLine
     component: Component | None

@@ -9,8 +9,10 @@ LANGUAGES = ("en", "fr")
 CHECKS: dict[str, str] = {
     "count": "the invoice announces another number of charges than there are",
     "net": "the total without tax is not the sum of the charges",
+    "gross": "the total with tax is not the total without tax plus the tax",
     "tax-sum": "the tax of the invoice is not that of its lines",
     "recapitulation": "a sum of the recapitulation is not that of its lines",
+    "amount": "the amount of a line is not its quantity times its price",
     "price": "the price is not that of the list of the days charged",
     "quantity": "the quantity is not that of the days charged",
     "tariff": "the tariff is not that of the contract",
@@ -27,6 +29,12 @@ FRENCH: dict[str, str] = {
         "la facture annonce un autre nombre de valorisations qu'il n'y en a"
     ),
     "the total without tax is not the sum of the charges": "le total hors taxes n'est pas la somme des valorisations",
+    "the total with tax is not the total without tax plus the tax": (
+        "le total toutes taxes comprises n'est pas le total hors taxes plus la TVA"
+    ),
+    "the amount of a line is not its quantity times its price": (
+        "le montant d'une ligne n'est pas sa quantité multipliée par son prix"
+    ),
     "the tax of the invoice is not that of its lines": "la TVA de la facture n'est pas celle de ses lignes",
     "a sum of the recapitulation is not that of its lines": (
         "une somme du récapitulatif n'est pas celle de ses lignes"

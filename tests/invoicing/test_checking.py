@@ -379,3 +379,34 @@ def test_the_tariff_of_the_energy_is_that_of_the_contract_too() -> None:
 def test_meters_of_two_kinds_are_charged_beside_each_other() -> None:
     lines = [line(code, "2025-09-01", "2025-09-30", "30", "j", "0.060274", "1.81") for code in ("ASCLBT-U", "ASCPBT-U")]
     assert found(*lines) == []
+
+
+def test_a_line_is_its_quantity_times_its_price_whatever_it_charges() -> None:
+    """50 EUR once are 50 EUR; 105 EUR are 55 too much. The price is right, so that it is not found besides."""
+    visit = line("F140", "2025-09-10", "2025-09-10", "1", "UNITE", "50", "105.00", tariff=None, subscribed_power=None)
+    management = line("ASGBT-U", "2025-09-01", "2025-09-30", "30", "j", "0.046027", "9.38")
+    assert found(visit, management) == [
+        ("amount", "105.00 EUR", "50.00 EUR", Decimal("55.00")),
+        ("amount", "9.38 EUR", "1.38 EUR", Decimal("8.00")),
+    ]
+
+
+def test_the_total_with_tax_is_that_of_the_others() -> None:
+    totals = {"total_excluding_tax": Decimal("1.38"), "total_tax": Decimal("0.28"), "charges": 1}
+    wrong = invoiced(charge(CG), **totals, total_including_tax=Decimal("11.66"))
+    assert wrong == [("gross", "11.66 EUR", "1.66 EUR", Decimal("10.00"))]
+    assert invoiced(charge(CG), **totals, total_including_tax=Decimal("1.66")) == []
+
+
+def test_an_energy_that_is_charged_twice_is_contested_once() -> None:
+    """100 kWh were read in September and charged on both invoices: the second charges 1.66 EUR too much, not 3.32.
+    Two lines of 50 kWh each are right where 100 kWh were read."""
+    first, last = date(2025, 9, 1), date(2025, 9, 30)
+    facts = PointFacts(terms=OURS.terms, supplied=OURS.supplied, metered=[Metered(first, last, {"HPB": Decimal(100)})])
+    energy = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "100", "kWh", "0.0166", "1.66")
+    facts.others = [charge(energy, invoice="3100000000009")]
+    (again,) = check(Content("3100000000017", charges=[charge(energy)]), {POINT: facts}, PRICES)
+    assert (again.check, again.charged, again.expected, again.euros) == ("twice", "100 kWh", "0 kWh", Decimal("1.66"))
+    half = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "50", "kWh", "0.0166", "0.83")
+    facts.others = [charge(half, invoice="3100000000009")]
+    assert check(Content("3100000000017", charges=[charge(half)]), {POINT: facts}, PRICES) == []

@@ -125,7 +125,7 @@ _TABLE = CodeTable(
         "NOTE_COUNT",
         "note",
         "The file announces another number of pieces (affaires of X12 and X13, parts of F12) than it holds.",
-        "Ask Enedis whether the file is complete; the next daily snapshot repeats all affaires.",
+        "Compare with the next file of the flow; ask Enedis for what stays away.",
     ),
 )
 

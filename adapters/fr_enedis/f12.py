@@ -26,6 +26,7 @@ from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.f15 import billed_on, fact, late_interest, tax_totals
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import digester, words
+from adapters.fr_enedis.registers import time_class
 from adapters.fr_enedis.times import civil_day, start_of_day
 from energycomm.kernel.messages import GridCharge, GridInvoice
 from energycomm.kernel.parts import ChargeLine, Power, Tax
@@ -131,7 +132,9 @@ def _line(item: Fields, transport: Fields, tariff: str | None, notes: Notes) -> 
 def _power(item: Fields, tariff: str | None) -> Power:
     """The subscribed power of a class; those of high voltage are in kW (tariff formulas HTA...), others in kVA."""
     unit = "kW" if tariff is not None and tariff.startswith("HTA") else "kVA"
-    return Power(time_class=item["Nom_Poste_Horosaisonnier"], value=decimal(item["Puissance_Souscrite"]), unit=unit)
+    return Power(
+        time_class=time_class(item["Nom_Poste_Horosaisonnier"]), value=decimal(item["Puissance_Souscrite"]), unit=unit
+    )
 
 
 # --- the files of the invoice as a whole ------------------------------------------------------------------------------

@@ -58,11 +58,12 @@ class InvoiceFinding(Struct, frozen=True, kw_only=True):
 
 
 class Terms(Struct, frozen=True):
-    """Tariff and power of a contract from a day on; a market tells the power of a class in `powers`."""
+    """Tariff and power of a contract from a day on, and the power of each time class where it has one for each."""
 
     since: date
     tariff: str | None
     power: Decimal | None
+    powers: dict[str, Decimal] = {}
 
 
 class Metered(Struct, frozen=True):
@@ -149,6 +150,8 @@ def check(content: Content, facts: dict[str, PointFacts], prices: PriceList) -> 
             for line in charge.lines:
                 found += _rate_of(charge, line, prices.component(charge.market_type, line), prices)
         standing = settled(charges, told.others, prices)
+        for charge in charges:
+            found += _class_powers(charge, [one.line for one in standing if one.charge is charge], told, prices)
         corrected = _corrected(standing, told, prices)
         for entry in standing:
             if entry.ours:
@@ -397,6 +400,52 @@ def _daily(
     if sign > 0 and any(strange) and abs(rest - due) > ZERO:
         told, ours = counted(len(days), "day"), counted(strange.count(False), "day")
         yield _finding(charge, line, "supply", told, ours, rest - due, facts.supply_words)
+
+
+def _class_powers(
+    charge: GridCharge, standing: Sequence[ChargeLine], facts: PointFacts, prices: PriceList
+) -> Iterator[InvoiceFinding]:
+    """The powers by time class that a charge names against those of the contract, and its weighted power against the
+    quantities. How the powers are weighted is not known: euros are told only where all classes have one power, which
+    is then their weighted one. A correction, or a change of contract within the days charged, gets no verdict."""
+    lines = [
+        line
+        for line in standing
+        if line.start is not None and line.end is not None and line.quantity and line.amount > 0
+        if line.start <= line.end and prices.counts(line.unit) == POWER_DAY
+    ]
+    days = sorted({day for line in lines if line.start and line.end for day in _days(line.start, line.end)})
+    contracts = [facts.terms_on(day) for day in days]
+    first = contracts[0] if contracts else None
+    if charge.original_invoice is not None or first is None or not first.powers:
+        return
+    if any(one is None or one.powers != first.powers for one in contracts):
+        return
+    source = facts.terms_words(days)
+    named = {power.time_class: power for power in charge.powers if power.nature == "subscribed"}
+    differing = [name for name in named if first.powers.get(name, named[name].value) != named[name].value]
+    one, other = {power.value for power in named.values()}, set(first.powers.values())
+    if differing and len(one) == len(other) == 1:
+        (paid,), (due,), unit = one, other, named[differing[0]].unit
+        for line in lines if paid else ():
+            words = f"{_exact(paid)} {unit}", f"{_exact(due)} {unit}"
+            yield _finding(charge, line, "power", *words, line.amount * (paid - due) / paid, source)
+    elif lines:
+        for name in differing:
+            paid, due, unit = named[name].value, first.powers[name], named[name].unit
+            words = f"{name} {_exact(paid)} {unit}", f"{name} {_exact(due)} {unit}"
+            yield _finding(charge, lines[0], "power", *words, ZERO, source)
+    for line in lines if charge.weighted_power is not None else ():
+        assert line.start is not None
+        assert line.end is not None
+        assert line.quantity is not None
+        due = (charge.weighted_power or ZERO) * ((line.end - line.start).days + 1)
+        if abs(line.quantity - due) > CENT:
+            words = f"{_exact(line.quantity)} {line.unit}", f"{_exact(due)} {line.unit}"
+            euros = line.amount * (line.quantity - due) / line.quantity
+            yield _finding(
+                charge, line, "quantity", *words, euros, f"weighted power {_exact(charge.weighted_power or ZERO)}"
+            )
 
 
 def _years(

@@ -205,13 +205,16 @@ class InvoiceCheck:
     ) -> None:
         """Contracts, supplies, energies, counts and other charges of some access points."""
         c = tables.contract.c
-        query = select(c.access_point_id, c.at, c.tariff, c.subscribed_power).where(c.access_point_id.in_(portion))
+        query = select(c.access_point_id, c.at, c.tariff, c.subscribed_power, c.powers).where(
+            c.access_point_id.in_(portion)
+        )
         for row in connection.execute(query.order_by(c.at, c.id)):
             told = facts[points[row.access_point_id]].terms
             before = told[-1] if told else None
             tariff = row.tariff or (before.tariff if before else None)
             power = Decimal(row.subscribed_power) if row.subscribed_power else (before.power if before else None)
-            told.append(Terms(_day(row.at, zone), tariff, power))
+            powers = _subscribed(json.loads(row.powers or "[]")) or (before.powers if before else {})
+            told.append(Terms(_day(row.at, zone), tariff, power, powers))
         s = tables.supply_period.c
         for supply in connection.execute(
             select(s.access_point_id, s.at, s.ended_at).where(s.access_point_id.in_(portion)).order_by(s.at)
@@ -333,6 +336,13 @@ class InvoiceCheck:
 def _day(at: int, zone: ZoneInfo) -> date:
     found: datetime = instant(at)
     return found.astimezone(zone).date()
+
+
+def _subscribed(powers: Iterable[dict[str, str]]) -> dict[str, Decimal]:
+    """The subscribed power of each time class."""
+    return {
+        one["time_class"]: Decimal(one["value"]) for one in powers if one.get("nature", "subscribed") == "subscribed"
+    }
 
 
 def _energies(volumes: Iterable[dict[str, str]]) -> dict[str, Decimal]:

@@ -12,7 +12,7 @@ from energycomm.invoicing.checking import Content, Metered, PointFacts, Terms, c
 from energycomm.invoicing.counting import Counts, Index
 from energycomm.invoicing.words import value_in
 from energycomm.kernel.messages import GridCharge
-from energycomm.kernel.parts import ChargeLine
+from energycomm.kernel.parts import ChargeLine, Power
 from tests.invoicing.invoices import CG, OURS, POINT, PRICES, SERVICE, charge, general, line
 
 
@@ -410,3 +410,35 @@ def test_an_energy_that_is_charged_twice_is_contested_once() -> None:
     half = line("ASSVCU4-2-U", "2025-09-01", "2025-09-30", "50", "kWh", "0.0166", "0.83")
     facts.others = [charge(half, invoice="3100000000009")]
     assert check(Content("3100000000017", charges=[charge(half)]), {POINT: facts}, PRICES) == []
+
+
+F12_FIXED = line(
+    "FSOUECHO", "2025-09-01", "2025-09-30", "210", "kW.j", "0.1", "21.00",
+    tariff="HTACU5", subscribed_power=None, nature="CSF",
+)  # fmt: skip
+
+
+def high_voltage(powers: dict[str, int], weighted: int, **contract: int) -> list[tuple[str, str, str, Decimal]]:
+    """Findings of a month of an F12: 7 kW on 30 days are 210 kW.j for 21.00 EUR."""
+    told = {name: Decimal(value) for name, value in contract.items()}
+    facts = PointFacts(terms=[Terms(date(2020, 1, 1), "HTACU5", Decimal(9), told)], supplied=OURS.supplied)
+    named = tuple(Power(time_class=name, value=Decimal(value), unit="kW") for name, value in powers.items())
+    one = charge(F12_FIXED, market_type="F12", powers=named, weighted_power=Decimal(weighted))
+    return [
+        (each.check, each.charged, each.expected, each.euros)
+        for each in check(Content("120000000017", charges=[one]), {POINT: facts}, PRICES)
+    ]
+
+
+def test_the_powers_of_time_classes_are_those_of_the_contract() -> None:
+    """One power in all classes is the weighted one: 1 kW of 7 is 3.00 of 21.00 EUR. Else the weights are not known."""
+    assert high_voltage({"HPH": 7, "HPB": 7}, 7, HPH=7, HPB=7) == []
+    assert high_voltage({"HPH": 7, "HPB": 7}, 7, HPH=6, HPB=6) == [("power", "7 kW", "6 kW", Decimal("3.00"))]
+    assert high_voltage({"HPH": 7, "HPB": 9}, 7, HPH=7, HPB=8) == [("power", "HPB 9 kW", "HPB 8 kW", Decimal("0.00"))]
+    assert high_voltage({"HPH": 7, "HPB": 7}, 7) == []  # nothing is known of the contract
+
+
+def test_the_quantity_is_the_weighted_power_on_the_days_charged() -> None:
+    """6 kW on 30 days are 180 kW.j: of 210 for 21.00 EUR, 3.00 are too much."""
+    found = high_voltage({"HPH": 7, "HPB": 9}, 6, HPH=7, HPB=9)
+    assert found == [("quantity", "210 kW.j", "180 kW.j", Decimal("3.00"))]

@@ -18,9 +18,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from energycomm.database_address import read_address, show_address
 from energycomm.errors import UserError
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
@@ -173,7 +173,8 @@ class Config(BaseSettings):
 
     database: SecretStr = Field(
         default=SecretStr("sqlite:///energycomm.db"),
-        description="Address of the Energy Information Store: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME.",
+        description="Address of the Energy Information Store: sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME; "
+        "of several servers as HOST1:PORT,HOST2:PORT.",
     )
     rules: Path | None = Field(
         None, description="Folder of the rule files; those shipped with EnergyComm when not set."
@@ -277,7 +278,7 @@ class Config(BaseSettings):
     @classmethod
     def _address(cls, value: SecretStr) -> SecretStr:
         try:
-            make_url(value.get_secret_value())
+            read_address(value.get_secret_value())
         except ArgumentError:
             raise ValueError("expected sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME") from None
         return value
@@ -296,7 +297,7 @@ class Config(BaseSettings):
     def database_url(self) -> str:
         """Address of the database, with its password; a relative SQLite path of the file is relative to the file."""
         written = conceal_address(self.database.get_secret_value())
-        url = make_url(written)
+        url = read_address(written)
         relative = url.get_backend_name() == "sqlite" and url.database and not Path(url.database).is_absolute()
         if relative and self._origins.get("database") == "file":
             return url.set(database=str(self.folder / str(url.database))).render_as_string(hide_password=False)
@@ -305,7 +306,7 @@ class Config(BaseSettings):
     @property
     def database_shown(self) -> str:
         """Address of the database without its secrets, to show to people."""
-        return mask(make_url(self.database_url).render_as_string(hide_password=True))
+        return mask(show_address(read_address(self.database_url)))
 
     @property
     def rules_folder(self) -> Path:

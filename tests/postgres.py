@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -58,23 +58,26 @@ class PostgresServer:
     """A running throw-away server.
 
     Attributes:
-      port: TCP port on 127.0.0.1.
+      host: address that it listens on.
+      port: TCP port there.
       version: what `postgres --version` says.
     """
 
-    def __init__(self, home: Path, binaries: Path, account: Account, settings: dict[str, str]) -> None:
+    def __init__(
+        self, home: Path, binaries: Path, account: Account, settings: dict[str, str], host: str = "127.0.0.1"
+    ) -> None:
         self._home = home
         self._binaries = binaries
         self._account = account
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count(1)
-        self.port = 0
+        self.host, self.port = host, 0
         self.version = self._run("postgres", "--version").strip()
 
     def url(self, database: str = "postgres") -> str:
         """SQLAlchemy URL of a database of this server."""
-        return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/{database}"
+        return f"postgresql+psycopg://postgres@{self.host}:{self.port}/{database}"
 
     def create_database(self, template: str = "template0") -> str:
         """Create a fresh database.
@@ -97,8 +100,34 @@ class PostgresServer:
         """Make the cluster and start the server; returns when it answers."""
         cluster = self._home / "cluster"
         self._run("initdb", "-D", str(cluster), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
-        self.port = _free_port()
+        with (cluster / "pg_hba.conf").open("a") as rules:
+            rules.write(f"host all,replication all {self.host}/24 trust\n")
+        self.port = _free_port(self.host)
         self._launch()
+
+    def follow(self, primary: PostgresServer) -> None:
+        """Begin anew as a standby of another server: what this one held is dropped; returns when it answers.
+
+        Args:
+          primary: the server to follow; the name of the standby there is its port.
+        """
+        self.stop()
+        cluster = self._home / "cluster"
+        shutil.rmtree(cluster, ignore_errors=True)
+        self.port = self.port or _free_port(self.host)
+        source = f"{primary.conninfo()} application_name=standby_{self.port}"
+        self._run("pg_basebackup", "-D", str(cluster), "-d", source, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        self._launch()
+
+    def promote(self) -> None:
+        """Make a standby the server that is written to; returns when it is."""
+        self._run("pg_ctl", "promote", "-D", str(self._home / "cluster"), "-w", "-t", str(int(START_SECONDS)))
+
+    def ask(self, query: LiteralString) -> list[tuple[Any, ...]]:
+        """The rows of a query, or none where it has none; each statement is a transaction of its own."""
+        with psycopg.connect(self.conninfo(), autocommit=True) as connection:
+            cursor = connection.execute(query)
+            return cursor.fetchall() if cursor.description else []
 
     def restart(self, how: signal.Signals = signal.SIGINT) -> None:
         """End the server and start it again on its old data and port.
@@ -127,7 +156,7 @@ class PostgresServer:
     def _launch(self) -> None:
         cluster = self._home / "cluster"
         options: list[str] = [item for name, value in self._settings.items() for item in ("-c", f"{name}={value}")]
-        command: list[str] = [str(self._binaries / "postgres"), "-D", str(cluster), "-h", "127.0.0.1"]
+        command: list[str] = [str(self._binaries / "postgres"), "-D", str(cluster), "-h", self.host]
         command += ["-p", str(self.port), "-k", str(self._home)]
         with (self._home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -143,7 +172,7 @@ class PostgresServer:
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
-                psycopg.connect(self._conninfo(), connect_timeout=2).close()
+                psycopg.connect(self.conninfo(), connect_timeout=2).close()
                 return
             except psycopg.OperationalError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
@@ -164,11 +193,12 @@ class PostgresServer:
             process.send_signal(signal.SIGQUIT)
             process.wait(timeout=10)
 
-    def _conninfo(self) -> str:
-        return f"host=127.0.0.1 port={self.port} user=postgres dbname=postgres"
+    def conninfo(self) -> str:
+        """Where it is, for libpq."""
+        return f"host={self.host} port={self.port} user=postgres dbname=postgres"
 
     def _execute(self, statement: sql.Composed) -> None:
-        with psycopg.connect(self._conninfo(), autocommit=True) as connection:
+        with psycopg.connect(self.conninfo(), autocommit=True) as connection:
             connection.execute(statement)
 
     def _run(self, program: str, *arguments: str) -> str:
@@ -199,6 +229,25 @@ def running(settings: dict[str, str] | None = None, binaries: Path | None = None
     Raises:
       NoPostgres: no server is installed and the wheel is not either.
     """
+    with prepared(settings, binaries) as server:
+        server.start()
+        yield server
+
+
+@contextlib.contextmanager
+def prepared(
+    settings: dict[str, str] | None = None, binaries: Path | None = None, host: str = "127.0.0.1"
+) -> Iterator[PostgresServer]:
+    """A server that is not started yet, stopped and removed at the end.
+
+    Args:
+      settings: settings that differ from `SETTINGS`, such as `DURABLE`.
+      binaries: folder of the server's programs; found by itself when not named.
+      host: address to listen on.
+
+    Raises:
+      NoPostgres: no server is installed and the wheel is not either.
+    """
     binaries = binaries or find_binaries()
     # A short path: the address of a Unix socket has at most 107 bytes.
     place = tempfile.gettempdir()
@@ -209,8 +258,7 @@ def running(settings: dict[str, str] | None = None, binaries: Path | None = None
         if account.uid is not None and account.gid is not None:
             os.chown(home, account.uid, account.gid)
             binaries = reachable(binaries, home, account)
-        server = PostgresServer(home, binaries, account, SETTINGS | (settings or {}))
-        server.start()
+        server = PostgresServer(home, binaries, account, SETTINGS | (settings or {}), host)
         yield server
     finally:
         if server is not None:
@@ -289,8 +337,8 @@ def _children(parent: int) -> list[int]:
     return found
 
 
-def _free_port() -> int:
+def _free_port(host: str) -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port

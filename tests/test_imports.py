@@ -10,7 +10,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-COMMON = {"energycomm.kernel", "energycomm.errors", "energycomm.masking", "energycomm.private_files"}
+COMMON = {
+    "energycomm.database_address",
+    "energycomm.errors",
+    "energycomm.kernel",
+    "energycomm.masking",
+    "energycomm.private_files",
+}
 LOWER = COMMON | {
     "energycomm.market",
     "energycomm.engine",
@@ -21,6 +27,7 @@ LOWER = COMMON | {
 ALLOWED: dict[str, set[str]] = {
     "energycomm.kernel": set(),
     "energycomm.cells": set(),
+    "energycomm.database_address": set(),
     "energycomm.links": set(),
     "energycomm.templates": set(),
     "energycomm.masking": set(),

@@ -77,10 +77,10 @@ class AdvisoryLocks:
             if key in self._held:
                 self._check()
                 return key in self._held or self.take(key)
-            row = self._ask("SELECT pg_try_advisory_lock(%s)", number_of(key))
-            if row:
+            taken = self._ask("pg_try_advisory_lock(%s)", number_of(key))
+            if taken:
                 self._held.add(key)
-            return bool(row)
+            return bool(taken)
 
     def holds(self, key: str) -> bool:
         """Whether we still hold it, as far as the connection tells."""
@@ -98,7 +98,7 @@ class AdvisoryLocks:
             if key in self._held:
                 self._held.discard(key)
                 with contextlib.suppress(Exception):
-                    self._ask("SELECT pg_advisory_unlock(%s)", number_of(key))
+                    self._ask("pg_advisory_unlock(%s)", number_of(key))
 
     def close(self) -> None:
         """Give all back."""
@@ -107,19 +107,23 @@ class AdvisoryLocks:
 
     def _check(self) -> None:
         if time.monotonic() - self._seen > FRESH:
-            self._ask("SELECT %s::bigint", 1)
+            self._ask("%s::bigint", 1)
 
-    def _ask(self, query: str, number: int) -> Any:
+    def _ask(self, call: str, number: int) -> Any:
         try:
             with reporting(self._engine):
                 if self._connection is None:
                     self._connection = self._connect()
-                row = self._connection.execute(query.encode(), (number,)).fetchone()
+                query = f"SELECT {call}, pg_is_in_recovery()"
+                ((found, standby),) = self._connection.execute(query.encode(), (number,)).fetchall()
+                if standby:
+                    # A standby gives locks of its own, which keep nobody out who asks the primary.
+                    raise psycopg.errors.ReadOnlySqlTransaction("the server is a standby")
         except BaseException:
             self._lost()
             raise
         self._seen = time.monotonic()
-        return row[0] if row else None
+        return found
 
     def _connect(self) -> psycopg.Connection[Any]:
         pooled = self._engine.raw_connection()

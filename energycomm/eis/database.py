@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
+from energycomm.database_address import names_several, read_address, show_address
 from energycomm.eis.sealing import VAULT, Vault
 from energycomm.errors import UserError
 from energycomm.masking import conceal_address, mask
@@ -25,7 +26,20 @@ EXIT_DATABASE = 4
 BUSY_SECONDS = 30
 """How long a SQLite connection waits for another writer."""
 
-ADDRESS = "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name."
+ADDRESS = (
+    "Use sqlite:///path/to/file or postgresql://user:password@host:5432/name; several servers as host1:5432,host2:5432."
+)
+
+LINE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""What a connection to PostgreSQL is opened with where its address says nothing else (libpq's parameters; seconds, the
+last in milliseconds). A line that was cut ends after 10 + 3 * 5 seconds: here, and at the server, where the session
+holds its locks until then. The system's own values are two hours and eleven minutes."""
 
 _WRITES = "energycomm_writes"
 
@@ -73,8 +87,7 @@ def connect(url: str, *, create: bool = True, check_references: bool = True) -> 
     if address.get_backend_name() == "sqlite":
         engine = _sqlite(address, check_references)
     else:
-        # The values of a statement are data of customers: no error repeats them.
-        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)
+        engine = _postgres(address)
     # Without a key ring only what is plain can be read: `energycomm.eis.datakeys.unlock` brings one.
     engine.update_execution_options(**{VAULT: Vault(engine)})
     try:
@@ -104,7 +117,7 @@ def is_sqlite(engine: Engine) -> bool:
 
 def shown(engine: Engine) -> str:
     """The address of a database without its secrets, to show to people."""
-    return mask(engine.url.render_as_string(hide_password=True))
+    return mask(show_address(engine.url))
 
 
 @contextmanager
@@ -189,7 +202,8 @@ def reporting(engine: Engine) -> Iterator[None]:
 
 
 def _translated(engine: Engine, error: sqlite3.Error | psycopg.Error) -> Exception:
-    if isinstance(
+    ended = isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+    if not ended and isinstance(
         error, psycopg.errors.UniqueViolation | psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure
     ):
         return Conflict(str(error))
@@ -203,10 +217,15 @@ def _translated(engine: Engine, error: sqlite3.Error | psycopg.Error) -> Excepti
             "Run `energycomm eis upgrade`.",
             EXIT_DATABASE,
         )
+    if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        # After a switch-over this server may go on to answer, and only to be read: whoever comes next asks anew which
+        # of them is written to.
+        engine.dispose()
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction | psycopg.errors.InsufficientPrivilege):
         advice = "Name the server that is written to, with a user who may write to the tables; or wait for it."
         return UserError(f"The database {shown(engine)} cannot be written to: {text}.", advice, EXIT_DATABASE)
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    # The server ended the session, whatever the class of the error: 57P01, 25P03, 40001 on a standby, and others.
+    if ended or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         advice = "Check that the server runs and that the address, user and password of `database` are right."
         return UserError(f"The database {shown(engine)} cannot be used: {text}.", advice, EXIT_DATABASE)
     if isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError) and name.startswith(_SQLITE_TROUBLE):
@@ -240,7 +259,7 @@ def _sqlite_advice(name: str) -> str:
 def _address(url: str) -> URL:
     conceal_address(url)
     try:
-        address = make_url(url)
+        address = read_address(url)
         backend = address.get_backend_name()
     except (ArgumentError, NoSuchModuleError):
         raise UserError("The address of the database cannot be read.", ADDRESS, EXIT_DATABASE) from None
@@ -251,6 +270,29 @@ def _address(url: str) -> URL:
     if address.database in (None, "", ":memory:"):
         raise UserError("The SQLite database needs a file.", ADDRESS, EXIT_DATABASE)
     return address.set(drivername="sqlite+pysqlite")
+
+
+def _postgres(address: URL) -> Engine:
+    line: dict[str, Any] = LINE | ({"target_session_attrs": "read-write"} if names_several(address) else {})
+    line = {name: value for name, value in line.items() if name not in address.query}
+    # The values of a statement are data of customers: no error repeats them.
+    engine = create_engine(address, pool_pre_ping=True, hide_parameters=True, connect_args=line)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: psycopg.Connection[Any], _record: Any) -> None:
+        # The server is to notice the loss of the line as soon as we do: what the session locked is free then. As a
+        # statement and not as `options` of the address, which poolers refuse.
+        connection.autocommit = True
+        connection.execute(
+            "SELECT set_config('tcp_keepalives_idle', %(keepalives_idle)s, false), "
+            "set_config('tcp_keepalives_interval', %(keepalives_interval)s, false), "
+            "set_config('tcp_keepalives_count', %(keepalives_count)s, false), "
+            "set_config('tcp_user_timeout', %(tcp_user_timeout)s, false)",
+            {name: str(address.query.get(name, value)) for name, value in LINE.items()},
+        )
+        connection.autocommit = False
+
+    return engine
 
 
 def _sqlite(address: URL, check_references: bool) -> Engine:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
 
+from energycomm.database_address import names_several, read_address, show_address
 from energycomm.eis import tables
-from energycomm.eis.database import connect, opened, reading, writing
+from energycomm.eis.database import connect, is_lost, opened, reading, writing
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 
@@ -24,6 +26,10 @@ from energycomm.errors import UserError
         ("sqlite://", "needs a file"),
         ("sqlite:////nowhere/at/all/eis.db", "does not exist"),
         ("postgresql://u:secret@127.0.0.1:1/db", "cannot be used"),
+        ("postgresql://u:secret@127.0.0.1:1,127.0.0.1:2/db", "cannot be used"),
+        ("postgresql://u:secret@127.0.0.1:port/db", "cannot be read"),
+        ("postgresql://u:secret@one:5432,:5433/db", "cannot be read"),
+        ("postgresql://u:secret@one,two:port/db", "cannot be read"),
     ],
 )
 def test_an_address_that_does_not_work_is_explained(url: str, words: str) -> None:
@@ -84,3 +90,62 @@ with store.transaction() as tx:
         ids = [row[0] for row in tx.driver.rows("SELECT id FROM rules_version")]
         assert [name.split()[0] for name in kept] == ["kept"] * 3
         assert not set(tx.reserve(tables.rules_version, 3)) & set(ids)
+
+
+@pytest.mark.parametrize(
+    ("written", "hosts", "ports", "password"),
+    [
+        ("postgresql://u:p@one:5432,two:5433/db", "one,two", "5432,5433", "p"),
+        ("postgresql://u:p@one,two:5433/db", "one,two", ",5433", "p"),
+        ("postgresql://u:p@one,two/db?connect_timeout=3", "one,two", None, "p"),
+        ("postgresql://u:p@[::1]:5432,[fe80::2]/db", "::1,fe80::2", "5432,", "p"),
+        ("postgresql://u:a,b/c:1@one:1,two:2/db", "one,two", "1,2", "a,b/c:1"),
+    ],
+)
+def test_an_address_names_several_servers(written: str, hosts: str, ports: str | None, password: str) -> None:
+    """In the form of libpq: https://www.postgresql.org/docs/current/libpq-connect.html, 34.1.1.3."""
+    address = read_address(written)
+    assert (address.query["host"], address.query.get("port")) == (hosts, ports)
+    assert (address.username, address.password, address.database) == ("u", password, "db")
+    assert names_several(address)
+    assert show_address(address) == written.replace(f":{password}@", ":***@")
+
+
+@pytest.mark.parametrize(
+    "written", ["postgresql://u:a,b@one:5432/db", "postgresql://u:a,b/c@one/db", "sqlite:///a,b/c"]
+)
+def test_a_comma_elsewhere_is_no_second_server(written: str) -> None:
+    assert not names_several(read_address(written))
+
+
+# PostgreSQL documentation, appendix A: a server that is stopped, crashes, starts, can only be read, or loses the line.
+@pytest.mark.parametrize(
+    "state", ["57P01", "57P02", "57P03", "57P05", "25006", "08000", "08003", "08006", "08001", "08004", "08P01"]
+)
+def test_each_error_of_a_failover_is_a_lost_database(postgres_url: str, state: str) -> None:
+    """None is the fault of the message at hand: the attempt does not count."""
+    raising = f"DO $$ BEGIN RAISE EXCEPTION 'as it happens' USING ERRCODE = '{state}'; END $$"
+    with opened(postgres_url) as engine:
+        with pytest.raises(UserError) as through_sqlalchemy, writing(engine) as connection:
+            connection.execute(text(raising))
+        with pytest.raises(UserError) as through_driver, writing(engine) as connection:
+            connection.connection.driver_connection.execute(raising)  # type: ignore[union-attr]
+        with writing(engine) as connection:
+            assert connection.execute(text("SELECT 1")).scalar() == 1
+    assert is_lost(through_sqlalchemy.value)
+    assert is_lost(through_driver.value)
+
+
+def test_a_session_that_the_server_ends_is_a_lost_database(postgres_url: str) -> None:
+    """Whatever class the driver gives the error: 25P03 is none of its operational ones."""
+    with opened(postgres_url) as engine:
+        with pytest.raises(UserError) as lost:
+            _wait_too_long(engine)
+        assert is_lost(lost.value)
+
+
+def _wait_too_long(engine: Engine) -> None:
+    with writing(engine) as connection:
+        connection.execute(text("SET idle_in_transaction_session_timeout = 20"))
+        time.sleep(0.2)
+        connection.execute(text("SELECT 1"))

@@ -1,0 +1,64 @@
+"""The address of the database as people write it: of one server, or of several of which one is written to."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+# As SQLAlchemy divides it: a password may hold anything but `@`. Atomic, so that no piece of it is taken for a server.
+_SEVERAL = re.compile(
+    r"(?P<before>postgres[a-z+]*://(?>(?:[^:/@]*(?::[^@]*)?@)?))(?P<servers>[^/?@]*,[^/?@]*)(?P<after>(?:[/?].*)?)",
+    re.DOTALL,
+)
+_SERVER = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.%]+)\]|(?P<name>[^\s:\[\]]+))(?::(?P<port>\d+))?")
+
+
+def read_address(written: str) -> URL:
+    """The parts of a database's address.
+
+    Args:
+      written: ``sqlite:///path``, ``postgresql://user:password@host:5432/name``, or several servers in the form of
+        libpq (PostgreSQL documentation 34.1.1.3): ``postgresql://user:password@host1:5432,host2:5432/name``.
+
+    Returns:
+      The URL; several servers are in its query, as ``host`` and ``port``, which is where SQLAlchemy looks for them.
+
+    Raises:
+      ArgumentError: it is no such address.
+    """
+    match = _SEVERAL.fullmatch(written)
+    if match is None:
+        try:
+            return make_url(written)
+        except ValueError:
+            raise ArgumentError("the port is no number") from None
+    servers = [_SERVER.fullmatch(server) for server in match["servers"].split(",")]
+    found = [server for server in servers if server is not None]
+    if len(found) < len(servers):
+        raise ArgumentError("expected host:port,host:port")
+    query = {"host": ",".join(server["ipv6"] or server["name"] for server in found)}
+    if any(server["port"] for server in found):
+        query["port"] = ",".join(server["port"] or "" for server in found)
+    return make_url(match["before"] + match["after"]).update_query_dict(query)
+
+
+def names_several(address: URL) -> bool:
+    """Whether it names several servers, in this form or in that of SQLAlchemy (``?host=one:5432&host=two:5432``)."""
+    hosts = address.query.get("host", "")
+    return len(hosts) > 1 if isinstance(hosts, tuple) else "," in hosts
+
+
+def show_address(address: URL) -> str:
+    """An address as people write it, without its password."""
+    hosts, ports = address.query.get("host", ""), address.query.get("port", "")
+    if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," not in hosts:
+        return address.render_as_string(hide_password=True)
+    named = [f"[{host}]" if ":" in host else host for host in hosts.split(",")]
+    pairs = zip_longest(named, ports.split(","), fillvalue="")
+    servers = ",".join(f"{host}:{port}" if port else host for host, port in pairs)
+    rest = address.difference_update_query(["host", "port"]).set(host="several")
+    shown = rest.render_as_string(hide_password=True)
+    return re.sub(r"(?<=[/@])several(?=[/?]|$)", lambda _: servers, shown, count=1)

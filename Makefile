@@ -63,10 +63,10 @@ demo: $(VENV)/.installed ## Three markets in a fresh SQLite EIS: their messages,
 	@printf '\nand for your own envelopes: energycomm process FOLDER. README.md and docs/index.md say more.\n'
 
 test: $(VENV)/.installed-test ## Run the tests on SQLite and PostgreSQL (ARGS="-m slow" for the long ones)
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not soak" $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not soak" $(ARGS)
 
 $(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt constraints-torch.txt
 	@echo "installing the assistant; some minutes, 2.5 GB with its models"

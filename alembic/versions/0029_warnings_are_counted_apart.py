@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from alembic import op
 from energycomm.eis import triggers
 
-revision = "0031"
-down_revision = "0030"
+revision = "0029"
+down_revision = "0028"
 branch_labels = None
 depends_on = None
 

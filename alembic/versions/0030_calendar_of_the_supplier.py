@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from alembic import op
 
-revision = "0033"
-down_revision = "0031"
+revision = "0030"
+down_revision = "0029"
 branch_labels = None
 depends_on = None
 

@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     "kernel/vocabulary.py reactive-capacitive reactive-inductive natural-gas": "the same",
     "kernel/requests.py reactive-capacitive reactive-inductive": "words of the Kernel that the Belgian list uses",
     "pipeline/measures.py active-energy": "a word of the Kernel that the Belgian list uses",
-    "pipeline/correlation.py MoveInRequest SupplierSwitchRequest MoveOutRequest EndOfSupplyRequest": "kinds of the Kernel",
+    "pipeline/correlation.py MoveInRequest SupplierSwitchRequest MoveOutRequest EndOfSupplyRequest": "kinds",
     "billing/period.py active-energy natural-gas": "words of the Kernel that the Belgian list uses",
     "correction/scripts/energy_of_point.py natural-gas active-energy": "words of the Kernel that the Belgian list uses",
     "correction/evidence.py CO-R05 CO-R07": "rules of `rules/common`, which are those of every market",

@@ -67,6 +67,7 @@ RECORDED: dict[str, str] = {
     "request retry": "1",
     "request show": "1",
     "request submit": "messages.json",
+    "rules apply": "--since 2026-01-01",
     "rules impact": "--since 2026-01-01",
     "simulate-answers": "answers",
     "token list": "",

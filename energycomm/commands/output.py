@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -50,6 +50,20 @@ STATE_COLOURS = {
 def print_json(content: Any) -> None:
     """Print JSON, indented."""
     typer.echo(msgspec.json.format(_encoder.encode(content), indent=2).decode())
+
+
+def print_json_list(facts: Mapping[str, Any], name: str, items: Iterable[Any]) -> None:
+    """Print JSON with a list at its end that may be too long for memory, one item a line.
+
+    Args:
+      facts: what stands before the list.
+      name: of the list.
+      items: the list.
+    """
+    typer.echo(_encoder.encode({**facts, name: []}).decode().removesuffix("]}"), nl=False)
+    for place, item in enumerate(items):
+        typer.echo(("," if place else "") + f"\n{_encoder.encode(item).decode()}", nl=False)
+    typer.echo("]}")
 
 
 def print_rows(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.bulk.runs import Run
+from energycomm.bulk.workers import Processes
+from energycomm.commands.output import Json, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
-from energycomm.config import load
+from energycomm.config import Config, load
 from energycomm.correction.difference import differences
-from energycomm.correction.impact import catalogue_named, impact
+from energycomm.correction.impact import bring_about, catalogue_named, impact, question
+from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
@@ -26,7 +31,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
-from energycomm.pipeline.gateway import open_engine, open_store
+from energycomm.pipeline.gateway import Gateway, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 
@@ -168,12 +173,25 @@ def document(
             typer.echo(str(path))
 
 
+Since = Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")]
+Limit = Annotated[int, typer.Option(min=1, help="How many messages to list at most.")]
+Work = Annotated[
+    Path | None, typer.Option(help="Folder that keeps the run: the same command with it continues a run that was cut.")
+]
+ProcessNumber = Annotated[
+    int | None,
+    typer.Option("--processes", min=1, help="Processes of this machine; as many as it has cores by default."),
+]
+
+
 @app.command("impact")
 @recorded("rules impact")
 def impact_(
-    since: Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")],
+    since: Since,
     folder: Folder = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many messages to list at most.")] = 50,
+    limit: Limit = 50,
+    work: Work = None,
+    processes: ProcessNumber = None,
     json: Json = False,
 ) -> None:
     """Judge stored messages by changed rules and show which verdicts would change; nothing is stored.
@@ -181,21 +199,59 @@ def impact_(
     Example: energycomm rules impact --since 2026-01-01 --rules changed-rules/
     """
     config = load()
-    begin = datetime.combine(_day(since), time(), UTC)
-    engine = open_engine(_catalogue(folder), config.engine, config.curve_tolerance)
+    with (
+        open_store(config) as store,
+        _impact(config, store, folder or config.rules_folder, since, work, processes) as found,
+    ):
+        if json:
+            print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
+            return
+        _tell(found, limit, "would change")
+
+
+@app.command()
+@recorded("rules apply", changing=True)
+def apply(
+    since: Since,
+    limit: Limit = 50,
+    work: Work = None,
+    processes: ProcessNumber = None,
+    json: Json = False,
+) -> None:
+    """Judge stored messages again by the rules of the configuration, and change the verdicts that come out otherwise.
+
+    Restart the daemon first, so that it judges by the same rules. A run that was interrupted is done again.
+
+    Example: energycomm rules apply --since 2026-01-01
+    """
+    config = load()
     with open_store(config) as store:
-        found = impact(store, engine, installed_adapters(config.mapping_files), micros(begin))
-    if json:
-        print_json({"judged": found.judged, "changes": dict(found.counts()), "messages": found.shifts})
-        return
-    typer.echo(
-        f"{counted(found.judged, 'message')} judged again, {counted(len(found.shifts), 'verdict')} would change",
-        err=True,
-    )
-    for words, number in found.counts():
+        gateway = Gateway(config, store)
+        with _impact(config, store, config.rules_folder, since, work, processes) as found:
+            points = bring_about(store, gateway.writer, found)
+            if json:
+                told = {"judged": found.judged, "access_points": points, "changes": found.words}
+                print_json_list(told, "messages", found.shifts())
+                return
+            _tell(found, limit, "changed")
+            typer.echo(f"{counted(points, 'access point')} judged from the first message on", err=True)
+
+
+def _impact(
+    config: Config, store: Store, folder: Path, since: str, work: Path | None, processes: int | None
+) -> AbstractContextManager[Run]:
+    markets = installed_adapters(config.mapping_files)
+    begin = micros(datetime.combine(_day(since), time(), UTC))
+    asked = question(folder, markets, begin, config.engine, config.curve_tolerance)
+    return impact(store, markets, asked, Processes(processes), work)
+
+
+def _tell(found: Run, limit: int, verb: str) -> None:
+    typer.echo(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
+    for words, number in found.words.most_common():
         typer.echo(f"{number}\t{words}")
     rows: list[tuple[str, ...]] = [
-        (str(one.message_id), one.kind, one.access_point, one.words) for one in found.shifts[:limit]
+        (str(one.message_id), one.kind, one.access_point, one.words) for one in islice(found.shifts(), limit)
     ]
     if rows:
         print_rows(("message", "kind", "access point", "change"), rows, "Messages")

@@ -156,6 +156,20 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """One transaction that only reads, and in which all queries see the store of one instant.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    with reporting(engine), engine.connect() as connection:
+        if not is_sqlite(engine):
+            connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        with connection.begin():
+            yield connection
+
+
 _own = threading.local()
 
 

@@ -150,6 +150,13 @@ class StoreReader:
         """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
         return [self._message(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
 
+    def messages_of(self, access_point_ids: Sequence[int]) -> dict[int, list[MessageRow]]:
+        """The Kernel messages of access points, in any state, by the id of the access point."""
+        found: dict[int, list[MessageRow]] = {}
+        for point, *row in self.driver.matching(_OF_POINTS, access_point_ids, "k.access_point_id"):
+            found.setdefault(point, []).append(self._message(tuple(row)))
+        return found
+
     def _message(self, row: Row) -> MessageRow:
         message = MessageRow._make(row)
         return message._replace(xml=self.driver.vault.text("kernel_message", message.id, message.xml))
@@ -162,6 +169,16 @@ class StoreReader:
         """Those of the messages that a corrected version has taken the place of."""
         sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
         return {row[0] for row in self.driver.matching(sql, message_ids, "corrects")}
+
+    def current_codes(self, message_ids: Sequence[int]) -> dict[int, list[str]]:
+        """Error codes, warnings apart, of the verdicts that hold now, by message id."""
+        sql = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error'"
+        codes: dict[int, list[str]] = {}
+        for message_id, code in self.driver.matching(sql, message_ids, "message_id", "ORDER BY id"):
+            found = codes.setdefault(message_id, [])
+            if code not in found:
+                found.append(code)
+        return codes
 
     def versions(self, message_id: int) -> set[int]:
         """All versions of a message: what it corrects, what corrects it, and so on; itself too."""
@@ -289,16 +306,6 @@ class StoreTransaction(StoreReader):
         rows = self.driver.matching('SELECT id FROM finding WHERE "current"', message_ids, "message_id")
         self.driver.update(tables.finding, ("current",), [(row[0], False) for row in rows])
 
-    def current_codes(self, message_ids: Sequence[int]) -> dict[int, list[str]]:
-        """Error codes, warnings apart, of the verdicts that hold now, by message id."""
-        sql = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error'"
-        codes: dict[int, list[str]] = {}
-        for message_id, code in self.driver.matching(sql, message_ids, "message_id", "ORDER BY id"):
-            found = codes.setdefault(message_id, [])
-            if code not in found:
-                found.append(code)
-        return codes
-
     def current_findings(self, message_ids: Sequence[int]) -> dict[int, list[tuple[str, ...]]]:
         """The findings, warnings too, of the verdicts that hold now, by message id: (code, rule, severity, field,
         value or nothing, comment in English, in French), sorted."""
@@ -351,11 +358,13 @@ _SAVE_CHECKPOINT = (
     "INSERT INTO checkpoint (access_point_id, upto, state) VALUES (?, ?, ?) "
     "ON CONFLICT (access_point_id, upto) DO UPDATE SET state = excluded.state"
 )
-_ALL_MESSAGES = (
-    "SELECT k.id, c.identity, k.position, k.kind, k.effective, k.state, k.waits_for, k.waits_until, k.received_at, "
-    "k.xml, k.version, k.corrects, k.ch_message_id, k.injected_by "
-    "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE true"
+_COLUMNS = (
+    "k.id, c.identity, k.position, k.kind, k.effective, k.state, k.waits_for, k.waits_until, k.received_at, "
+    "k.xml, k.version, k.corrects, k.ch_message_id, k.injected_by"
 )
+_FROM = "FROM kernel_message k LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE true"
+_ALL_MESSAGES = f"SELECT {_COLUMNS} {_FROM}"
+_OF_POINTS = f"SELECT k.access_point_id, {_COLUMNS} {_FROM}"
 _MESSAGES = (
     f"{_ALL_MESSAGES} AND k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
 )

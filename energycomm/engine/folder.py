@@ -8,6 +8,8 @@ problems are collected; a catalogue with a problem is never used.
 from __future__ import annotations
 
 import hashlib
+import json
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -96,6 +98,29 @@ def read_catalogue(folder: Path, *, check_examples: bool = True) -> tuple[Catalo
     zones = {name: market.zone for name, market in own.items()}
     catalogue = Catalogue(tuple(rules), predicates, codes, version, markets, particulars, zones)
     return catalogue, tuple(sorted(set(problems)))
+
+
+def rule_texts(folder: Path) -> str:
+    """The rule files of a folder as JSON (path -> text): kept with the verdicts that were reached with them."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".csv", ".py"))
+    return json.dumps({path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files})
+
+
+def read_texts(texts: str) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """The catalogue of rule files that were kept as JSON by `rule_texts`, and its problems; examples are not judged.
+
+    Raises:
+      ValueError: a path leads out of the folder.
+    """
+    with tempfile.TemporaryDirectory(prefix="energycomm-rules-") as name:
+        folder = Path(name).resolve()
+        for path, text in json.loads(texts).items():
+            file = (folder / path).resolve()
+            if not file.is_relative_to(folder):
+                raise ValueError(f"{path} is outside of the folder of the rules")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        return read_catalogue(folder, check_examples=False)
 
 
 def _lists(folders: Iterable[Path]) -> tuple[CodeLists, dict[str, Declarations], list[Problem]]:

@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Engine, text
 from energycomm.eis import changelog, tables
 from energycomm.eis.bulk import Driver, column_names, driver_of
 from energycomm.eis.changelog import Place
-from energycomm.eis.database import is_sqlite, reporting
+from energycomm.eis.database import snapshot
 from energycomm.errors import UserError
 from energycomm.export.disputes import Disputes
 from energycomm.export.subjects import (
@@ -333,19 +333,16 @@ def opened_export(
             "A segment cannot be asked for together with a cursor.",
             "The segment of an access point may change without its rows: follow all, and choose outside.",
         )
-    with reporting(engine), engine.connect() as connection:
-        if not is_sqlite(engine):
-            connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        with connection.begin():
-            _check(connection, selection, zones)
-            if name == DISPUTES:
-                if checker is None:
-                    raise ValueError("the disputes need a checker of invoices")
-                points, place = _points(connection, selection), changelog.present(connection)
-                yield Disputes(checker, subject, selection, points, zones, place)
-                return
-            since = None if cursor is None else changelog.place_of(connection, cursor)
-            yield Export(connection, subject, selection, zones, since)
+    with snapshot(engine) as connection:
+        _check(connection, selection, zones)
+        if name == DISPUTES:
+            if checker is None:
+                raise ValueError("the disputes need a checker of invoices")
+            points, place = _points(connection, selection), changelog.present(connection)
+            yield Disputes(checker, subject, selection, points, zones, place)
+            return
+        since = None if cursor is None else changelog.place_of(connection, cursor)
+        yield Export(connection, subject, selection, zones, since)
 
 
 def subject_of(name: str) -> Subject:

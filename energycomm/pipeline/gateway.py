@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from energycomm.eis.datakeys import unlock
 from energycomm.eis.migrations import current, require_current, upgrade
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
-from energycomm.engine.folder import load_catalogue
+from energycomm.engine.folder import load_catalogue, rule_texts
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.problems import BrokenCatalogue
@@ -190,9 +189,3 @@ def open_keys(config: Config) -> KeyRing:
     if refusals:
         raise UserError("Keys cannot be read.\n  " + "\n  ".join(str(refusal) for refusal in refusals))
     return ring
-
-
-def rule_texts(folder: Path) -> str:
-    """The rule files of a folder as JSON (path -> text): kept with the verdicts that were reached with them."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".csv", ".py"))
-    return json.dumps({path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in files})

@@ -6,7 +6,7 @@ learning from verdicts. It only reads: nothing is locked, nothing is stored.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -70,22 +70,38 @@ def past_of(reader: StoreReader, access_point_id: int, since: int = NEVER, keepi
       since: only those effective at or after this instant, microseconds since the epoch.
       keeping: a message that is there in any case; its versions and what it corrects are not, then.
     """
-    rows = [row for row in reader.messages_from(access_point_id, since) if is_incoming(row.kind)]
-    gone = reader.superseded([row.id for row in rows]) | {row.id for row in rows if row.state == WITHDRAWN}
-    if keeping is not None:
-        gone = (gone | reader.versions(keeping)) - {keeping}
-    counted = {row.id: row for row in rows if row.id not in gone}
+    found = reader.messages_from(access_point_id, since)
+    counted = {row.id: row for row in counting(reader, found, keeping)}
     entries, unreadable = [], {}
     for row in counted.values():
         message = decode(row.xml)
         if isinstance(message, KernelMessage):
             key = business_key(message, row.effective, row.identity or b"", row.position)
-            given_up = row.state in REJECTED and row.waits_for is not None
-            entries.append(Entry(key, message, row.effective, row.id, row.state, given_up))
+            entries.append(Entry(key, message, row.effective, row.id, row.state, was_given_up(row)))
         else:
             unreadable[row.id] = f"its Kernel XML cannot be read: {message}"
     entries.sort(key=lambda entry: entry.key)
     return Past(entries, counted, unreadable)
+
+
+def counting(reader: StoreReader, rows: Sequence[MessageRow], keeping: int | None = None) -> list[MessageRow]:
+    """Those of stored messages that count: incoming, not withdrawn, of a corrected one the newest version.
+
+    Args:
+      reader: the store.
+      rows: the messages.
+      keeping: a message that counts in any case; its versions and what it corrects do not, then.
+    """
+    incoming = [row for row in rows if is_incoming(row.kind)]
+    gone = reader.superseded([row.id for row in incoming]) | {row.id for row in incoming if row.state == WITHDRAWN}
+    if keeping is not None:
+        gone = (gone | reader.versions(keeping)) - {keeping}
+    return [row for row in incoming if row.id not in gone]
+
+
+def was_given_up(row: MessageRow) -> bool:
+    """Whether a stored message waited too long and was rejected for that."""
+    return row.state in REJECTED and row.waits_for is not None
 
 
 def histories(
@@ -151,23 +167,6 @@ def history_before(store: Store, engine: Judge, markets: Markets, message_id: in
     if point is None or not is_incoming(rows[0].kind):
         return Known(message_id, message, NO_HISTORY)
     return next(histories(store, engine, markets.zone(message.market), point, {message_id}))
-
-
-def judged_anew(store: Store, engine: Judge, zone: ZoneInfo, access_point_id: int) -> Iterator[Entry]:
-    """The messages of an access point with the verdicts that other rules give them from the beginning on.
-
-    Args:
-      store: the EIS.
-      engine: the other rules.
-      zone: the legal time of the market.
-      access_point_id: row of the access point.
-    """
-    with store.reading() as reader:
-        past = past_of(reader, access_point_id)
-    fold = Fold(engine, zone, AccessPointState(), access_point_id, {})
-    for entry in past.entries:
-        fold.judge(entry)
-        yield entry
 
 
 def judged_at(

@@ -13,13 +13,12 @@ from energycomm import cli
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.explanation import explain, explain_ch_message
-from energycomm.correction.impact import catalogue_named, impact
-from energycomm.engine.folder import load_catalogue
+from energycomm.correction.impact import catalogue_named, impact, question
+from energycomm.engine.folder import load_catalogue, rule_texts
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.messages import MeterReading
 from energycomm.kernel.verdicts import Refusal
-from energycomm.pipeline.gateway import rule_texts
 from energycomm.pipeline.history import history_before
 from energycomm.pipeline.replay import correct, replay
 from tests.pipeline.desk import NOW, Desk, shipped_rules
@@ -111,17 +110,20 @@ def test_changed_rules_are_tried_on_stored_messages(database_url: str, lenient: 
     desk = Desk(database_url)
     number = refused(desk)
     before = desk.rows("SELECT id, state FROM kernel_message ORDER BY id")
-    found = impact(desk.store, ParallelEngine(load_catalogue(lenient, check_examples=False)), desk.markets, 0)
-    assert found.judged == len(before)
-    assert {shift.message_id: shift.words for shift in found.shifts} == {number: "rejected CO-R05 -> accepted"}
+    with impact(desk.store, desk.markets, question(lenient, desk.markets, 0)) as found:
+        assert found.judged == len(before)
+        assert {shift.message_id: shift.words for shift in found.shifts()} == {number: "rejected CO-R05 -> accepted"}
+        assert found.words == {"rejected CO-R05 -> accepted": 1}
     assert desk.rows("SELECT id, state FROM kernel_message ORDER BY id") == before
 
 
-def test_the_rules_of_today_change_nothing(database_url: str) -> None:
+def test_the_rules_of_today_change_nothing(database_url: str, project_root: Path) -> None:
     """The second judgement agrees with the stored verdicts."""
     desk = Desk(database_url)
     refused(desk)
-    assert impact(desk.store, ParallelEngine(shipped_rules()), desk.markets, 0).shifts == ()
+    with impact(desk.store, desk.markets, question(project_root / "rules", desk.markets, 0)) as found:
+        assert found.judged > 0
+        assert list(found.shifts()) == []
 
 
 def test_two_versions_differ_in_words(tmp_path: Path, lenient: Path, project_root: Path) -> None:

@@ -12,11 +12,10 @@ import pytest
 from energycomm import cli
 from energycomm.correction import replaying
 from energycomm.correction.replaying import Replaying, replay_messages
-from energycomm.engine.folder import load_catalogue
+from energycomm.engine.folder import load_catalogue, rule_texts
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.gateway import rule_texts
 from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, reading, start
 

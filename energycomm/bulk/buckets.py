@@ -1,0 +1,189 @@
+"""Buckets: the messages of some whole access points as a Parquet file, read from one snapshot of the store.
+
+A bucket holds all that judging its messages again takes, so that whoever judges it needs no store. Its rows are Kernel
+messages in the order of their access points; only messages that count are in it (incoming, not withdrawn, of a
+corrected one the newest version). Buckets hold Kernel XML in plain text: they are private files, and are removed with
+their run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+from sqlalchemy import Connection, Engine, text
+
+from energycomm.eis.bulk import driver_of
+from energycomm.eis.database import snapshot
+from energycomm.eis.store import MessageRow, StoreReader
+from energycomm.kernel.codec import decode
+from energycomm.kernel.messages import KernelMessage
+from energycomm.market.installed import Markets
+from energycomm.pipeline.fold import APPLIED, Entry, business_key
+from energycomm.pipeline.history import counting, was_given_up
+from energycomm.private_files import written_whole
+
+BUCKET_MESSAGES = 20_000
+"""Messages of a bucket: the access point that reaches them is its last."""
+
+POINTS_TOGETHER = 16
+"""Access points that are read at a time: few, because curves may give each of them thousands of messages."""
+
+_ROWS_TOGETHER = 2_000
+"""Rows of a bucket that are written and read at a time."""
+
+SCHEMA = pa.schema(
+    [
+        pa.field("point", pa.int64(), nullable=False),
+        pa.field("market", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("identifier", pa.string(), nullable=False),
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("identity", pa.binary()),
+        pa.field("position", pa.int32(), nullable=False),
+        pa.field("effective", pa.int64(), nullable=False),
+        pa.field("state", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("given_up", pa.bool_(), nullable=False),
+        pa.field("asked", pa.bool_(), nullable=False),
+        pa.field("codes", pa.string(), nullable=False),
+        pa.field("xml", pa.string(), nullable=False),
+    ]
+)
+"""Columns of a bucket: row and names of the access point; of the message its row, its place in business order, its
+state; whether its verdict is asked for, the error codes of that verdict with blanks between, its Kernel XML."""
+
+
+class Point(Struct, frozen=True):
+    """An access point of a bucket.
+
+    Attributes:
+      id: its row.
+      market, identifier: its names.
+      entries: its messages that can be read, in business order.
+      asked: message -> error codes of its stored verdict, of those whose verdicts are asked for.
+    """
+
+    id: int
+    market: str
+    identifier: str
+    entries: list[Entry]
+    asked: dict[int, tuple[str, ...]]
+
+
+def write_buckets(
+    engine: Engine, folder: Path, markets: Markets, since: int, size: int = BUCKET_MESSAGES
+) -> Iterator[Path]:
+    """Write the access points with messages that arrived since an instant, whole, in buckets; few rows are in memory.
+
+    Args:
+      engine: the store.
+      folder: for the files.
+      markets: the installed ones.
+      since: microseconds since the epoch; only verdicts of messages that arrived since then are asked for.
+      size: messages of a bucket.
+
+    Yields:
+      Each file when it is whole, in the order of access points.
+
+    Raises:
+      UserError: the database was lost, or a market is not installed.
+      DamagedRow: an encrypted message cannot be opened.
+    """
+    number, points = 0, _points(engine, markets, since)
+    point = next(points, None)
+    while point is not None:
+        number += 1
+        path = folder / f"bucket-{number:07}.parquet"
+        with written_whole(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
+            told, rows = 0, []
+            while point is not None and told < size:
+                told += len(point)
+                rows += point
+                point = next(points, None)
+                if len(rows) >= _ROWS_TOGETHER or point is None or told >= size:
+                    writer.write_batch(pa.RecordBatch.from_pylist(rows, SCHEMA))
+                    rows = []
+        yield path
+
+
+def _points(engine: Engine, markets: Markets, since: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of one access point after the other."""
+    with snapshot(engine) as connection:
+        reader = StoreReader(driver_of(connection))
+        for ids in _with_messages_since(connection, since):
+            sql = "SELECT id, market, identifier FROM access_point WHERE true"
+            named = {row[0]: (row[1], row[2]) for row in reader.driver.matching(sql, ids, "id")}
+            for market, _ in named.values():
+                markets.zone(market)
+            found = reader.messages_of(ids)
+            counted = {row.id for row in counting(reader, [row for rows in found.values() for row in rows])}
+            kept = {point: [row for row in rows if row.id in counted] for point, rows in found.items()}
+            codes = _codes(reader, [row for rows in kept.values() for row in rows], since)
+            for point, rows in sorted(kept.items()):
+                yield [
+                    _row(point, *named[point], row, asked=row.received_at >= since, codes=codes.get(row.id, ""))
+                    for row in rows
+                ]
+
+
+def _with_messages_since(connection: Connection, since: int) -> Iterator[Sequence[int]]:
+    sql = text(
+        "SELECT DISTINCT access_point_id FROM kernel_message "
+        "WHERE received_at >= :since AND access_point_id IS NOT NULL ORDER BY access_point_id"
+    )
+    options = {"stream_results": True, "max_row_buffer": 2000}
+    found = connection.execute(sql, {"since": since}, execution_options=options)
+    for some in found.scalars().partitions(POINTS_TOGETHER):
+        yield list(some)
+
+
+def _codes(reader: StoreReader, rows: Sequence[MessageRow], since: int) -> dict[int, str]:
+    """Error codes of the verdicts that are asked for; an accepted message has none."""
+    refused = [row.id for row in rows if row.received_at >= since and row.state not in APPLIED]
+    return {number: " ".join(sorted(codes)) for number, codes in reader.current_codes(refused).items()}
+
+
+def _row(point: int, market: str, identifier: str, row: MessageRow, *, asked: bool, codes: str) -> dict[str, Any]:
+    return {
+        "point": point,
+        "market": market,
+        "identifier": identifier,
+        "id": row.id,
+        "identity": row.identity,
+        "position": row.position,
+        "effective": row.effective,
+        "state": row.state,
+        "given_up": was_given_up(row),
+        "asked": asked,
+        "codes": codes,
+        "xml": row.xml,
+    }
+
+
+def read_bucket(content: bytes) -> Iterator[Point]:
+    """The access points of a bucket, one at a time.
+
+    Args:
+      content: the file. Messages whose Kernel XML this version cannot read are left out, as by the live path.
+    """
+    file = pq.ParquetFile(pa.BufferReader(content))
+    rows = (row for batch in file.iter_batches(_ROWS_TOGETHER) for row in batch.to_pylist())
+    for (point, market, identifier), several in groupby(
+        rows, key=lambda row: (row["point"], row["market"], row["identifier"])
+    ):
+        entries: list[Entry] = []
+        asked: dict[int, tuple[str, ...]] = {}
+        for row in several:
+            message = decode(row["xml"])
+            if not isinstance(message, KernelMessage):
+                continue
+            key = business_key(message, row["effective"], row["identity"] or b"", row["position"])
+            entries.append(Entry(key, message, row["effective"], row["id"], row["state"], row["given_up"]))
+            if row["asked"]:
+                asked[row["id"]] = tuple(row["codes"].split())
+        entries.sort(key=lambda entry: entry.key)
+        yield Point(point, market, identifier, entries, asked)

@@ -1,0 +1,90 @@
+"""Where buckets are judged: the port, and the processes of this machine.
+
+    for number, result in workers.results(question, buckets): ...
+
+`energycomm.bulk.cluster` has the same port on Ray.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from typing import Protocol
+
+from energycomm.bulk.judging import judged
+
+AHEAD = 2
+"""Buckets that wait at each process, so that none is idle while its result is written."""
+
+Bucket = tuple[int, bytes]
+"""Number and content of a bucket, or of its result."""
+
+
+class Lost(Exception):
+    """Workers died, or the cluster does not answer: what is not finished is to be handed in again."""
+
+
+class Workers(Protocol):
+    """Whoever judges buckets."""
+
+    def results(self, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
+        """Judge buckets (`energycomm.bulk.judging.judged`), few of which are in memory at a time.
+
+        Args:
+          question: what they are judged by.
+          buckets: taken as they are needed.
+
+        Yields:
+          Number and result of each, as they are finished.
+
+        Raises:
+          Lost: the rest of them is to be handed in again.
+        """
+
+
+class Processes:
+    """The processes of this machine; this one alone where a single one is asked for.
+
+    Args:
+      number: how many; as many as this process may use cores when None.
+    """
+
+    def __init__(self, number: int | None = None) -> None:
+        self.number = number or len(os.sched_getaffinity(0))
+
+    def results(self, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
+        """Judge buckets, see `Workers`."""
+        waiting = iter(buckets)
+        first = list(islice(waiting, 2))
+        if self.number == 1 or len(first) < 2:
+            # Another process would read the rules once more for one bucket.
+            yield from ((number, judged(question, content)) for number, content in _both(first, waiting))
+            return
+        # A forked process would share the connections of the store.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.number, mp_context=context)
+        try:
+            yield from self._through(pool, question, _both(first, waiting))
+        except BrokenProcessPool as broken:
+            raise Lost(str(broken)) from broken
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _through(self, pool: ProcessPoolExecutor, question: bytes, buckets: Iterator[Bucket]) -> Iterator[Bucket]:
+        running: dict[Future[bytes], int] = {}
+        while True:
+            for number, content in islice(buckets, self.number * AHEAD - len(running)):
+                running[pool.submit(judged, question, content)] = number
+            if not running:
+                return
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(done), done.result()
+
+
+def _both(first: list[Bucket], rest: Iterator[Bucket]) -> Iterator[Bucket]:
+    yield from first
+    yield from rest

@@ -19,9 +19,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 
 Notes: TypeAlias = list[Refusal]
-Beside: TypeAlias = Callable[
-    [tuple[KernelMessage, ...], Fields], tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]
-]
+Beside: TypeAlias = Callable[[tuple[KernelMessage, ...], Fields], tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]]
 """Adds to the messages of a CH message what its content says beside them, and notes."""
 FAULTS = (Exception,)
 """What a digester's own mistake may raise on content that nobody foresaw: it must not harm the neighbours."""

@@ -1,15 +1,16 @@
 """Reads the text of one CH message at once: by a regular expression that is made from its schema.
 
-The expression matches no text that the schema refuses, and by far not all that it accepts: elements stand in the order in
-which the schema declares them, and no more than once where they are read once; there are no attributes, references or comments, and
-nothing but plain characters in a value. What does not match is parsed, checked and read as a tree (`adapters.common.schemas`, `adapters.common.reading`), which alone refuses. What does match gives the same `Fields`
-as `reading.read`, several times faster.
+The expression matches no text that the schema refuses, and by far not all that it accepts: elements stand in the order
+in which the schema declares them, and no more than once where they are read once; there are no attributes, references
+or comments, and nothing but plain characters in a value. What does not match is parsed, checked and read as a tree
+(`adapters.common.schemas`, `adapters.common.reading`), which alone refuses. What does match gives the same `Fields` as
+`reading.read`, several times faster.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,13 @@ class _Element(NamedTuple):
     may_be_empty: bool = False
 
 
+class Leaf(NamedTuple):
+    """An element with a value, and the expression of its values."""
+
+    name: str
+    value: str
+
+
 Read = Callable[[Sequence[str | None]], Fields]
 
 
@@ -78,9 +86,19 @@ class Pattern:
             source, read = _compiled(element, strict=True)
         except _Unread as unread:
             raise ValueError(f"{path.name}: {unread}") from None
-        self.name = name
+        self.name, self._element = name, element
         self.opening, self.closing = f"<{name}>".encode(), f"</{name}>".encode()
         self._match, self._read = re.compile(source).match, read
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every element with a value below the CH message, and the expression of its values."""
+        waiting = [self._element]
+        while waiting:
+            for child in waiting.pop().children:
+                if child.value is None:
+                    waiting.append(child)
+                else:
+                    yield Leaf(child.name, child.value)
 
     def match(self, text: str, start: int) -> tuple[Fields, int] | None:
         """What the CH message that begins at a place of a text holds, and where it ends with the white space after it;

@@ -1,8 +1,8 @@
 """Takes runs of CH messages that a pattern reads out of the bytes of a document, before these are parsed.
 
-libxml2 still parses the whole document and decides what it is: in place of a run it finds one empty element with the run's
-number. So header, root, depth and damage are judged as ever; only the inside of a CH message that `Pattern` matches is no
-longer built as a tree.
+libxml2 still parses the whole document and decides what it is: in place of a run it finds one empty element with the
+run's number. So header, root, depth and damage are judged as ever; only the inside of a CH message that `Pattern`
+matches is no longer built as a tree.
 """
 
 from __future__ import annotations
@@ -145,9 +145,15 @@ class Runs:
         return run, start
 
     def _mark(self, run: list[Piece], text: str, start: int, end: int) -> str:
-        """The element in place of a run; lines are kept, so that damage is found on its line."""
+        """The element in place of a run. It ends on the line and in the column of the run, so that damage behind it is
+        found in its place."""
         self._number += 1
         number = f"{self._secret}-{self._number}"
         self._held[number] = run
-        lines = "\n" * text.count("\n", start, end)
-        return f'<{self._pattern.name} {_MARK}="{number}"{lines}/>'
+        begun = f'<{self._pattern.name} {_MARK}="{number}"'
+        taken = text[start:end]
+        blank = len(taken) - len(taken.rstrip())
+        taken, rest = taken[: len(taken) - blank], taken[len(taken) - blank :]
+        lines = taken.count("\n")
+        width = len(taken) - (taken.rfind("\n") + 1) - len("/>") - (0 if lines else len(begun))
+        return f"{begun}{chr(10) * lines}{' ' * width}/>{rest}"

@@ -157,7 +157,9 @@ def test_whatever_surrounds_the_messages_they_are_the_same() -> None:
         ("", "utf-8"), ("\ufeff", "utf-8"), ("\n", "utf-8"), ("<!DOCTYPE R151>", "utf-8"),
         ("<?xml version='1.0'?>", "utf-8"), ("<?xml version='1.0' encoding='UTF-8'?>", "latin-1"),
         ("<?xml version='1.0' encoding='ISO-8859-1'?>", "latin-1"),
-        ("<?xml version='1.0' encoding='UTF-16'?>", "utf-16"), ("", "utf-16"), ("<?xml version='1.1'?>", "utf-8"), ("<?xml version='1.0' encoding='EBCDIC'?>", "utf-8"),
+        ("<?xml version='1.0' encoding='UTF-16'?>", "utf-16"), ("", "utf-16"),
+        ("<?xml version='1.1'?>", "utf-8"),
+        ("<?xml version='1.0' encoding='EBCDIC'?>", "utf-8"),
         ("<?xml version='1.0' encoding='US-ASCII'?>", "utf-8"),
     ):  # fmt: skip
         same("R151", (head + plain).encode(encoding))

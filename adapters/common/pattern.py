@@ -113,8 +113,9 @@ def _compiled(element: _Element, *, strict: bool) -> tuple[str, Read]:
     names: dict[str, Any] = {}
     groups = _Groups(strict, lines, names)
     source = f"<{element.name}>{groups.content(element, 'fields')}</{element.name}>{_BLANK}"
+    variables = "".join(f"g{number}, " for number in range(groups.count))
     # The code is made of the names of our own schema's elements: no input reaches it.
-    code = "\n    ".join(["def read(found):", "fields = {}", *lines, "return fields"])
+    code = "\n    ".join(["def read(found):", "fields = {}", f"{variables or '()'} = found", *lines, "return fields"])
     exec(compile(code, f"<fields of {element.name}>", "exec"), names)  # noqa: S102 - our own words
     return source, names["read"]
 
@@ -137,32 +138,46 @@ class _Groups:
             self._lines.append(f"if {group}: {into}[{name!r}] = {group}")
             inner = _leaf(child, f"({child.value if self._strict else '[^<]*'})")
         elif child.most == 1:
-            own = f"held{len(self._lines)}"
-            self._lines.append(f"{own} = {{}}")
-            inner = f"<{name}>{self.content(child, own)}</{name}>{_BLANK}"
+            inner, own = self._one(child)
             self._lines.append(f"if {own}: {into}[{name!r}] = [{own}]")
+        elif all(below.value is not None for below in child.children):
+            inner = self._several(child)
+            self._lines.append(f"if held: {into}[{name!r}] = held")
         else:
-            return self._many(child, into)
+            # Mostly one: it is read with what stands around it, and only further ones by themselves.
+            first, own = self._one(child)
+            further = self._several(child._replace(least=max(child.least - 1, 0), most=child.most and child.most - 1))
+            self._lines.append(f"if {own}: {into}[{name!r}] = [{own}, *held]")
+            self._lines.append(f"elif held: {into}[{name!r}] = held")
+            inner = first + further
         return inner if child.least else f"(?:{inner}|)"
 
-    def _many(self, child: _Element, into: str) -> str:
+    def _one(self, child: _Element) -> tuple[str, str]:
+        """The expression of an element that holds others, and the variable that the code fills."""
+        own = f"held{len(self._lines)}"
+        self._lines.append(f"{own} = {{}}")
+        return f"<{child.name}>{self.content(child, own)}</{child.name}>{_BLANK}", own
+
+    def _several(self, child: _Element) -> str:
         """Elements that stand several times are one group, whose text is read by an expression of its own: that they
-        match is known by then."""
+        match is known by then. The code fills the variable `held`."""
         group = self._group()
         source, read = _compiled(child, strict=False)
         expression = re.compile(source)
-        number = self.count
-        self._names[f"find{number}"] = expression.findall
-        self._names[f"read{number}"] = read if expression.groups > 1 else lambda only: read((only,))
-        self._lines.append(f"if {group}:")
-        self._lines.append(f"    held = [one for one in map(read{number}, find{number}({group})) if one]")
-        self._lines.append(f"    if held: {into}[{child.name!r}] = held")
+        self._names[f"find_{group}"], self._names[f"read_{group}"] = expression.findall, read
+        values = [f"v{number}" for number in range(expression.groups)]
+        each, item = ", ".join(values), f"read_{group}(({', '.join(values)},))"
+        if all(below.value is not None for below in child.children):
+            made = ", ".join(f"{below.name!r}: {value}" for below, value in zip(child.children, values, strict=True))
+            item = f"{{{made}}} if {' and '.join(values)} else {item}"
+        items = f"[one for {each} in find_{group}({group}) if (one := {item})]"
+        self._lines.append(f"held = {items} if {group} else ()")
         most = "" if child.most is None else child.most
         return f"((?:{_without_groups(child, self._strict)}){{{child.least},{most}}})"
 
     def _group(self) -> str:
         self.count += 1
-        return f"found[{self.count - 1}]"
+        return f"g{self.count - 1}"
 
 
 def _without_groups(element: _Element, strict: bool) -> str:
@@ -259,6 +274,8 @@ class _Declarations:
             except _Unread:
                 if not loose and child.get("minOccurs") != "0":
                     raise
+        if not found:
+            raise _Unread(f"nothing in {kind.get('name')}")
         return tuple(found)
 
     def _value(self, kind: str | etree._Element, facets: dict[str, list[str]]) -> tuple[str, bool]:

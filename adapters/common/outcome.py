@@ -19,6 +19,8 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Transaction
 
 Notes: TypeAlias = list[Refusal]
+Beside: TypeAlias = Callable[[tuple[KernelMessage, ...], Fields], tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]]
+"""Adds to the messages of a CH message what its content says beside them, and notes."""
 FAULTS = (Exception,)
 """What a digester's own mistake may raise on content that nobody foresaw: it must not harm the neighbours."""
 _encode = msgspec.msgpack.Encoder().encode
@@ -108,8 +110,7 @@ class Digester(NamedTuple, Generic[C]):
         context: C,
         schema: Schema,
         namespace: str | None = None,
-        beside: Callable[[tuple[KernelMessage, ...], Fields], tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]]
-        | None = None,
+        beside: Beside | None = None,
     ) -> Outcome:
         """Check, read and digest one element.
 
@@ -123,21 +124,38 @@ class Digester(NamedTuple, Generic[C]):
         checked = schema.check(element, namespace)
         if checked.refusals:
             return self.refused(element, context, checked.refusals, checked.notes)
-        notes: Notes = list(checked.notes)
         try:
-            fields = self.read(element)
-            digested = self.digest(fields, context, notes)
-            messages = tuple(sorted(digested.messages, key=business_order))
-            if beside is not None:
-                messages, left = beside(messages, fields)
-                notes += left
-            version = self.version(fields, context) if self.version else None
+            return self._digested(self.read(element), context, list(checked.notes), beside)
         except Unreadable as unreadable:
             return self.refused(element, context, (unreadable.refusal,), checked.notes)
         except FAULTS as fault:
             found = f"{type(fault).__name__}: {fault}"
             failed = refusal("DIGEST_FAILED", path=str(element.tag), value=found)
             return self.refused(element, context, (failed,), checked.notes)
+
+    def outcome_of(self, fields: Fields, context: C, beside: Beside | None = None) -> Outcome | None:
+        """Digest content that its schema accepts and that was read already.
+
+        Args:
+          fields: the content.
+          context: of its member.
+          beside: as for `outcome`.
+
+        Returns:
+          The outcome; None where there is something to refuse, which `outcome` does.
+        """
+        try:
+            return self._digested(fields, context, [], beside)
+        except FAULTS:
+            return None
+
+    def _digested(self, fields: Fields, context: C, notes: Notes, beside: Beside | None) -> Outcome:
+        digested = self.digest(fields, context, notes)
+        messages = tuple(sorted(digested.messages, key=business_order))
+        if beside is not None:
+            messages, left = beside(messages, fields)
+            notes += left
+        version = self.version(fields, context) if self.version else None
         identity = self._identity(context, digested.reference, fields)
         return Outcome(digested.reference, digested.access_point, identity, messages, (), tuple(notes), version)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +15,9 @@ from adapters.common.adapter import MarketAdapter, with_explained
 from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
+from adapters.common.pattern import Pattern
 from adapters.common.reading import Fields, read
+from adapters.common.runs import Piece, Runs
 from adapters.fr_enedis import c68, csvpieces, names, ondemand, reports
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import MARKET, Context, context
@@ -154,11 +157,11 @@ class _Member:
         head: Context | None = None
         held: Transaction | None = None
         try:
-            for element in self._pieces(content):
+            for element, piece in self._pieces(content, _pattern(self.row.label)):
                 if head is None:
                     head = self._context(element)
                 self.found += 1
-                for outcome in self._outcomes(element, head):
+                for outcome in self._outcomes(element, head, piece):
                     if self.position == 0:
                         yield self._head(head, outcome)
                     if held is not None:
@@ -179,7 +182,7 @@ class _Member:
         """Every error of the CH message at a position."""
         head: Context | None = None
         passed = 0
-        for element in self._pieces(content):
+        for element, _ in self._pieces(content):
             head = head or self._context(element)
             outcomes = list(self._outcomes(element, head))
             if position <= passed + len(outcomes):
@@ -188,21 +191,34 @@ class _Member:
             passed += len(outcomes)
         return []
 
-    def _pieces(self, content: IO[bytes]) -> Iterator[etree._Element]:
-        """The elements that hold CH messages; what stands beside the header is taken on the way."""
+    def _pieces(
+        self, content: IO[bytes], pattern: Pattern | None = None
+    ) -> Iterator[tuple[etree._Element, Piece | None]]:
+        """The elements that hold CH messages, or stand for those that the pattern reads; what stands beside the header
+        is taken on the way."""
         row = self.row
         beside = (row.header.element, *row.beside)
-        for element in safexml.iterate(content, (row.piece, *beside)):
+        runs = None if pattern is None else Runs(content, pattern)
+        for element in safexml.iterate(runs or content, (row.piece, *beside)):
+            read_already = None if runs is None or element.tag != row.piece else runs.taken(element)
             if _depth(element) > (2 if row.nested and element.tag != row.header.element else 1):
                 continue  # one wanted element inside another: the outer one's schema check refuses it
-            if element.tag == row.piece:
-                yield element
+            if read_already is not None:
+                for piece in read_already:
+                    yield element, piece
+            elif element.tag == row.piece:
+                yield element, None
             else:
                 self._take(element)
 
-    def _outcomes(self, element: etree._Element, head: Context) -> Iterator[Outcome]:
-        if self.row.digester is not None:
-            yield self.row.digester.outcome(element, head, self.row.schema, beside=self._beside)
+    def _outcomes(self, element: etree._Element, head: Context, piece: Piece | None = None) -> Iterator[Outcome]:
+        digester = self.row.digester
+        if digester is not None:
+            outcome = None if piece is None else digester.outcome_of(piece.fields, head, self._beside)
+            if outcome is None:
+                whole = element if piece is None else piece.element()
+                outcome = digester.outcome(whole, head, self.row.schema, beside=self._beside)
+            yield outcome
         elif self.row.outcomes is not None:
             yield from self.row.outcomes(element, head, self.row.schema)
 
@@ -288,6 +304,15 @@ def _measures(sniff: Sniff) -> str | None:
         return ondemand.TABLE
     is_snapshot = "prm" in labels and len(labels) > 1
     return c68.TABLE if is_snapshot or names.tokens(sniff.name).get("flux") == c68.FLUX else None
+
+
+@cache
+def _pattern(label: str) -> Pattern | None:
+    """What reads most CH messages of a row at once; None where each is a file of its own, or is read in another way."""
+    row = BY_LABEL[label]
+    if row.digester is None or row.digester.read is not read or row.piece == row.root:
+        return None
+    return Pattern(row.schema.path, row.piece)
 
 
 def _depth(element: etree._Element) -> int:

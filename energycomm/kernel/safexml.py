@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import IO, Final, TypedDict
+from typing import Final, Protocol, TypedDict
 
 from lxml import etree
 
@@ -70,10 +70,17 @@ def parse_bytes(data: bytes) -> etree._Element | Refusal:
         return seen if isinstance(seen, Refusal) else refusal_of(error)
 
 
+class Readable(Protocol):
+    """Bytes that are read from their beginning."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes; none at the end."""
+
+
 class _Bounded:
     """A stream that gives up when too much is read between two wanted elements."""
 
-    def __init__(self, stream: IO[bytes], limit: int) -> None:
+    def __init__(self, stream: Readable, limit: int) -> None:
         self._stream = stream
         self._limit = limit
         self.left = limit
@@ -92,7 +99,7 @@ class _Bounded:
         self.left = self._limit
 
 
-def iterate(stream: IO[bytes], tag: str | Sequence[str], *, max_piece: int = MAX_PIECE) -> Iterator[etree._Element]:
+def iterate(stream: Readable, tag: str | Sequence[str], *, max_piece: int = MAX_PIECE) -> Iterator[etree._Element]:
     """The elements of a tag, one by one, in constant memory.
 
     Each element is whole when it is given and is emptied, with everything that stood before it, when the next one is

@@ -13,6 +13,7 @@ import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, cast
 
 import psycopg
@@ -29,6 +30,11 @@ NewRow = Mapping[str, Any]
 
 SQLITE_CHUNK = 512
 """Values in one IN list: few enough for every build of SQLite, and few different statements to prepare."""
+
+
+SQLITE_ROWS = 32
+"""Rows in one statement at most, a power of two; with the columns of any table below the bound of 999 values that old
+builds of SQLite have."""
 
 
 class Driver(ABC):
@@ -126,7 +132,18 @@ class SqliteDriver(Driver):
     def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
         """Store rows."""
         if rows:
-            self._connection.executemany(_sqlite_insert(table), self._sealed(table, ordered(table, rows)))
+            self._insert(table, self._sealed(table, ordered(table, rows)))
+
+    def _insert(self, table: Table, rows: Sequence[Row]) -> None:
+        """Statements of many rows: SQLite copies the pages that a statement changes, to be able to undo it."""
+        start, left, size = 0, len(rows), SQLITE_ROWS
+        while left:
+            while size > left:
+                size >>= 1
+            statement = _sqlite_insert(table, size)
+            while size <= left:
+                self._connection.execute(statement, list(chain.from_iterable(rows[start : start + size])))
+                start, left = start + size, left - size
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
@@ -216,9 +233,10 @@ def quoted(names: Iterable[str]) -> str:
 
 
 @cache
-def _sqlite_insert(table: Table) -> str:
+def _sqlite_insert(table: Table, rows: int) -> str:
     names = column_names(table)
-    return f"INSERT INTO {table.name} ({quoted(names)}) VALUES ({', '.join('?' * len(names))})"
+    row = f"({', '.join('?' * len(names))})"
+    return f"INSERT INTO {table.name} ({quoted(names)}) VALUES {', '.join([row] * rows)}"
 
 
 @cache

@@ -85,6 +85,28 @@ def fits(column: Column[Any], value: object) -> bool:
     return True
 
 
+def all_fit(table: Table, names: Sequence[str]) -> Callable[..., bool]:
+    """A function of the values of some text columns, in the order of their names: whether both databases hold all of
+    them. It is generated: every message that arrives passes it.
+
+    Args:
+      table: the table.
+      names: columns of texts with a length.
+    """
+    scope: dict[str, Any] = {"fits": fits}
+    tests = []
+    for number, name in enumerate(names):
+        column = table.columns[name]
+        scope[f"c{number}"] = column
+        plain = f"isinstance(v{number}, str) and v{number}.isascii() and v{number}.isprintable()"
+        test = f"({plain} and len(v{number}) <= {column.type.length} or fits(c{number}, v{number}))"  # type: ignore[attr-defined]
+        tests.append(f"(v{number} is None or {test})" if column.nullable else test)
+    given = ", ".join(f"v{number}" for number in range(len(names)))
+    # The source is made of nothing but numbers of our own table definitions: no input reaches it.
+    made: Callable[..., bool] = eval(f"lambda {given}: {' and '.join(tests)}", scope)  # noqa: S307 - as above
+    return made
+
+
 def _bits(column: Column[Any]) -> int | None:
     return next((bits for kind, bits in _RANGES if isinstance(column.type, kind)), None)
 

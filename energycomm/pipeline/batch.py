@@ -20,7 +20,7 @@ from msgspec import Struct, field, structs
 from energycomm.eis import tables
 from energycomm.eis.bulk import NewRow
 from energycomm.eis.database import Conflict
-from energycomm.eis.fitting import expected, fits, storable
+from energycomm.eis.fitting import all_fit, expected, fits, storable
 from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
@@ -204,9 +204,14 @@ class BatchWriter:
         refusals: list[tuple[Refusal, ...]] = []
         for transaction in transactions:
             of_one = [next(written) for _ in transaction.messages]
-            xmls.append([xml for xml in of_one if isinstance(xml, str)])
-            wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
-            refusals.append(tuple(dict.fromkeys((*transaction.refusals, *_unfit(transaction), *wrong))))
+            good = [xml for xml in of_one if isinstance(xml, str)]
+            xmls.append(good)
+            unfit = _unfit(transaction)
+            if unfit or transaction.refusals or len(good) < len(of_one):
+                wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
+                refusals.append(tuple(dict.fromkeys((*transaction.refusals, *unfit, *wrong))))
+            else:
+                refusals.append(())
         return Prepared(transactions, xmls, refusals)
 
     def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
@@ -290,10 +295,15 @@ class BatchWriter:
 
 _OWN = ("type", "version", "sender", "reference", "access_point")
 """What the store keeps of a CH message itself, beside its Kernel messages."""
+_own_fits = all_fit(tables.ch_message, _OWN)
 
 
 def _unfit(transaction: ChMessage) -> list[Refusal]:
     """What of a CH message's own data the store does not hold."""
+    if _own_fits(
+        transaction.type, transaction.version, transaction.sender, transaction.reference, transaction.access_point
+    ):
+        return []
     columns = tables.ch_message.c
     found = []
     for name in _OWN:
@@ -320,7 +330,14 @@ def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes
         "market": origin.market,
         "identity": identity,
         "outcome": outcome,
+        "type": transaction.type,
+        "version": transaction.version,
+        "sender": transaction.sender,
+        "reference": transaction.reference,
+        "access_point": transaction.access_point,
     }
+    if outcome == "digested":
+        return row  # `prepare` refuses what does not fit
     for name in _OWN:
         value = getattr(transaction, name)
         unfit = value is not None and not fits(tables.ch_message.c[name], value)
@@ -391,7 +408,7 @@ class _Sorting:
             tally.transactions[origin.market, transaction.type, outcome] += 1
             for refusal in refused:
                 tally.tell(origin.place, refusal)
-            if new or outcome != ASIDE:
+            if (refused or transaction.notes) and (new or outcome != ASIDE):
                 told = [(refusal, "error") for refusal in refused] + [(note, "note") for note in transaction.notes]
                 tally.incidents.update(note.code for note in transaction.notes)
                 place = origin.envelope_id, origin.member_id, first.id

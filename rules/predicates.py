@@ -426,8 +426,10 @@ def thousandfold(value_wh: int, previous_wh: int) -> bool:
     >>> thousandfold(15_276_000_000, 15_270_000), thousandfold(15_276_000, 15_270_000), thousandfold(15_276, 15_270_000)
     (True, False, True)
     """
-    small, large = sorted((abs(value_wh), abs(previous_wh)))
-    return large > 100_000 and small > 0 and 500 <= large / small <= 2000
+    large, small = abs(value_wh), abs(previous_wh)
+    if large < small:
+        large, small = small, large
+    return large > 100_000 and small > 0 and 500 * small <= large <= 2000 * small
 
 
 @predicate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from energycomm.kernel.parts import Register, Volume
 
 WH_PER_UNIT: dict[str, int] = {
@@ -15,10 +17,19 @@ _QUANTITIES = {"Wh": "", "kWh": "", "MWh": "", "dm3": "|dm3", "m3": "|dm3", "kVA
 def register_key(register: Register) -> str:
     """What makes two registers the same from one reading to the next; gas in m3 is none in kWh, and an index of
     reactive energy none of active energy."""
-    return f"{register.grid[0]}{register.direction[0]}{register.time_class}{counted(register)}"
+    return _key(register.grid, register.direction, register.time_class, register.unit, register.product)
+
+
+@lru_cache(maxsize=4096)
+def _key(grid: str, direction: str, time_class: str, unit: str, product: str | None) -> str:
+    return f"{grid[0]}{direction[0]}{time_class}{_counted(unit, product)}"
 
 
 def counted(part: Register | Volume) -> str:
     """What a register or an energy counts, for its key: nothing for active energy in Wh."""
-    quantity = _QUANTITIES.get(part.unit, f"|{part.unit}")
-    return quantity if part.product is None else f"|{part.product}{quantity}"
+    return _counted(part.unit, part.product)
+
+
+def _counted(unit: str, product: str | None) -> str:
+    quantity = _QUANTITIES.get(unit, f"|{unit}")
+    return quantity if product is None else f"|{product}{quantity}"

@@ -277,13 +277,14 @@ class BatchWriter:
         work = _Work(self, tx, now)
         market = parts[0][0].market
         tallies = []
-        arrivals = [
+        identities = [batch.identity(index) for _, batch in parts for index in range(len(batch.transactions))]
+        several = len(set(identities)) < len(identities)
+        arrivals = (
             (batch.identity(index), (number, index), transaction, batch.xmls[index])
             for number, (_, batch) in enumerate(parts)
             for index, transaction in enumerate(batch.transactions)
-        ]
-        known = tx.known_identities([identity for identity, *_ in arrivals])
-        sorting = _Sorting(tx, now, known, chosen(arrivals))
+        )
+        sorting = _Sorting(tx, now, tx.known_identities(identities), chosen(arrivals) if several else {})
         for number, (origin, batch) in enumerate(parts):
             tally = Tally()
             work.add(sorting.sort(number, origin, batch, tally), batch, origin, tally)
@@ -608,9 +609,11 @@ class _Work:
 def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
     """The first stored message of an access point that messages after it concern: it waits for a start of supply, named
     its contract or none, or is a series of a stream that reaches into another one. None for none."""
+    if not row.state:
+        return None
     started = [entry.message.contract_reference for entry in entries if isinstance(entry.message, StartOfSupply)]
     curves = [entry.at for entry in entries if isinstance(entry.message, MeasureSeries) and entry.message.stream]
-    if not row.state or not (started or curves):
+    if not (started or curves):
         return None
     state = load_state(row.state)
     names = (*started, "") if started else ()

@@ -8,6 +8,7 @@ of a message declare is kept and remembered by `store`; the other functions comp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from functools import cache
 from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -78,13 +79,18 @@ class Step(Struct):
 
     def write(self, **computed: object) -> None:
         """Add the domain row of the message: its declared fields and the computed columns."""
-        table = tables.metadata.tables[self.message.kept.table]
+        kind: type[KernelMessage] = type(self.message)
+        table, alone = _place_of(kind)
         row = row_of(self.message)
         row["at"], row["message_id"] = self.at, self.message_id
-        if table not in tables.ALONE:
+        if not alone:
             row["access_point_id"] = self.access_point_id
         row.update(computed)
-        self.rows.setdefault(table, []).append(row)
+        written = self.rows.get(table)
+        if written is None:
+            self.rows[table] = [row]
+        else:
+            written.append(row)
 
     def remember(self) -> None:
         """Keep the values that the message states in the state, as declared."""
@@ -98,6 +104,14 @@ class Step(Struct):
         if self.state.opening_at is not None:
             others = set(self.state.opening_facts).difference(stated)
             self.state.opening_facts = sorted(others.union(stated) if is_opening(self.message) else others)
+
+
+@cache
+def _place_of(kind: type[KernelMessage]) -> tuple[Table, bool]:
+    """The domain table of a kind, and whether its rows belong to no access point."""
+    assert kind.kept is not None
+    table = tables.metadata.tables[kind.kept.table]
+    return table, table in tables.ALONE
 
 
 def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
@@ -214,7 +228,7 @@ def store_reading(step: Step) -> None:
         return
     _supersede(step, tables.reading, "registers", Register, register_key)
     estimated = m.nature in ("estimated", "unknown")
-    generation = generation_for(state, m, step.at)
+    generation, opening = generation_for(state, m, step.at), is_opening(m)
     registers = {}
     for register in m.registers:
         unit = WH_PER_UNIT.get(register.unit, 1)
@@ -226,7 +240,7 @@ def store_reading(step: Step) -> None:
             estimated,
             register.meter or m.meter,
             generation,
-            is_opening(m),
+            opening,
         )
     state.readings.append(
         ReadingState(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field, structs
 
-from energycomm.kernel.history import STATED, History, RegisterFacts
+from energycomm.kernel.history import STATED, History, RegisterFacts, Stated
 from energycomm.kernel.instants import instant, local_day
 from energycomm.kernel.messages import (
     GridCharge,
@@ -86,14 +88,35 @@ class Ahead(Struct):
       taken_back: instant -> (kind, source, reference) of the measures that messages of that instant cancel.
       starts: contract reference -> instant of the first start of supply that names it.
       first: instant of the first start of supply of the walk; None without one.
-      indexes: (instant, serial number, register) of the indexes that readings give.
+      readings: (instant, reading) of the readings that give indexes.
     """
 
     taken_back: dict[int, frozenset[tuple[str, str, str]]] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
     first: int | None = None
-    indexes: set[tuple[int, str, str]] = field(default_factory=set)
+    readings: list[tuple[int, MeterReading]] = field(default_factory=list)
 
+    def is_read(self, at: int, meter: str | None, key: str) -> bool:
+        """Whether a reading gives the index of a register of a meter at an instant."""
+        return meter is not None and any(
+            key == register_key(register) and (register.meter or reading.meter) == meter
+            for read_at, reading in self.readings
+            if read_at == at
+            for register in reading.registers
+        )
+
+
+def _stated_facts() -> Callable[[Stated, dict[str, object]], None]:
+    """The function that adds what was stated to the facts. It is generated: every message passes it."""
+    lines = [f"    if (v := stated.{name}) is not None: facts[{name!r}] = v" for name in STATED]
+    scope: dict[str, Any] = {}
+    # The source is made of nothing but names of our own facts: no input reaches it.
+    exec(compile("\n".join(("def add(stated, facts):", *lines)), "<stated facts>", "exec"), scope)  # noqa: S102
+    made: Callable[[Stated, dict[str, object]], None] = scope["add"]
+    return made
+
+
+_STATED_FACTS = _stated_facts()
 
 NOTHING_AHEAD = Ahead()
 NONE_TAKEN_BACK: frozenset[tuple[str, str, str]] = frozenset()
@@ -124,11 +147,7 @@ def history_of(
             facts["contract_starts_at"] = instant(starts)
     if not periods and ahead.first is not None and ahead.first > at:
         facts["first_start"] = instant(ahead.first)
-    stated = state.stated
-    for name in STATED:
-        value = getattr(stated, name)
-        if value is not None:
-            facts[name] = value
+    _STATED_FACTS(state.stated, facts)
     if state.opening_at is not None:
         facts["opening_at"] = instant(state.opening_at)
         facts["opening_facts"] = " ".join(state.opening_facts) or None
@@ -219,14 +238,16 @@ def _register_facts(
     state: AccessPointState, message: MeterReading | MeterReadingSubmission, at: int, zone: ZoneInfo, ahead: Ahead
 ) -> tuple[RegisterFacts, ...]:
     generation = generation_for(state, message, at)
-    before, powers = state.before, state.powers
+    before, powers, changed = state.before, state.powers, state.generation_at >= 0
+    since = until = None
     facts = []
     for register in message.registers:
         key = register_key(register)
         previous = before.get(key)
-        since, until = _days_around_change(state, key, generation, at, zone)
-        if until and at == state.generation_at and (at, state.meter_before, key) in ahead.indexes:
-            until = 0  # the meter before is read at this instant too, in a message that comes later in the walk
+        if changed:
+            since, until = _days_around_change(state, key, generation, at, zone)
+            if until and at == state.generation_at and ahead.is_read(at, state.meter_before, key):
+                until = 0  # the meter before is read at this instant too, in a message that comes later in the walk
         if previous is None:
             facts.append(
                 _NO_REGISTER if since is None else RegisterFacts(days_since_change=since, days_to_change=until)
@@ -245,7 +266,7 @@ def _register_facts(
                     days_since_change=since,
                     days_to_change=until,
                     from_opening=previous.opening,
-                    class_power=Decimal(power) if (power := powers.get(register.time_class)) else None,
+                    class_power=Decimal(power) if powers and (power := powers.get(register.time_class)) else None,
                 )
             )
     return tuple(facts)

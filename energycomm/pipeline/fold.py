@@ -22,7 +22,6 @@ from energycomm.kernel.family import FUNCTION_RANK, RANK, SIDE_RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
-from energycomm.kernel.registers import register_key
 from energycomm.kernel.verdicts import Action, Verdict
 from energycomm.pipeline.effects import VERB_FUNCTIONS, Rows, Step, accept
 from energycomm.pipeline.facts import Ahead, history_of
@@ -163,8 +162,7 @@ class Fold(Struct):
         for entry in entries:
             message = entry.message
             if isinstance(message, MeterReading) and message.function != "cancel":
-                for register in message.registers:
-                    self.ahead.indexes.add((entry.at, register.meter or message.meter or "", register_key(register)))
+                self.ahead.readings.append((entry.at, message))
             if message.function == "cancel":
                 if message.correlation is not None:
                     named = type(message).__name__, message.market_type, message.correlation

@@ -1,7 +1,8 @@
 """The form in which content is kept: compressed with zstd, before it is encrypted.
 
-Texts (Kernel XML, JSON) are short and alike, so they are compressed against a dictionary, which is shipped with the
-program. A dictionary is never changed, as stores need it to be read: a better one gets the next number.
+Texts (Kernel XML, JSON) are short and alike, and so are the states of access points. They are compressed against a
+dictionary, which is shipped with the program (`benchmarks/dictionary.py` makes it). A dictionary is never changed, as
+stores need it to be read: a better one gets the next number.
 
     packed   00 | content as it is, where compressing it gains nothing
     packed   01 | zstd frame without a dictionary
@@ -20,8 +21,11 @@ from typing import Any, Final
 
 import zstandard
 
-DICTIONARY: Final = 1
-"""The dictionary that texts are compressed against now: the newest of the folder `dictionaries`."""
+TEXTS: Final = 1
+"""The dictionary that texts are compressed against now."""
+STATES: Final = 2
+"""The dictionary that states of access points are compressed against now."""
+NEWEST: Final = max(TEXTS, STATES)
 LEVEL: Final = 3
 """Higher levels gain 2 to 10 % of the size and cost four to six times the time."""
 
@@ -30,14 +34,14 @@ _ALONE: Final = 1
 _local = threading.local()
 
 
-def pack(content: bytes, *, text: bool) -> bytes:
+def pack(content: bytes, dictionary: int | None = None) -> bytes:
     """Content in packed form.
 
     Args:
       content: any bytes.
-      text: it is of the kind that the dictionary was made for.
+      dictionary: what it is like: `TEXTS`, `STATES`; None for anything else.
     """
-    form = _ALONE + DICTIONARY if text else _ALONE
+    form = _ALONE + (dictionary or 0)
     frame = _compressor(form).compress(content)
     if len(frame) >= len(content):
         return bytes((_AS_IS,)) + content
@@ -89,7 +93,7 @@ def _dictionary(form: int) -> dict[str, Any]:
     if form == _ALONE:
         return {}
     number = form - _ALONE
-    if number > DICTIONARY:
+    if number > NEWEST:
         raise ValueError(f"dictionary {number} is of a newer version")
     content = (Path(__file__).parent / "dictionaries" / f"{number}.zstd").read_bytes()
     return {"dict_data": zstandard.ZstdCompressionDict(content)}

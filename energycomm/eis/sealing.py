@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Engine, LargeBinary, Table
 
 from energycomm.eis import tables
-from energycomm.eis.packing import pack, unpack
+from energycomm.eis.packing import TEXTS, pack, unpack
 from energycomm.errors import DamagedRow, ExitCode, UserError
 
 Row = tuple[Any, ...]
@@ -190,7 +190,7 @@ class Vault:
           value: what is to be kept: bytes or text, as the column is.
           number: data key to seal it under; None to keep it packed alone.
         """
-        packed = pack(value, text=False) if column.binary else pack(value.encode(), text=True)
+        packed = pack(value) if column.binary else pack(value.encode(), TEXTS)
         if number is None:
             return _PACKED_BYTES + packed if column.binary else _PACKED_TEXT + _base64(packed)
         nonce = secrets.token_bytes(NONCE)

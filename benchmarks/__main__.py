@@ -16,12 +16,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import browsing, growth, memory, rules_alone, table, whole_path, workers
+from benchmarks import browsing, growth, memory, rules_alone, size, table, whole_path, workers
 from benchmarks.material import flat, mixed
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory")
+SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory", "size")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -37,6 +37,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory", type=float, nargs="+", default=[10, 50, 200], help="MB of the files; 1000 takes long"
     )
+    parser.add_argument("--readings", type=int, default=6_000, help="whose size in a store is measured")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite alone")
     return parser
 
@@ -70,6 +71,7 @@ def main(typed: list[str] | None = None) -> int:
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "browsing": ("Looking", lambda: _looking(found, asked)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
+                "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
             for section, (title, measure) in sections.items():
                 if asked.only is None or section in asked.only:

@@ -95,7 +95,7 @@ OF_THE_ASSISTANT = {
 NOTHING_PERSONAL = {
     # What the machine does by itself, and its counts.
     "process", "daemon", "channel poll", "eis stats", "eis status", "eis upgrade", "assistant shadow",
-    "eis encrypt", "eis decrypt", "eis verify", "keys list", "keys generate", "keys rotate",
+    "eis compact", "eis encrypt", "eis decrypt", "eis verify", "keys list", "keys generate", "keys rotate",
     "assistant drift",
     # The web services record by themselves.
     "serve", "assistant serve",

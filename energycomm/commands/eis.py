@@ -11,7 +11,7 @@ import msgspec
 import typer
 from sqlalchemy import Engine
 
-from energycomm.commands.encryption import decrypt, encrypt, verify_
+from energycomm.commands.encryption import compact, decrypt, encrypt, verify_
 from energycomm.commands.output import Json, legal_time, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
@@ -23,6 +23,7 @@ from energycomm.errors import ExitCode
 from energycomm.pipeline.gateway import make_ready, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
+app.command()(compact)
 app.command()(encrypt)
 app.command()(decrypt)
 app.command(name="verify")(verify_)

@@ -1,4 +1,4 @@
-"""`energycomm eis encrypt`, `decrypt` and `verify`: what is encrypted at rest."""
+"""`energycomm eis encrypt`, `decrypt`, `compact` and `verify`: in which form content is kept."""
 
 from __future__ import annotations
 
@@ -67,6 +67,23 @@ def decrypt(wipe_: Wipe = False, json: Json = False) -> None:
     if json:
         print_json({**msgspec.to_builtins(done), "wiped": wipe_})
     print_resealed(done, "in plain", json=json)
+
+
+def compact(wipe_: Wipe = False, json: Json = False) -> None:
+    """Compress what an earlier version stored; other processes may continue, and the run may be repeated.
+
+    An interrupted run is continued by the next. --wipe gives the room that is saved back to the disk.
+
+    Example: energycomm eis compact
+    """
+    with open_store(load()) as store:
+        number = current_data_key(store.engine)
+        done = resealed(store.engine)
+        if wipe_:
+            wipe(store.engine)
+    if json:
+        print_json({"data_key": number, **msgspec.to_builtins(done), "wiped": wipe_})
+    print_resealed(done, "compressed" if number is None else f"compressed, under data key {number}", json=json)
 
 
 def verify_(json: Json = False) -> None:

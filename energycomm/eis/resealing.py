@@ -1,7 +1,7 @@
-"""Re-encryption of stored content under the current data key, row by row beside other processes; and its verification.
+"""Stored content brought to the form that is written now, row by row beside other processes; and its verification.
 
-Every value says which data key it is under. So nothing has to be remembered of how far a run came: the next one finds
-what is left, whatever became of this one.
+That is: compressed, and encrypted under the current data key if the store has one. Every value says how it is kept.
+So nothing has to be remembered of how far a run came: the next one finds what is left, whatever became of this one.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
@@ -25,7 +25,6 @@ from energycomm.eis.sealing import (
     Sealed,
     data_key_of,
     lock_of,
-    sealed_beginning,
     shown_key,
 )
 from energycomm.errors import DamagedRow, UserError
@@ -72,7 +71,7 @@ class Verified(Struct):
 
 
 def reseal(engine: Engine, watch: Callable[[str, int], object] = lambda _table, _rows: None) -> Resealed:
-    """Rewrite every sealed column under the current data key, or as plain values if there is none.
+    """Rewrite every sealed column compressed, under the current data key if there is one.
 
     In transactions of a few rows: others write meanwhile, and a run that is killed is gone on with by the next. Rows
     that another transaction holds are tried again until it ends.
@@ -228,9 +227,8 @@ def _all_rows(engine: Engine, column: Sealed) -> Iterator[list[Row]]:
 
 def _wrong(column: Sealed, number: int | None) -> tuple[str, Row]:
     """The condition of values that are not as they are written now, and its values."""
-    beginning = sealed_beginning(column) if number is None else lock_of(column, number)
-    start = f'substr("{column.column}", 1, {len(beginning)})'
-    return f"{start} {'=' if number is None else '<>'} ?", (beginning,)
+    lock = lock_of(column, number)
+    return f'substr("{column.column}", 1, {len(lock)}) <> ?', (lock,)
 
 
 def _at_once(column: Sealed) -> int:

@@ -1,19 +1,26 @@
-"""Columns that are encrypted at rest: the one place that encrypts and decrypts them.
+"""Columns that are kept compressed, and encrypted at rest: the one place that writes and reads them.
 
-A store that has a data key (`energycomm.eis.datakeys`) keeps the columns marked `SEALED` in the tables encrypted under
-it, by AES-256-GCM. Each value says how it was sealed, so that values in plain, and under several data keys, stand side
-by side. It is bound to its row: moved to another row, or changed, it does not open (`DamagedRow`).
+The columns marked `SEALED` in the tables are kept packed (`energycomm.eis.packing`). A store that has a data key
+(`energycomm.eis.datakeys`) keeps them encrypted under it, by AES-256-GCM. Each value says how it is kept, so that
+values of every form, and under several data keys, stand side by side. A sealed one is bound to its row: moved to
+another row, or changed, it does not open (`DamagedRow`).
+
+    bytes   89 45 43 02 | packed
+    bytes   89 45 43 03 | data key, 4 bytes | nonce, 12 bytes | packed and encrypted | tag, 16 bytes
+    text    ec:2:BASE64 of packed
+    text    ec:3:DATA KEY:BASE64 of nonce, packed and encrypted, tag
+
+What earlier versions stored is not packed. It is read as ever; `energycomm eis compact` writes it anew:
 
     bytes   89 45 43 01 | data key, 4 bytes | nonce, 12 bytes | encrypted | tag, 16 bytes
     text    ec:1:DATA KEY:BASE64 of nonce, encrypted, tag
-
-A plain value that begins as a sealed one does (the bytes that a market sends may begin with anything) is written
-behind ``89 45 43 00`` or ``ec:0:``.
+    either  the value itself; behind 89 45 43 00 or ec:0: where it begins as one of these forms does
 """
 
 from __future__ import annotations
 
 import binascii
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -24,6 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Engine, LargeBinary, Table
 
 from energycomm.eis import tables
+from energycomm.eis.packing import TEXTS, pack, unpack
 from energycomm.errors import DamagedRow, ExitCode, UserError
 
 Row = tuple[Any, ...]
@@ -31,10 +39,16 @@ Row = tuple[Any, ...]
 NONCE: Final = 12
 _BYTES: Final = b"\x89EC"
 _TEXT: Final = "ec:"
+_SEALED_BYTES: Final = _BYTES + b"\x03"
+_SEALED_TEXT: Final = "ec:3:"
+_PACKED_BYTES: Final = _BYTES + b"\x02"
+_PACKED_TEXT: Final = "ec:2:"
+_SEALED_BYTES_BEFORE: Final = _BYTES + b"\x01"
+_PACKED: Final = 3
+"""The number of the sealed form that is packed."""
+_TEXT_FORM: Final = re.compile(r"ec:(?:2|([13]):([0-9]{1,18})):")
 _PLAIN_BYTES: Final = _BYTES + b"\x00"
 _PLAIN_TEXT: Final = "ec:0:"
-_SEALED_BYTES: Final = _BYTES + b"\x01"
-_SEALED_TEXT: Final = "ec:1:"
 
 
 class WrappingKey(Protocol):
@@ -117,7 +131,7 @@ class Vault:
         return f"Vault({', '.join(self._ring)})"
 
     def text(self, table: str, key: Any, stored: str) -> str:
-        """The decrypted value of a text column.
+        """The clear value of a text column.
 
         Args:
           table: name of the table.
@@ -132,28 +146,37 @@ class Vault:
             return stored
         if stored.startswith(_PLAIN_TEXT):
             return stored[len(_PLAIN_TEXT) :]
-        number, mark, body = stored[len(_SEALED_TEXT) :].partition(":")
-        if not (stored.startswith(_SEALED_TEXT) and mark and number.isascii() and number.isdigit()):
-            raise DamagedRow(table, str(key), "is encrypted in a form that this version does not support")
+        found = _TEXT_FORM.match(stored)
+        if found is None:
+            raise DamagedRow(table, str(key), "is kept in a form that this version does not support")
+        form, number = found.groups()
         try:
-            content = binascii.a2b_base64(body, strict_mode=True)
-            return self._opened(table, (key,), int(number), content).decode()
+            content = binascii.a2b_base64(stored[found.end() :], strict_mode=True)
+            if number is None:
+                return unpack(content).decode()
+            return self._opened(table, (key,), int(form), int(number), content).decode()
         except ValueError:
-            raise DamagedRow(table, str(key), "was changed: it is not the value that was encrypted there") from None
+            raise DamagedRow(table, str(key), "was changed: it is not the value that was stored there") from None
 
     def content(self, table: str, keys: Row, stored: bytes) -> bytes:
-        """The decrypted value of a binary column; `keys` is the primary key. Raises as `text` does."""
+        """The clear value of a binary column; `keys` is the primary key. Raises as `text` does."""
         if not stored.startswith(_BYTES):
             return stored
-        if stored.startswith(_PLAIN_BYTES):
-            return stored[len(_PLAIN_BYTES) :]
-        if not stored.startswith(_SEALED_BYTES):
-            raise DamagedRow(table, shown_key(keys), "is encrypted in a form that this version does not support")
-        number = int.from_bytes(stored[len(_SEALED_BYTES) : len(_SEALED_BYTES) + 4], "big")
-        return self._opened(table, keys, number, stored[len(_SEALED_BYTES) + 4 :])
+        start = len(_BYTES) + 1
+        form, body = stored[start - 1 : start], stored[start:]
+        if form == b"\x00":
+            return body
+        try:
+            if form == b"\x02":
+                return unpack(body)
+            if form in (b"\x01", b"\x03"):
+                return self._opened(table, keys, form[0], int.from_bytes(body[:4], "big"), body[4:])
+        except ValueError:
+            raise DamagedRow(table, shown_key(keys), "was changed: it is not the value that was stored there") from None
+        raise DamagedRow(table, shown_key(keys), "is kept in a form that this version does not support")
 
     def value(self, column: Sealed, keys: Row, stored: Any) -> Any:
-        """The decrypted value of a sealed column of any type. Raises as `text` does."""
+        """The clear value of a sealed column of any type. Raises as `text` does."""
         if column.binary:
             return self.content(column.table, keys, bytes(stored))
         return self.text(column.table, keys[0], stored)
@@ -165,18 +188,17 @@ class Vault:
           column: where it goes.
           keys: primary key of its row.
           value: what is to be kept: bytes or text, as the column is.
-          number: data key to seal it under; None to keep it in plain.
+          number: data key to seal it under; None to keep it packed alone.
         """
+        packed = pack(value) if column.binary else pack(value.encode(), TEXTS)
         if number is None:
-            if column.binary:
-                return _PLAIN_BYTES + value if value.startswith(_BYTES) else value
-            return _PLAIN_TEXT + value if value.startswith(_TEXT) else value
+            return _PACKED_BYTES + packed if column.binary else _PACKED_TEXT + _base64(packed)
         nonce = secrets.token_bytes(NONCE)
-        clear = value if column.binary else value.encode()
-        sealed = nonce + self._cipher(number).encrypt(nonce, clear, _context(column.table, keys, number))
+        context = _context(column.table, keys, _PACKED, number)
+        sealed = nonce + self._cipher(number).encrypt(nonce, packed, context)
         if column.binary:
             return _SEALED_BYTES + number.to_bytes(4, "big") + sealed
-        return f"{_SEALED_TEXT}{number}:{binascii.b2a_base64(sealed, newline=False).decode()}"
+        return f"{_SEALED_TEXT}{number}:{_base64(sealed)}"
 
     def sealed_rows(
         self, column: Sealed, rows: Sequence[Row], place: int, key_places: tuple[int, ...], number: int | None
@@ -258,16 +280,15 @@ class Vault:
         """A key of the ring."""
         return self._ring.get(label)
 
-    def _opened(self, table: str, keys: Row, number: int, content: bytes) -> bytes:
+    def _opened(self, table: str, keys: Row, form: int, number: int, content: bytes) -> bytes:
         cipher = self._known(number)
         if cipher is None:
             raise DamagedRow(table, shown_key(keys), f"names data key {number}, which the store does not have")
         try:
-            return cipher.decrypt(content[:NONCE], content[NONCE:], _context(table, keys, number))
-        except (InvalidTag, ValueError):
-            raise DamagedRow(
-                table, shown_key(keys), "was changed: it is not the value that was encrypted there"
-            ) from None
+            clear = cipher.decrypt(content[:NONCE], content[NONCE:], _context(table, keys, form, number))
+        except InvalidTag:
+            raise ValueError("sealed otherwise") from None
+        return unpack(clear) if form == _PACKED else clear
 
     def _cipher(self, number: int) -> AESGCM:
         cipher = self._known(number)
@@ -288,25 +309,21 @@ class Vault:
             return [tuple(row) for row in connection.exec_driver_sql(_DATA_KEYS)]
 
 
-def lock_of(column: Sealed, number: int) -> str | bytes:
-    """How values begin that are sealed under a data key."""
+def lock_of(column: Sealed, number: int | None) -> str | bytes:
+    """How values begin that are kept as they are written now: packed, and sealed under a data key if there is one."""
+    if number is None:
+        return _PACKED_BYTES if column.binary else _PACKED_TEXT
     return _SEALED_BYTES + number.to_bytes(4, "big") if column.binary else f"{_SEALED_TEXT}{number}:"
-
-
-def sealed_beginning(column: Sealed) -> str | bytes:
-    """How values begin that are sealed under any data key."""
-    return _SEALED_BYTES if column.binary else _SEALED_TEXT
 
 
 def data_key_of(column: Sealed, stored: Any) -> int | None:
     """The data key that a value is sealed under; None for a plain one."""
     if column.binary:
         start = len(_SEALED_BYTES)
-        return int.from_bytes(stored[start : start + 4], "big") if stored.startswith(_SEALED_BYTES) else None
-    if not stored.startswith(_SEALED_TEXT):
-        return None
-    number = stored[len(_SEALED_TEXT) :].partition(":")[0]
-    return int(number) if number.isascii() and number.isdigit() else None
+        sealed = stored.startswith((_SEALED_BYTES, _SEALED_BYTES_BEFORE))
+        return int.from_bytes(stored[start : start + 4], "big") if sealed else None
+    found = _TEXT_FORM.match(stored)
+    return None if found is None or found[2] is None else int(found[2])
 
 
 def shown_key(keys: Row) -> str:
@@ -319,9 +336,13 @@ def wrapping_context(number: int) -> bytes:
     return f"energycomm data key {number}".encode()
 
 
-def _context(table: str, keys: Row, number: int) -> bytes:
+def _base64(content: bytes) -> str:
+    return binascii.b2a_base64(content, newline=False).decode()
+
+
+def _context(table: str, keys: Row, form: int, number: int) -> bytes:
     """What a sealed value is bound to: its form, its data key, its column and its row."""
-    return f"energycomm 1 {number} {table}.{_BY_TABLE[table].column} {shown_key(keys)}".encode()
+    return f"energycomm {form} {number} {table}.{_BY_TABLE[table].column} {shown_key(keys)}".encode()
 
 
 PLAIN = Vault()

@@ -12,6 +12,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct, field
 
+from energycomm.eis.packing import STATES, pack, unpack
 from energycomm.kernel.history import Stated
 
 MAX_REQUESTS = 16
@@ -246,11 +247,17 @@ _decoder = msgspec.msgpack.Decoder(AccessPointState)
 _encoder = msgspec.msgpack.Encoder()
 
 
+_PACKED = 0x80
+"""First bytes below are those of a packed state; those of earlier versions begin with the head of an array."""
+
+
 def load_state(data: bytes | memoryview | None) -> AccessPointState:
     """The state that was stored; a new one for an access point nothing is known of."""
-    return _decoder.decode(data) if data else AccessPointState()
+    if not data:
+        return AccessPointState()
+    return _decoder.decode(unpack(bytes(data)) if data[0] < _PACKED else data)
 
 
 def dump_state(state: AccessPointState) -> bytes:
-    """The bytes of the state to store."""
-    return _encoder.encode(state)
+    """The bytes of the state to store, compressed."""
+    return pack(_encoder.encode(state), STATES)

@@ -24,6 +24,7 @@ from energycomm.eis.predictions import disagreements
 from energycomm.errors import UserError
 from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, reading, story
+from tests.stored import clear_xml
 
 PRM = "99000000000017"
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -146,7 +147,7 @@ def test_the_commands_speak_of_a_message_a_file_and_all_that_were_rejected(
     desk = Desk(url)
     desk.deliver(story(PRM))
     ((number, xml), *_) = desk.rows("SELECT id, xml FROM kernel_message WHERE state = 'rejected' ORDER BY id")
-    (tmp_path / "message.xml").write_text(xml)
+    (tmp_path / "message.xml").write_text(clear_xml(xml))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
 

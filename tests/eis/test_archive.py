@@ -63,8 +63,9 @@ def test_a_stream_that_drips_fills_whole_pieces(store: Store, engine: Engine) ->
     content = random.Random(3).randbytes(CHUNK + 5)
     with store.transaction() as tx:
         sha256 = archive(tx, "a.zip", Drip(content), "sftp", NOW).sha256
-    with engine.connect() as connection:
-        pieces = [len(row[0]) for row in connection.execute(select(tables.raw_chunk.c.bytes).order_by("number"))]
+    with store.transaction() as tx:
+        rows = tx.driver.rows('SELECT "number", bytes FROM raw_chunk ORDER BY "number"')
+        pieces = [len(tx.driver.vault.content("raw_chunk", (sha256, n), bytes(stored))) for n, stored in rows]
     assert pieces == [CHUNK, 5]
     with open_raw(engine, sha256) as raw:
         assert raw.read() == content

@@ -394,7 +394,7 @@ def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(
     with empty.connect() as connection:
         rows = connection.execute(text("SELECT id, xml FROM kernel_message ORDER BY id")).all()
     assert [vault.text("kernel_message", *row) for row in rows] == [f"<m n='{n}'/>" for n in range(1, 6)]
-    assert all(row.xml.startswith("ec:1:1:") for row in rows)
+    assert all(row.xml.startswith("ec:3:1:") for row in rows)
     assert open_raw(empty, sha256).read() == b"plain raw"
 
 

@@ -21,6 +21,7 @@ from sqlalchemy import Engine, text
 
 from energycomm.eis import resealing, tables
 from energycomm.eis.archive import archive, open_raw
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.datakeys import switch_off, switch_on, unlock
@@ -46,6 +47,15 @@ def fill(store: Store, messages: int, envelopes: int = 3) -> None:
             put_kernel_message(tx, point, n, xml=xml_of(n))
         for n in range(envelopes):
             archive(tx, f"{n}.xml", io.BytesIO(f"raw {MARK} {n}".encode() * 100), "directory", NOW)
+
+
+def as_before(engine: Engine) -> None:
+    """Write every message as earlier versions kept it: as it is."""
+    with writing(engine) as connection:
+        driver = driver_of(connection)
+        for number, xml in driver.rows("SELECT id, xml FROM kernel_message"):
+            clear = driver.vault.text("kernel_message", number, xml)
+            driver.run("UPDATE kernel_message SET xml = ? WHERE id = ?", (clear, number))
 
 
 def check_content(store: Store, messages: int) -> None:
@@ -87,6 +97,35 @@ def test_a_store_goes_back_to_plain(engine: Engine, store: Store) -> None:
     keyless = connect(engine.url.render_as_string(hide_password=False))
     check_content(Store(keyless), 30)
     keyless.dispose()
+
+
+def test_what_was_stored_before_is_compressed_whenever_a_run_ends(engine: Engine, store: Store) -> None:
+    """Rows of both forms are read alike; a run that ends early is gone on with, and the next finds nothing to do."""
+    fill(store, 450)
+    meaning = canonical(engine)
+    as_before(engine)
+    with writing(engine) as connection:
+        connection.execute(text("UPDATE kernel_message SET xml = '' WHERE id = 7"))
+    with store.transaction() as tx:
+        put_kernel_message(tx, tx.access_points("FR", ["1"])["1"].id, 450, xml=xml_of(450))
+
+    def stop_early(_table: str, _rows: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reseal(engine, stop_early)
+    with store.transaction() as tx:
+        assert len({row.xml for row in tx.messages_from(1, 0)}) == 451
+    assert reseal(engine).rows == {"kernel_message": 250}
+    assert reseal(engine).rows == {}
+    with engine.connect() as connection:
+        forms = connection.execute(text("SELECT DISTINCT substr(xml, 1, 5) FROM kernel_message")).scalars().all()
+    assert forms == ["ec:2:"]
+    with store.transaction() as tx:
+        assert tx.messages([7])[0].xml == ""
+        tx.driver.update(tables.kernel_message, ("xml",), [(7, xml_of(6))])
+        tx.driver.delete(tables.kernel_message, [451])
+    assert canonical(engine) == meaning
 
 
 def test_a_damaged_row_stays_as_it_is_and_the_others_are_encrypted(engine: Engine, store: Store) -> None:
@@ -250,6 +289,7 @@ def test_the_files_hold_nothing_of_before(engine: Engine, store: Store) -> None:
     """A search of the bytes on the disk: found while in plain, gone when it is encrypted and wiped."""
     fill(store, 300, envelopes=1)
     big = os.urandom(300_000)
+    as_before(engine)
     with store.transaction() as tx:
         archive(tx, "big.bin", io.BytesIO(big), "directory", NOW)
     searched = (MARK.encode(), b"<k:CustomerData", big[100:132])

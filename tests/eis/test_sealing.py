@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import io
 import json
 import re
@@ -11,17 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from energycomm.eis import tables
+from energycomm.eis import packing, tables
 from energycomm.eis.archive import archive, open_raw
 from energycomm.eis.database import connect, writing
 from energycomm.eis.datakeys import current_data_key, data_keys, switch_off, switch_on, unlock, wrap_anew
 from energycomm.eis.effects import change_rows
 from energycomm.eis.messages import show_message
+from energycomm.eis.packing import unpack
 from energycomm.eis.sealing import SEALED_COLUMNS, Sealed, Vault
 from energycomm.eis.store import Store
 from energycomm.errors import DamagedRow, UserError
@@ -99,12 +102,19 @@ def test_the_columns_that_hold_what_arrived_and_what_it_says_are_sealed() -> Non
 
 
 def everything(engine: Engine) -> str:
-    """Every value of every sealed table, as the database holds it."""
+    """Every value of every sealed table, as the database holds it, but for what is only packed: anybody reads that."""
     with engine.connect() as connection:
         rows = [connection.execute(tables.metadata.tables[c.table].select()).all() for c in SEALED_COLUMNS]
-    return " ".join(
-        value.decode("latin-1") if isinstance(value, bytes) else str(value) for r in rows for row in r for value in row
-    )
+    return " ".join(unpacked(value) for r in rows for row in r for value in row)
+
+
+def unpacked(value: Any) -> str:
+    """A stored value as whoever has the database alone can read it."""
+    if isinstance(value, str) and value.startswith("ec:2:"):
+        return unpack(base64.b64decode(value[5:])).decode()
+    if isinstance(value, bytes):
+        return (unpack(value[4:]) if value.startswith(b"\x89EC\x02") else value).decode("latin-1")
+    return str(value)
 
 
 def fill(store: Store, point: int) -> int:
@@ -193,7 +203,7 @@ def test_another_process_writes_under_a_new_data_key_from_its_next_transaction(
     with Store(elsewhere).transaction() as tx:
         put_kernel_message(tx, point, DAY, xml=XML)
         ((stored,),) = tx.driver.rows("SELECT xml FROM kernel_message")
-    assert stored.startswith("ec:1:2:")
+    assert stored.startswith("ec:3:2:")
     elsewhere.dispose()
 
 
@@ -243,7 +253,9 @@ def test_where_a_key_is_wanted_nothing_is_written_in_plain(
     assert NAME not in everything(engine)
 
 
-@pytest.mark.parametrize("change", ["swapped", "cut", "flipped", "key", "form", "no base64", "moved"])
+@pytest.mark.parametrize(
+    "change", ["swapped", "cut", "flipped", "key", "form", "former form", "no packing", "no base64", "moved"]
+)
 def test_a_row_that_was_changed_is_named_and_harms_no_other(
     vault: Vault, engine: Engine, store: Store, point: int, change: str
 ) -> None:
@@ -256,9 +268,11 @@ def test_a_row_that_was_changed_is_named_and_harms_no_other(
         "swapped": rows[three],
         "cut": sealed[:-8],
         "flipped": flipped,
-        "key": sealed.replace("ec:1:1:", "ec:1:7:"),
-        "form": sealed.replace("ec:1:", "ec:9:"),
-        "no base64": "ec:1:1:*",
+        "key": sealed.replace("ec:3:1:", "ec:3:7:"),
+        "form": sealed.replace("ec:3:", "ec:9:"),
+        "former form": sealed.replace("ec:3:", "ec:1:"),
+        "no packing": "ec:2:////",
+        "no base64": "ec:3:1:*",
         "moved": rows[one],
     }[change]
     with writing(engine) as connection:
@@ -287,7 +301,8 @@ def test_pieces_of_raw_bytes_cannot_change_places(vault: Vault, engine: Engine, 
 
 @pytest.mark.parametrize("switched_on", [False, True])
 @pytest.mark.parametrize(
-    "content", [b"\x89EC\x01" + bytes(40), b"\x89EC\x00", b"\x89EC", b"\x89ECxyz", b"ec:1:1:", b"\x89"]
+    "content",
+    [b"\x89EC\x01" + bytes(40), b"\x89EC\x02" + bytes(9), b"\x89EC\x00", b"\x89EC", b"\x89ECxyz", b"ec:1:1:", b"\x89"],
 )
 def test_bytes_that_look_sealed_come_back_as_they_came(
     engine: Engine, store: Store, content: bytes, switched_on: bool
@@ -331,16 +346,40 @@ def test_any_value_comes_back_from_its_own_row_only(
                 memory.value(column, there, stored)
 
 
-def test_the_form_is_the_one_that_is_documented(memory: Vault, engine: Engine) -> None:
-    """Opened by the library alone, from the description in the module."""
-    number, content = 5, b"what arrived"
+def test_the_forms_are_those_that_are_documented(memory: Vault, engine: Engine) -> None:
+    """Opened by the libraries alone, from the descriptions in the modules."""
+    number, content = 5, b"what arrived " * 20
     key = bytes(range(32))
     memory._ciphers[number] = AESGCM(key)
     stored = memory.sealed(PIECE, (b"\xab" * 32, 3), content, number)
-    assert stored[:8] == b"\x89EC\x01\x00\x00\x00\x05"
-    bound_to = b"energycomm 1 5 raw_chunk.bytes " + b"ab" * 32 + b"/3"
-    assert AESGCM(key).decrypt(stored[8:20], stored[20:], bound_to) == content
-    assert len(stored) == len(content) + 36
+    assert stored[:8] == b"\x89EC\x03\x00\x00\x00\x05"
+    bound_to = b"energycomm 3 5 raw_chunk.bytes " + b"ab" * 32 + b"/3"
+    packed = AESGCM(key).decrypt(stored[8:20], stored[20:], bound_to)
+    assert packed[0] == 1
+    frame = zstandard.ZstdDecompressor(format=zstandard.FORMAT_ZSTD1_MAGICLESS)
+    assert frame.decompress(packed[1:]) == content
+    assert len(stored) == len(packed) + 36
+    assert memory.sealed(PIECE, (b"\xab" * 32, 3), b"ab", None) == b"\x89EC\x02\x00ab"
+    packed = base64.b64decode(memory.sealed(COLUMN, (1,), XML * 3, None).removeprefix("ec:2:"))
+    assert packed[0] == 2
+    dictionary = Path(packing.__file__).with_name("dictionaries") / "1.zstd"
+    known = zstandard.ZstdCompressionDict(dictionary.read_bytes())
+    frame = zstandard.ZstdDecompressor(known, format=zstandard.FORMAT_ZSTD1_MAGICLESS)
+    assert frame.decompress(packed[1:]).decode() == XML * 3
+
+
+def test_what_earlier_versions_stored_is_read(memory: Vault) -> None:
+    """Values as the version before wrote them, in plain and under a data key; made by the library alone."""
+    number, key, nonce = 5, bytes(range(32)), bytes(12)
+    memory._ciphers[number] = AESGCM(key)
+    sealed = nonce + AESGCM(key).encrypt(nonce, b"clear", b"energycomm 1 5 kernel_message.xml 7")
+    assert memory.text("kernel_message", 7, f"ec:1:5:{base64.b64encode(sealed).decode()}") == "clear"
+    assert [memory.text("kernel_message", 7, one) for one in ("<m/>", "ec:0:ec:1:", "")] == ["<m/>", "ec:1:", ""]
+    keys = (b"\xab" * 32, 3)
+    sealed = nonce + AESGCM(key).encrypt(nonce, b"clear", b"energycomm 1 5 raw_chunk.bytes " + b"ab" * 32 + b"/3")
+    assert memory.content("raw_chunk", keys, b"\x89EC\x01\x00\x00\x00\x05" + sealed) == b"clear"
+    before = (b"<m/>", b"\x89EC\x00\x89EC", b"")
+    assert [memory.content("raw_chunk", keys, one) for one in before] == [b"<m/>", b"\x89EC", b""]
 
 
 def test_the_same_value_is_sealed_differently_each_time(memory: Vault) -> None:

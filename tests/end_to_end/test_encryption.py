@@ -70,7 +70,7 @@ def test_the_path_on_an_encrypted_store_ends_as_on_a_plain_one(
     assert found.code == wanted.code
     assert found.json["kernel_messages"] == wanted.json["kernel_messages"]
     assert found.json["error_codes"] == wanted.json["error_codes"]
-    sealed = here.rows("SELECT count(*) FROM kernel_message WHERE substr(xml, 1, 7) = 'ec:1:1:'")
+    sealed = here.rows("SELECT count(*) FROM kernel_message WHERE substr(xml, 1, 7) = 'ec:3:1:'")
     assert sealed == here.rows("SELECT count(*) FROM kernel_message") != [(0,)]
     assert "have the same content" in keeper("eis", "compare", url).out
     number = here.rows("SELECT min(id) FROM kernel_message WHERE state = 'rejected'")[0][0]
@@ -185,3 +185,18 @@ def test_a_storage_key_that_is_no_key_of_the_store_is_refused(keeper: Keeper, la
     answer = keeper("message", "list")
     assert answer.code == ExitCode.USAGE
     assert "expected the label of one of the keys of scheme aes-256-gcm" in answer.err
+
+
+def test_what_an_earlier_version_stored_is_compressed_by_a_command(keeper: Keeper, project_root: Path) -> None:
+    """Kernel XML as it was kept before is shown as ever; a run writes it anew, the next finds nothing to do."""
+    here = keeper.place
+    here.process(project_root / "fixtures" / "fr" / "r15_periodic.xml")
+    ((number,),) = here.rows("SELECT min(id) FROM kernel_message")
+    clear = here("message", "show", number, "--json").json["xml"]
+    change(here, f"UPDATE kernel_message SET xml = '{clear}' WHERE id = {number}")
+    assert here("message", "show", number, "--json").json["xml"] == clear
+    assert here("eis", "compact", "--json").json["rows"] == {"kernel_message": 1}
+    ((stored,),) = here.rows(f"SELECT xml FROM kernel_message WHERE id = {number}")
+    assert len(stored) < len(clear) / 3
+    assert here("message", "show", number, "--json").json["xml"] == clear
+    assert "everything is compressed already" in here("eis", "compact", "--wipe").out

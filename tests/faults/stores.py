@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import is_sqlite, opened, reading
+from energycomm.eis.sealing import PLAIN
 from tests.postgres import PostgresServer
 
 Facts = dict[str, Any]
@@ -128,9 +129,10 @@ def facts(url: str) -> Facts:
 def _contents(connection: Connection) -> list[str]:
     """The SHA-256 of the kept bytes themselves, each computed here and not read from its column."""
     digests: dict[str, Any] = {}
-    sql = text('SELECT sha256, bytes FROM raw_chunk ORDER BY sha256, "number"')
-    for key, piece in connection.execute(sql):
-        digests.setdefault(bytes(key).hex(), hashlib.sha256()).update(piece)
+    sql = text('SELECT sha256, "number", bytes FROM raw_chunk ORDER BY sha256, "number"')
+    for key, number, piece in connection.execute(sql):
+        clear = PLAIN.content("raw_chunk", (bytes(key), number), bytes(piece))
+        digests.setdefault(bytes(key).hex(), hashlib.sha256()).update(clear)
     return [f"{key} {digest.hexdigest()}" for key, digest in digests.items()]
 
 

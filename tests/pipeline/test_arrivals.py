@@ -27,6 +27,7 @@ from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, head, reading, start, transaction
+from tests.stored import clear_xml
 
 PRM = "99000000000017"
 
@@ -40,7 +41,8 @@ def written(original: Transaction, hours: float, **header: object) -> Transactio
 
 def kept(desk: Desk) -> list[KernelMessage]:
     """What the store holds, in the order of the instants."""
-    found = [decode(xml) for (xml,) in desk.rows("SELECT xml FROM kernel_message ORDER BY effective, kind, xml")]
+    rows = desk.rows("SELECT effective, kind, xml FROM kernel_message")
+    found = [decode(xml) for _, _, xml in sorted((at, kind, clear_xml(xml)) for at, kind, xml in rows)]
     assert all(isinstance(one, KernelMessage) for one in found)
     return found  # type: ignore[return-value]
 

@@ -21,6 +21,7 @@ from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
 from tests.portfolio.conftest import make_gateway
 from tests.portfolio.tables import csv_of
+from tests.stored import clear_xml
 
 POINTS, MONTHS = 8, 4
 
@@ -49,7 +50,7 @@ def told(gateway: Gateway) -> dict[str, list[KernelMessage]]:
         )
     found: dict[str, list[KernelMessage]] = {}
     for point, xml in rows:
-        message = decode(xml)
+        message = decode(clear_xml(xml))
         assert isinstance(message, KernelMessage)
         found.setdefault(point, []).append(message)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0037"
+revision = "0031"
 down_revision = "0030"
 branch_labels = None
 depends_on = None

@@ -169,11 +169,13 @@ def _name(told: str) -> str:
 def _values(fields: Fields, table: _Step, above: str, into: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     for name, step in table.below.items():
         held = fields.get(name)
+        if held is None:
+            continue
         if type(held) is str:
             if step.type is not None:
                 into.append((above + name, _read(held, step.type)))
             continue
-        for number, inner in enumerate(held or (), 1):
+        for number, inner in enumerate(held, 1):
             path = f"{above}{name}" if number == 1 else f"{above}{name}[{number}]"
             if step.type is None:
                 _values(inner, step, f"{path}/", into)

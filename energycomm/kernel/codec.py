@@ -29,7 +29,9 @@ class _Encoders(dict[type, Encoder]):
         self._bounded = bounded
 
     def __missing__(self, cls: type) -> Encoder:
-        encoder = self[cls] = encoder_of(cls, _NAMES[cls], root=True, bounded=self._bounded)
+        encoder = self[cls] = encoder_of(
+            cls, _NAMES[cls], root=True, bounded=self._bounded, head=KernelMessage if self._bounded else None
+        )
         return encoder
 
 

@@ -11,10 +11,11 @@ sure, it raises, and kernel.xsd itself decides (`energycomm.kernel.check`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
+from operator import is_, itemgetter
 from typing import Any
 
 from msgspec import Struct
@@ -122,7 +123,9 @@ class Doubtful(ValueError):
     """A value that may be out of the bounds of its field; kernel.xsd decides."""
 
 
-def encoder_of(cls: type[Struct], element: str, *, root: bool = False, bounded: bool = False) -> Encoder:
+def encoder_of(
+    cls: type[Struct], element: str, *, root: bool = False, bounded: bool = False, head: type[Struct] | None = None
+) -> Encoder:
     """The generated function that writes a value of a kind or part as an element.
 
     Arguments:
@@ -130,31 +133,70 @@ def encoder_of(cls: type[Struct], element: str, *, root: bool = False, bounded: 
       element: name of the element.
       root: the element is a document's root and declares the namespace.
       bounded: the function raises `Doubtful`, or what the value's own type raises, unless kernel.xsd accepts the text.
+      head: class whose fields the kind begins with; their last text is remembered. Of a bounded function only.
     """
-    source, names = _source(cls, element, root, bounded)
+    source, names = _source(cls, element, root, bounded, head)
     # The source is made of nothing but field names and words of our own definitions: no input reaches it.
     exec(compile(source, f"<encoder of {cls.__name__}>", "exec"), names)  # noqa: S102 - our own words
     encoder: Encoder = names["encode"]
     return encoder
 
 
-def _source(cls: type[Struct], element: str, root: bool, bounded: bool) -> tuple[str, dict[str, Any]]:
+_NAMES: dict[str, Any] = {
+    "astuple": astuple,
+    "escape": escape,
+    "decimal_text": decimal_text,
+    "instant_text": instant_text,
+    "day_text": day_text,
+    "truth": _TRUTH,
+    "Doubtful": Doubtful,
+    "Decimal": Decimal,
+}
+
+
+def _source(
+    cls: type[Struct], element: str, root: bool, bounded: bool, head: type[Struct] | None
+) -> tuple[str, dict[str, Any]]:
     shape = shape_of(cls)
-    names: dict[str, Any] = {
-        "astuple": astuple,
-        "escape": escape,
-        "decimal_text": decimal_text,
-        "instant_text": instant_text,
-        "day_text": day_text,
-        "truth": _TRUTH,
-        "Doubtful": Doubtful,
-        "Decimal": Decimal,
-    }
+    names = dict(_NAMES)
     fields = ", ".join(f"_{name}" for name in cls.__struct_fields__)
     lines = ["def encode(message):", f"    {fields}{',' * (len(cls.__struct_fields__) == 1)} = astuple(message)"]
-    always: list[str] = [f'<{element} xmlns="{NAMESPACE}"' if root else f"<{element}"]
-    sign = "="
-    for attribute in shape.attributes:
+    begun = f'<{element} xmlns="{NAMESPACE}"' if root else f"<{element}"
+    if head is None:
+        lines += _attributes(shape.attributes, [begun], "=", bounded, names)
+    else:
+        of_head = shape_of(head).attributes
+        assert shape.attributes[: len(of_head)] == of_head
+        names["head_text"] = _head_text(head)
+        lines.append(f"    text = '{begun}' + head_text(({', '.join(f'_{one.field}' for one in of_head)}))")
+        lines += _attributes(shape.attributes[len(of_head) :], [], "+=", bounded, names)
+    if not shape.children:
+        lines.append("    return text + '/>'")
+        return "\n".join(lines), names
+    lines.append("    inside = ''")
+    for child in shape.children:
+        names[f"encode_{child.field}"] = encoder_of(child.part, child.name, bounded=bounded)
+        lines.append(f"    if _{child.field}:" if child.many else f"    if _{child.field} is not None:")
+        if bounded and child.many:
+            lines += [f"        if {_crowd(child, root)}:", "            raise Doubtful"]
+        value = (
+            f"''.join(map(encode_{child.field}, _{child.field}))"
+            if child.many
+            else f"encode_{child.field}(_{child.field})"
+        )
+        lines.append(f"        inside += {value}")
+        if bounded and child.required:
+            lines += ["    else:", "        raise Doubtful"]
+    lines.append(f"    return f'{{text}}>{{inside}}</{element}>' if inside else text + '/>'")
+    return "\n".join(lines), names
+
+
+def _attributes(
+    attributes: Sequence[Attribute], always: list[str], sign: str, bounded: bool, names: dict[str, Any]
+) -> list[str]:
+    """The lines that write attributes after what is `always` there."""
+    lines = []
+    for attribute in attributes:
         variable = f"_{attribute.field}"
         if attribute.scalar.words:
             names[f"words_{attribute.field}"] = _word_table(attribute)
@@ -179,25 +221,32 @@ def _source(cls: type[Struct], element: str, root: bool, bounded: bool) -> tuple
             lines.append(f"        text += f' {attribute.name}=\"{{{value}}}\"'")
     if always:
         lines.append(f"    text {sign} f'{''.join(always)}'")
-    if not shape.children:
-        lines.append("    return text + '/>'")
-        return "\n".join(lines), names
-    lines.append("    inside = ''")
-    for child in shape.children:
-        names[f"encode_{child.field}"] = encoder_of(child.part, child.name, bounded=bounded)
-        lines.append(f"    if _{child.field}:" if child.many else f"    if _{child.field} is not None:")
-        if bounded and child.many:
-            lines += [f"        if {_crowd(child, root)}:", "            raise Doubtful"]
-        value = (
-            f"''.join(map(encode_{child.field}, _{child.field}))"
-            if child.many
-            else f"encode_{child.field}(_{child.field})"
-        )
-        lines.append(f"        inside += {value}")
-        if bounded and child.required:
-            lines += ["    else:", "        raise Doubtful"]
-    lines.append(f"    return f'{{text}}>{{inside}}</{element}>' if inside else text + '/>'")
-    return "\n".join(lines), names
+    return lines
+
+
+@cache
+def _head_text(head: type[Struct]) -> Callable[[tuple[Any, ...]], str]:
+    """The function that writes the fields of a head, within their bounds. The messages of a CH message share most of
+    them, so that the last text is remembered. Equal instants may have different offsets: they must be the same."""
+    attributes = shape_of(head).attributes
+    names = dict(_NAMES)
+    lines = ["def write(values):", f"    {', '.join(f'_{one.field}' for one in attributes)} = values", "    text = ''"]
+    lines += [*_attributes(attributes, [], "+=", True, names), "    return text"]
+    exec(compile("\n".join(lines), f"<head of {head.__name__}>", "exec"), names)  # noqa: S102 - our own words
+    write = names["write"]
+    instants = itemgetter(*[place for place, one in enumerate(attributes) if one.scalar.name == "instant"])
+    last: tuple[tuple[Any, ...], str] = (), ""
+
+    def head_text(values: tuple[Any, ...]) -> str:
+        nonlocal last
+        known, text = last
+        if known == values and all(map(is_, instants(known), instants(values))):
+            return text
+        text = str(write(values))
+        last = values, text
+        return text
+
+    return head_text
 
 
 def _expression(scalar: Scalar, variable: str) -> str:

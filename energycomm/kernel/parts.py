@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, TypeAlias
 
 from msgspec import Struct
@@ -90,13 +91,21 @@ def particulars_of(values: Mapping[str, ParticularValue | None]) -> tuple[Partic
       values: name -> value; what is None is left out.
     """
     return tuple(
-        Particular(name=name, **{_TYPE_OF.get(type(value), "text"): Decimal(value) if type(value) is int else value})  # type: ignore
+        (_remembered if type(value) is str or type(value) is bool else _particular)(name, value)
         for name, value in sorted(values.items())
         if value is not None
     )
 
 
 _TYPE_OF = {str: "text", Decimal: "number", int: "number", date: "day", datetime: "instant", bool: "truth"}
+
+
+def _particular(name: str, value: ParticularValue) -> Particular:
+    return Particular(name=name, **{_TYPE_OF.get(type(value), "text"): Decimal(value) if type(value) is int else value})  # type: ignore
+
+
+_remembered = lru_cache(maxsize=4096, typed=True)(_particular)
+"""The points of a file share most of them. Equal numbers and instants may be written otherwise: they are made anew."""
 
 
 class Register(Part, frozen=True, kw_only=True):

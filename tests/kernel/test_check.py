@@ -140,6 +140,13 @@ def test_the_generated_checks_are_sure_of_what_the_schema_accepts(message: Kerne
     assert near_a_bound or encode_bounded(message) == encode(message)
 
 
+def test_equal_instants_of_other_offsets_are_written_as_they_are() -> None:
+    told = [AT.astimezone(timezone(timedelta(hours=hours))) for hours in (0, 1, 0, 2)]
+    end = EndOfSupply(market="FR", market_type="C15", reference="1", created=AT, effective=AT)
+    messages = [structs.replace(end, created=at, effective=other) for at in told for other in told]
+    assert CHECKER.write(messages) == [_schema_says(message) for message in messages]
+
+
 def _calendar(held: Any) -> Iterator[date]:
     for value in (getattr(held, name) for name in held.__struct_fields__):
         if isinstance(value, date):

@@ -67,6 +67,7 @@ class HostsChaos(Chaos):
 
     def _start_on(self, host: Host, log: Any) -> None:
         with self._daemon_guard:
+            self._beat(host).unlink(missing_ok=True)
             self.daemons[host] = subprocess.Popen(
                 host.command(sys.executable, "-c", COMMAND, "daemon"),
                 cwd=self.folder / host.name,
@@ -79,7 +80,14 @@ class HostsChaos(Chaos):
         for host in list(self.daemons):
             self._stop_on(host, how)
 
+    def _beat(self, host: Host) -> Path:
+        return self.folder / host.name / "beat.json"
+
     def _stop_on(self, host: Host, how: signal.Signals) -> None:
+        # Before it lives a daemon knows no SIGTERM: it would end like any program.
+        deadline = time.monotonic() + 60
+        while not self._beat(host).exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
         with self._daemon_guard:
             daemon, whole = self.daemons.pop(host), not host.is_cut
             cuts = host.cuts
@@ -93,7 +101,7 @@ class HostsChaos(Chaos):
         found: list[tuple[Host, dict[str, Any]]] = []
         for host in self.net.hosts:
             with contextlib.suppress(OSError, ValueError):
-                found.append((host, json.loads((self.folder / host.name / "beat.json").read_text())))
+                found.append((host, json.loads(self._beat(host).read_text())))
         there = [(host, facts) for host, facts in found if not host.is_cut]
         if not there:
             return {"workers": []}

@@ -82,7 +82,7 @@ assistant: $(VENV)/.installed-assistant ## Install the assistant beside the gate
 test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, with its packages
 	@OMP_NUM_THREADS=2 $(BIN)/python -m pytest tests/assistant $(ARGS)
 
-soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600")
+soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600 --hosts 3")
 	@$(BIN)/python -m tests.daemon.chaos $(ARGS)
 
 lint: $(VENV)/.installed-lint ## Check style, types and what bandit knows of security

@@ -34,6 +34,10 @@ class Pair:
         servers = ",".join(f"{server.host}:{server.port}" for server in self._servers)
         return f"postgresql://postgres@{servers}/{database}"
 
+    def create_database(self) -> str:
+        """Create a fresh database; its name, for `url`."""
+        return self.primary.create_database()
+
     def fail_over(self) -> None:
         """Kill the primary and all its sessions at once, and let the standby take its place."""
         self.primary.lose_power()

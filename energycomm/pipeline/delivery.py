@@ -263,10 +263,11 @@ def _settle(
     if isinstance(outcome, Sent):
         # Nobody answers an answer: it is done when it is sent, unless the market refuses it later.
         sql = (
-            "UPDATE outgoing SET state = CASE WHEN answers IS NULL THEN 'sent' ELSE 'done' END, "
-            "settled_at = CASE WHEN answers IS NULL THEN settled_at ELSE ? END, "
+            "UPDATE outgoing SET state = CASE WHEN state <> 'built' THEN state WHEN answers IS NULL THEN 'sent' "
+            "ELSE 'done' END, settled_at = CASE WHEN answers IS NULL OR state <> 'built' THEN settled_at ELSE ? END, "
             "sent_at = ?, attempts = ?, channel = ?, receipt = ?, last_error = NULL "
-            "WHERE id = ? AND state = 'built'"
+            # A document of the answer may have come while it was being sent: it was sent all the same.
+            "WHERE id = ? AND (state = 'built' OR sent_at IS NULL)"
         )
         tx.driver.run(sql, (now, now, attempts, channel, outcome.receipt[:400], parcel.id))
         event = {"outgoing_id": parcel.id, "at": now, "state": "sent", "text": outcome.receipt}

@@ -1,6 +1,7 @@
 """Chaos: the daemon of three markets on PostgreSQL while everything around it fails, held against a quiet store.
 
     python -m tests.daemon.chaos --seconds 600 --workers 2
+    python -m tests.daemon.chaos --seconds 600 --hosts 3
 
 Simulated envelopes of France, the Netherlands and Belgium arrive through a folder, an SFTP server, pushes and a
 polled queue, some of them twice; requests go out through SOAP services, the queue and a folder, and the markets answer
@@ -8,7 +9,8 @@ them. Meanwhile workers and the push endpoint are killed, the database is restar
 shutdown), SFTP connections are cut, the services hang up before and after they did what they were asked for, the folder
 goes away, and the whole daemon is stopped and killed. At the end everything must be as in a store that took in the
 same in peace: every message, verdict and domain row, every request with what its market decided, and everything that
-the back office was to be told must have been told.
+the back office was to be told must have been told. With `--hosts` there are several hosts and two databases
+(`tests.daemon.chaos_hosts`).
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from tests.daemon import chaos_judgement as judgement
 from tests.daemon.chaos_markets import MARKETS, Envelope, Markets
 from tests.daemon.chaos_requests import BackOffice, asks, fates, mistakes, one_answer_each
 from tests.postgres import DURABLE, PostgresServer, running
+from tests.replication import Pair
 from tests.servers.sftp import PASSWORD, SftpTestServer, sftp_server
 
 COMMAND = "import sys; from energycomm.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -56,6 +59,7 @@ class Plan:
 
     Attributes:
       seconds: for how long envelopes arrive and things fail.
+      workers, hosts: workers of each host, and hosts.
       points, months: size of each market's simulation.
       requests: how many requests are handed in, to the markets in turn.
       kill_every, restart_every, cut_every, away_every, stop_every: mean seconds between two kills of a worker,
@@ -66,6 +70,7 @@ class Plan:
 
     seconds: float
     workers: int = 2
+    hosts: int = 1
     points: int = 5
     months: int = 6
     requests: int = 24
@@ -90,6 +95,7 @@ class Outcome:
     kernel_messages: int = 0
     requests: dict[str, int] = field(default_factory=dict)
     requests_refused_by_markets: int = 0
+    acknowledgements: int = 0
     requests_handed_in_again: int = 0
     requests_received_again: int = 0
     requests_ended_by_later_documents: int = 0
@@ -119,7 +125,7 @@ class Chaos:
     """
 
     def __init__(
-        self, plan: Plan, folder: Path, server: PostgresServer, sftp: SftpTestServer, markets: Markets
+        self, plan: Plan, folder: Path, server: PostgresServer | Pair, sftp: SftpTestServer, markets: Markets
     ) -> None:
         self.plan, self.folder, self.server, self.sftp, self.markets = plan, folder, server, sftp, markets
         self.inbox, self.told = folder / "in", folder / "told"
@@ -221,14 +227,7 @@ class Chaos:
 
     def _disturb(self, log: Any) -> None:
         plan = self.plan
-        acts: list[tuple[float, Callable[[], None]]] = [
-            (plan.kill_every, self._kill),
-            (plan.restart_every, self._restart_database),
-            (plan.cut_every, self._cut),
-            (plan.away_every, self._away),
-            (plan.stop_every, lambda: self._end(log)),
-        ]
-        threads = [threading.Thread(target=self._again_and_again, args=act) for act in acts]
+        threads = [threading.Thread(target=self._again_and_again, args=act) for act in self._acts(log)]
         threads.append(threading.Thread(target=self._feed))
         asking = (self.asks, 0.9 * plan.seconds, self.over)
         threads.append(threading.Thread(target=self.office.hand_in, args=asking))
@@ -238,6 +237,17 @@ class Chaos:
         self.over.set()
         for thread in threads:
             thread.join()
+
+    def _acts(self, log: Any) -> list[tuple[float, Callable[[], None]]]:
+        """What happens, each with its mean seconds between two times."""
+        plan = self.plan
+        return [
+            (plan.kill_every, self._kill),
+            (plan.restart_every, self._restart_database),
+            (plan.cut_every, self._cut),
+            (plan.away_every, self._away),
+            (plan.stop_every, lambda: self._end(log)),
+        ]
 
     def _again_and_again(self, every: float, act: Callable[[], None]) -> None:
         rng = random.Random(f"{self.plan.seed} {every}")
@@ -270,6 +280,7 @@ class Chaos:
                 self.outcome.done["push endpoints killed"] += 1
 
     def _restart_database(self) -> None:
+        assert isinstance(self.server, PostgresServer)
         crash = self.outcome.done["database restarts"] % 2 == 1
         self.server.restart(signal.SIGQUIT if crash else signal.SIGINT)
         self.outcome.done["database restarts"] += 1
@@ -324,6 +335,7 @@ class Chaos:
             "envelopes not finished": "SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')",
             "notifications not sent": "SELECT count(*) FROM outbox WHERE state <> 'sent'",
             "requests not sent": "SELECT count(*) FROM outgoing WHERE state = 'built'",
+            "acknowledgements not sent": "SELECT count(*) FROM acknowledgement WHERE state <> 'sent'",
         }
         try:
             with opened(self.url) as engine, reading(engine) as connection:
@@ -355,6 +367,10 @@ class Chaos:
         outcome.requests_refused_by_markets = decisions.count("refused")
         times = [number for register in registers.values() for number in register.times.values()]
         outcome.requests_received_again = sum(times) - len(times)
+        outcome.acknowledgements = len(markets.acknowledged)
+        with opened(self.url) as engine, reading(engine) as connection:
+            owed = {row[0] for row in driver_of(connection).rows("SELECT reference FROM acknowledgement")}
+        outcome.differences += [f"acknowledgement {one}" for one in sorted(owed ^ markets.acknowledged.keys())]
         outcome.requests_handed_in_again, outcome.pushed_again = office.repeated, markets.pushed_again
         outcome.documents_of_answers = len(given.later()) + len(at_once)
         outcome.done.update({f"calls of services, {what}": n for what, n in markets.trouble.happened.items() if what})
@@ -389,6 +405,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--hosts", type=int, default=1, help="With more than one: network namespaces, for root.")
     parser.add_argument("--points", type=int, default=12)
     parser.add_argument("--months", type=int, default=8)
     parser.add_argument("--requests", type=int, default=90)
@@ -401,7 +418,12 @@ def main() -> int:
     given = vars(parser.parse_args())
     with _workplace(given.pop("keep")) as folder:
         print(f"working in {folder}", file=sys.stderr)
-        outcome = run(Plan(**given), folder)
+        if given["hosts"] > 1:
+            from tests.daemon import chaos_hosts
+
+            outcome = chaos_hosts.run(Plan(**given), folder)
+        else:
+            outcome = run(Plan(**given), folder)
     print(json.dumps(vars(outcome) | {"good": outcome.good, "plan": given}, indent=2))
     return 0 if outcome.good else 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
-import signal
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -17,6 +17,7 @@ from sqlalchemy import Engine, text
 
 from energycomm.config import Config
 from energycomm.daemon.locks import AdvisoryLocks
+from energycomm.daemon.worker import Worker
 from energycomm.eis import migrations
 from energycomm.eis.comparison import canonical
 from energycomm.eis.database import is_lost, opened, reading, writing
@@ -27,31 +28,9 @@ from energycomm.pipeline.progress import total
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
 from tests.daemon.chaos_judgement import compare
-from tests.daemon.test_daemon import running_daemon, until
+from tests.daemon.conftest import Notes
+from tests.daemon.test_daemon import until
 from tests.replication import Pair, replicating
-
-WORK = """
-database = "{url}"
-batch_size = 5
-log_format = "json"
-log_level = "info"
-[daemon]
-workers = 2
-poll_seconds = 0.2
-send_seconds = 0.2
-port = 0
-attempts = 1000
-heartbeat = "beat.json"
-[notify]
-folder = "told"
-[[channels]]
-name = "drop"
-market = "FR"
-direction = "in"
-kind = "folder"
-path = "in"
-settle = 0
-"""
 
 KEEPALIVES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
 
@@ -89,17 +68,49 @@ def _midway(pair: Pair, name: str, before: int) -> bool:
     return finished > before and waiting > 0
 
 
+@contextlib.contextmanager
+def working(config: Config, notes: Notes) -> Iterator[None]:
+    """Two workers with all their duties, in threads of this process."""
+    stop = threading.Event()
+    threads = [threading.Thread(target=Worker(str(n), config, notes, stop).run) for n in (1, 2)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
 def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int) -> None:
-    """Let a daemon of two workers take envelopes in while the primary dies, and hold its store against a quiet one."""
+    """Let two workers take envelopes in while the primary dies, and hold its store against a quiet one."""
     name = pair.primary.create_database()
     url = pair.url(name)
     with opened(url) as engine:
         migrations.upgrade(engine)
     for place in ("in", "told"):
         (folder / place).mkdir()
-    (folder / "energycomm.toml").write_text(WORK.format(url=url))
-    rng = random.Random(3)
-    with running_daemon(folder) as daemon:
+    config = Config.model_validate(
+        {
+            "database": url,
+            "batch_size": 5,
+            "daemon": {"poll_seconds": 0.2, "send_seconds": 0.2, "attempts": 1000},
+            "notify": {"folder": str(folder / "told")},
+            "channels": [
+                {
+                    "name": "drop",
+                    "market": "FR",
+                    "direction": "in",
+                    "kind": "folder",
+                    "path": str(folder / "in"),
+                    "settle": 0,
+                }
+            ],
+        }
+    )
+    rng, notes = random.Random(3), Notes()
+    with working(config, notes):
         for number in range(failovers):
             for path in envelopes[number::failovers]:
                 shutil.copy(path, folder / path.name)
@@ -114,11 +125,9 @@ def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int
         with opened(url) as engine, reading(engine) as connection:
             waiting = text("SELECT count(*) FROM outbox WHERE state <> 'sent'")
             until(lambda: connection.execute(waiting).scalar() == 0)
-        daemon.send_signal(signal.SIGTERM)
-        assert daemon.wait(60) == 0
-    log = (folder / "log").read_text()
-    assert "database.lost" in log, "the failover came when nobody worked"
-    assert "Traceback" not in log
+    assert ("DATABASE_LOST", True) in notes.alarms(), "the failover came when nobody worked"
+    assert ("DUTY_FAULT", True) not in notes.alarms()
+    assert notes.counted("energycomm_envelope_faults") == {}
     quiet = f"sqlite:///{folder}/quiet.db"
     with opened(quiet) as engine:
         migrations.upgrade(engine)
@@ -171,7 +180,7 @@ def _write_where_only_reading_is_allowed(engine: Engine) -> None:
 
 
 def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twice(pair: Pair, tmp_path: Path) -> None:
-    """kill -9 of the primary, promotion of the standby; the daemon goes on by itself."""
+    """kill -9 of the primary, promotion of the standby; the workers go on by themselves."""
     work_through(pair, tmp_path, arriving(tmp_path, 2, 1), 1)
 
 

@@ -238,6 +238,28 @@ def test_an_answer_that_comes_at_once_is_taken_in(desk: Desk) -> None:
     assert name.endswith(".xml")
 
 
+class Overtaken(Line):
+    """The market's answer arrives by another channel before the call that brought the request ends."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__("ok")
+        self._desk = desk
+
+    def send(self, message: Outgoing) -> Sent | TechnicalError:
+        answer = RequestAnswer(**_head(correlation=message.reference), accepted=True, code="SGT200", request="A1")
+        self._desk.deliver([transaction([answer])])
+        return super().send(message)
+
+
+def test_an_answer_that_overtakes_the_end_of_the_sending_leaves_it_sent(desk: Desk) -> None:
+    """The answer decides the state; when and by which channel it was sent is known all the same."""
+    outbound, _ = office(desk)
+    outbound.submit(request(), "anna")
+    delivery.deliver(desk.store, {"FR": Overtaken(desk)}, lambda *_: None)
+    assert state(desk) == "acknowledged"
+    assert desk.rows("SELECT sent_at IS NOT NULL, channel, attempts FROM outgoing") == [(True, "line", 1)]
+
+
 def _head(**fields: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "market": "FR",

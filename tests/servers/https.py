@@ -88,7 +88,11 @@ class HttpsTestServer:
     """
 
     def __init__(
-        self, certificate: tuple[Path, Path], client_authority: Path | None, otherwise: Callable[[Request], Reply]
+        self,
+        certificate: tuple[Path, Path],
+        client_authority: Path | None,
+        otherwise: Callable[[Request], Reply],
+        host: str = "127.0.0.1",
     ) -> None:
         self.requests: list[Request] = []
         self.replies: deque[Reply] = deque()
@@ -98,13 +102,13 @@ class HttpsTestServer:
         if client_authority is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(client_authority)
-        self._listener = _Listener(("127.0.0.1", 0), _Handler)
+        self._listener = _Listener((host, 0), _Handler)
         self._listener.owner = self
         # The handshake happens in the request's own thread, so a client that is refused does not stop the server.
         self._listener.socket = context.wrap_socket(
             self._listener.socket, server_side=True, do_handshake_on_connect=False
         )
-        self.url = f"https://127.0.0.1:{self._listener.server_address[1]}/service"
+        self.url = f"https://{host}:{self._listener.server_address[1]}/service"
         self._thread = threading.Thread(target=self._listener.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
 
@@ -123,9 +127,10 @@ def https_server(
     certificate: tuple[Path, Path],
     client_authority: Path | None,
     otherwise: Callable[[Request], Reply] = lambda request: Reply(),
+    host: str = "127.0.0.1",
 ) -> Iterator[HttpsTestServer]:
     """A running server."""
-    server = HttpsTestServer(certificate, client_authority, otherwise)
+    server = HttpsTestServer(certificate, client_authority, otherwise, host)
     try:
         yield server
     finally:

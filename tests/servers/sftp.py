@@ -174,15 +174,15 @@ class SftpTestServer:
 
     Attributes:
       root: the folder it serves.
-      port: where it listens.
+      host, port: where it listens.
       host_key: its key.
       faults: what it is to do wrong.
     """
 
-    def __init__(self, root: Path, user_key: paramiko.PKey | None = None) -> None:
-        self.root, self.faults, self.user_key = root, Faults(), user_key
+    def __init__(self, root: Path, user_key: paramiko.PKey | None = None, host: str = "127.0.0.1") -> None:
+        self.host, self.root, self.faults, self.user_key = host, root, Faults(), user_key
         self.host_key: paramiko.PKey = paramiko.ECDSAKey.generate()
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+        self._socket = socket.create_server((host, 0), backlog=BACKLOG)
         self.port = int(self._socket.getsockname()[1])
         self._transports: list[paramiko.Transport] = []
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -191,7 +191,7 @@ class SftpTestServer:
     def known_hosts(self, file: Path, key: paramiko.PKey | None = None) -> Path:
         """Write a known hosts file with the server's key, or another."""
         shown = key or self.host_key
-        file.write_text(f"[127.0.0.1]:{self.port} {shown.get_name()} {shown.get_base64()}\n")
+        file.write_text(f"[{self.host}]:{self.port} {shown.get_name()} {shown.get_base64()}\n")
         return file
 
     def cut(self) -> None:
@@ -228,9 +228,9 @@ class SftpTestServer:
 
 
 @contextmanager
-def sftp_server(root: Path, user_key: paramiko.PKey | None = None) -> Iterator[SftpTestServer]:
+def sftp_server(root: Path, user_key: paramiko.PKey | None = None, host: str = "127.0.0.1") -> Iterator[SftpTestServer]:
     """A running server for the folder."""
-    server = SftpTestServer(root, user_key)
+    server = SftpTestServer(root, user_key, host)
     try:
         yield server
     finally:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import browsing, growth, memory, rules_alone, size, table, whole_path, workers
+from benchmarks import browsing, bulk, growth, memory, rules_alone, size, table, whole_path, workers
 from benchmarks.material import flat, mixed
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory", "size")
+SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory", "size", "bulk")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -70,6 +70,7 @@ def main(typed: list[str] | None = None) -> int:
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "browsing": ("Looking", lambda: _looking(found, asked)),
+                "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.messages)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }

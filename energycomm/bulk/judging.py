@@ -113,7 +113,7 @@ def judged(question: bytes, bucket: bytes) -> bytes:
     Raises:
       UserError: another version of EnergyComm asks, or the engine is not installed here.
     """
-    asked, engine = _opened(question)
+    asked, engine = opened(question)
     number, shifts = 0, []
     for point in read_bucket(bucket):
         for entry in _judged_anew(engine, ZoneInfo(asked.zones[point.market]), point):
@@ -136,8 +136,12 @@ def read_result(content: bytes) -> tuple[int, Iterator[Shift]]:
 
 
 @lru_cache(maxsize=1)
-def _opened(question: bytes) -> tuple[Question, Judge]:
-    """The rules are compiled once a process, which then lives for them."""
+def opened(question: bytes) -> tuple[Question, Judge]:
+    """A question and the engine of its rules, which are compiled once a process.
+
+    Raises:
+      UserError: another version of EnergyComm asks, the rules are broken, or the engine is not installed here.
+    """
     asked = msgspec.json.decode(question, type=Question)
     here = version("energycomm")
     if asked.program != here:

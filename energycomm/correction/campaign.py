@@ -1,15 +1,18 @@
 """Campaigns: a correction that was planned is done message by message, recorded, cancelled, resumed and undone."""
 
+# ruff: noqa: S608 - statements are put together from conditions that stand here, never from values
+
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
 import msgspec
 import structlog
 from msgspec import Struct
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from energycomm.correction.acting import (
     ACTIONS,
@@ -199,16 +202,21 @@ def run(
     if record.state != "done":
         _set_state(store, campaign_id, "running")
     done = 0
-    for (market, identifier), group in groupby(_open_items(store, campaign_id), key=lambda row: (row[0], row[1])):
-        if show(store, campaign_id).state != "running":
+    for ids in _by_point(store, campaign_id, OPEN):
+        if _state(store, campaign_id) != "running":
             break
-        items = list(group)
-        freed = _run_around(store, writer, campaign_id, record, (market, identifier), items)
-        done += len(items)
-        watch(done, freed)
-    if show(store, campaign_id).state == "running":
+        for place, group in groupby(_open_items(store, ids), key=_place):
+            items = list(group)
+            freed = _run_around(store, writer, campaign_id, record, place, items)
+            done += len(items)
+            watch(done, freed)
+    if _state(store, campaign_id) == "running":
         _set_state(store, campaign_id, "done")
     return show(store, campaign_id)
+
+
+def _place(row: Row) -> Place:
+    return row[0], row[1]
 
 
 def _run_around(
@@ -225,20 +233,46 @@ def _run_around(
             log.error("campaign.broke", campaign=campaign_id, access_point=place[1], exc_info=error)
             if last:
                 _skip(store, [row[2] for row in items], fault_words(error))
-            items = [row for row in _open_items(store, campaign_id) if row[:2] == place]
+            items = _open_items(store, [row[2] for row in items])
     return 0
 
 
-def _open_items(store: Store, campaign_id: int) -> list[Row]:
+OPEN = "i.state IN ('planned', 'acted')"
+"""Condition of items that are still to be done."""
+
+
+def _by_point(store: Store, campaign_id: int, condition: str) -> Iterator[list[int]]:
+    """Ids of the items of a campaign that meet a condition, access point by access point.
+
+    Sixteen bytes of each item are in memory: its content is read when its turn comes.
+    """
     sql = (
-        "SELECT k.market, p.identifier, i.id, i.message_id, i.action, i.content, i.note, i.state FROM campaign_item i "
-        "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
-        "WHERE i.campaign_id = ? AND i.state IN ('planned', 'acted') ORDER BY k.market, p.identifier, k.effective, i.id"
+        "SELECT coalesce(i.access_point_id, 0), i.id FROM campaign_item i JOIN kernel_message k ON k.id = i.message_id "
+        "LEFT JOIN access_point p ON p.id = i.access_point_id "
+        f"WHERE i.campaign_id = :campaign AND {condition} ORDER BY k.market, p.identifier, k.effective, i.id"
+    )
+    points, ids = array("q"), array("q")
+    with reading(store.engine) as connection:
+        options = {"stream_results": True, "max_row_buffer": 2000}
+        for point, number in connection.execute(text(sql), {"campaign": campaign_id}, execution_options=options):
+            points.append(point)
+            ids.append(number)
+    for _, several in groupby(zip(points, ids, strict=True), key=lambda one: one[0]):
+        yield [number for _, number in several]
+
+
+def _open_items(store: Store, ids: Sequence[int]) -> list[Row]:
+    """Those of items that are still to be done, in the order of their places and instants."""
+    sql = (
+        "SELECT k.market, p.identifier, i.id, i.message_id, i.action, i.content, i.note, i.state, k.effective "
+        "FROM campaign_item i JOIN kernel_message k ON k.id = i.message_id "
+        f"LEFT JOIN access_point p ON p.id = i.access_point_id WHERE {OPEN}"
     )
     with reading(store.engine) as connection:
         driver = driver_of(connection)
-        rows = driver.rows(sql, (campaign_id,))
-    return [(*row[:5], driver.vault.text("campaign_item", row[2], row[5]), *row[6:]) for row in rows]
+        rows = {row[2]: row for row in driver.matching(sql, ids, "i.id")}.values()
+        found = sorted(rows, key=lambda row: (row[0], row[1] or "", row[8], row[2]))
+        return [(*row[:5], driver.vault.text("campaign_item", row[2], row[5]), *row[6:8]) for row in found]
 
 
 def _run_point(
@@ -331,16 +365,23 @@ def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> Campai
     further stays, and its item says so.
     """
     show(store, campaign_id)
+    undone = "i.state IN ('acted', 'done') AND i.action <> 'replay'"
+    for ids in _by_point(store, campaign_id, undone):
+        _undo_point(store, writer, campaign_id, ids, by)
+    _set_state(store, campaign_id, "undone")
+    return show(store, campaign_id)
+
+
+def _undo_point(store: Store, writer: BatchWriter, campaign_id: int, ids: Sequence[int], by: str) -> None:
     sql = (
         "SELECT k.market, p.identifier, i.id, i.result_id, q.identifier, i.message_id FROM campaign_item i "
         "JOIN kernel_message k ON k.id = i.message_id LEFT JOIN access_point p ON p.id = i.access_point_id "
         "LEFT JOIN kernel_message r ON r.id = i.result_id LEFT JOIN access_point q ON q.id = r.access_point_id "
-        "WHERE i.campaign_id = ? AND i.state IN ('acted', 'done') AND i.action <> 'replay' "
-        "ORDER BY k.market, p.identifier, i.id DESC"
+        "WHERE true"
     )
     with reading(store.engine) as connection:
-        rows = driver_of(connection).rows(sql, (campaign_id,))
-    for (market, identifier), group in groupby(rows, key=lambda row: (row[0], row[1])):
+        rows = {row[2]: row for row in driver_of(connection).matching(sql, ids, "i.id")}.values()
+    for (market, identifier), group in groupby(sorted(rows, key=lambda row: (row[0], -row[2])), key=_place):
         since: list[int] = []
         places = {(market, identifier)}
         for _, _, item_id, result_id, other, message_id in group:
@@ -350,8 +391,6 @@ def undo(store: Store, writer: BatchWriter, campaign_id: int, by: str) -> Campai
                 places |= {(market, other)} if result_id is not None else set()
         for place in sorted_places(places) if since else ():
             judge_again(store, writer, *place, min(since))
-    _set_state(store, campaign_id, "undone")
-    return show(store, campaign_id)
 
 
 def _undo_item(store: Store, item_id: int, message_id: int, result_id: int | None, by: str, why: str) -> int | None:
@@ -370,6 +409,12 @@ def _set_state(store: Store, campaign_id: int, state: str) -> None:
     finished = now_micros() if state in ("done", "cancelled", "undone") else None
     with store.transaction() as tx:
         tx.driver.run("UPDATE campaign SET state = ?, finished_at = ? WHERE id = ?", (state, finished, campaign_id))
+
+
+def _state(store: Store, campaign_id: int) -> str:
+    with reading(store.engine) as connection:
+        ((state,),) = driver_of(connection).rows("SELECT state FROM campaign WHERE id = ?", (campaign_id,))
+    return str(state)
 
 
 def show(store: Store, campaign_id: int) -> CampaignRecord:

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.store import StoreReader
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Adapter
@@ -170,12 +171,7 @@ def stuck_ids(
         if codes and ids:
             sql = "SELECT message_id FROM finding WHERE \"current\" AND severity = 'error'"
             ids &= {row[0] for row in driver.matching(sql, codes, "error_code")}
-        return sorted(ids - _superseded(driver)) if ids else []
-
-
-def _superseded(driver: Driver) -> set[int]:
-    sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
-    return {row[0] for row in driver.rows(sql)}
+        return sorted(ids - StoreReader(driver).superseded(sorted(ids)))
 
 
 def read_cases(engine: Engine, markets: Markets, ids: Sequence[int]) -> Iterator[Case]:
@@ -199,8 +195,10 @@ def _cases(driver: Driver, markets: Markets, ids: Sequence[int]) -> list[Case]:
     )
     rows = {row[0]: row for row in driver.matching(sql, ids, "k.id")}
     sql = "SELECT ch_message_id, id, kind FROM kernel_message WHERE state NOT IN ('accepted', 'treated', 'withdrawn')"
-    within, gone = sorted({row[9] for row in rows.values() if row[9]}), _superseded(driver)
-    together = [row for row in driver.matching(sql, within, "ch_message_id", "ORDER BY id") if row[1] not in gone]
+    within = sorted({row[9] for row in rows.values() if row[9]})
+    together = driver.matching(sql, within, "ch_message_id", "ORDER BY id")
+    gone = StoreReader(driver).superseded([row[1] for row in together])
+    together = [row for row in together if row[1] not in gone]
     findings: dict[int, list[Found]] = {}
     sql = 'SELECT message_id, error_code, rule, severity, error_class, field, value FROM finding WHERE "current"'
     judged = sorted({*ids, *(row[1] for row in together)})

@@ -11,12 +11,12 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from energycomm.correction.acting import judge_again, sorted_places
-from energycomm.correction.cases import read_cases, stuck_ids
+from energycomm.correction.acting import Place, judge_again, sorted_places
+from energycomm.correction.cases import content_of, stuck_ids
 from energycomm.correction.impact import catalogue_named
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.store import Store
+from energycomm.eis.store import MessageRow, Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import UserError
 from energycomm.kernel.history import History
@@ -126,18 +126,32 @@ def replay_messages(
             # Those that an earlier replay marked and was cut off before it judged them, too.
             marked = {row[0] for row in tx.driver.matching(_MARKED, ids, "id")}
         ids = [number for number in ids if number in marked]
-    cases = list(read_cases(store.engine, writer.markets, ids))
-    chosen = {case.message: versions[case.id] for case in cases if case.id in versions}
-    if chosen:
+    if versions:
+        chosen = {content_of(row.xml): versions[row.id] for row in _stored(store, ids) if row.id in versions}
         judge = ChosenRules(writer.engine, writer.rules_version_id, chosen)
         writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY, writer.markets)
-    for market, identifier in sorted_places((case.message.market, case.identifier) for case in cases):
+    for market, identifier in _places(store, ids):
         judge_again(store, writer, market, identifier)
     with reading(store.engine) as connection:
         sql = "SELECT id, state FROM kernel_message WHERE true"
         states: dict[int, str] = dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
-    used = {case.id: versions[case.id].digest for case in cases if case.id in versions}
+    used = {number: versions[number].digest for number in ids if number in versions}
     return Replaying(marked=tuple(ids), states=states, rules=used)
+
+
+def _stored(store: Store, ids: Sequence[int]) -> list[MessageRow]:
+    with store.reading() as reader:
+        return reader.messages(ids)
+
+
+def _places(store: Store, ids: Sequence[int]) -> list[Place]:
+    """Where messages lie, each place once."""
+    sql = (
+        "SELECT k.market, p.identifier FROM kernel_message k LEFT JOIN access_point p ON p.id = k.access_point_id "
+        "WHERE true"
+    )
+    with reading(store.engine) as connection:
+        return sorted_places((row[0], row[1]) for row in driver_of(connection).matching(sql, ids, "k.id"))
 
 
 def _versions(

@@ -197,11 +197,12 @@ def _judge_point(
     least: int | None,
     faults: Mapping[int, str],
 ) -> Reassessment | None:
+    # Wrapped, so that the index of the corrections is taken and not all that is marked is walked through.
     sql = (
         "SELECT min(least_of) FROM (SELECT effective AS least_of FROM kernel_message "
         "WHERE access_point_id = ? AND state = 'to_replay' UNION ALL "
         "SELECT o.effective FROM kernel_message k JOIN kernel_message o ON o.id = k.corrects "
-        "WHERE o.access_point_id = ? AND k.state = 'to_replay') AS starts"
+        "WHERE o.access_point_id = ? AND k.corrects IS NOT NULL AND coalesce(k.state, '') = 'to_replay') AS starts"
     )
     ((since,),) = tx.driver.rows(sql, (point.id, point.id))
     since = min((at for at in (since, least) if at is not None), default=None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lxml.etree import XMLSyntaxError
 
-from benchmarks import browsing, growth, memory, rules_alone, workers
+from benchmarks import browsing, bulk, growth, memory, rules_alone, workers
 from benchmarks.__main__ import main
 from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
@@ -114,3 +114,12 @@ def test_every_question_is_asked_of_a_store_that_holds_what_it_asks_for(postgres
 def test_the_sizes_of_a_store_to_look_at_end_with_the_most() -> None:
     assert browsing.sizes(1_000_000) == [10_000, 100_000, 1_000_000]
     assert browsing.sizes(500) == [500]
+
+
+def test_bulk_tells_its_parts_and_that_nothing_shifts(tmp_path: Path) -> None:
+    """The rules of today over what they judged: rules read, buckets written, judged twice."""
+    lines = bulk.compare(tmp_path, {"SQLite": sqlite_urls(tmp_path)}, 600)[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert [row[1].split()[0] for row in cells] == ["rules", "buckets", "judged", "judged"]
+    assert [row[-1] for row in cells] == ["-", "-", "0", "0"]
+    assert all(int(row[2]) >= 600 for row in cells)

@@ -146,7 +146,7 @@ BROKEN = "99000000000025"
 class Breaking:
     """Rules that fail on the readings of one access point."""
 
-    def __init__(self, engine: ParallelEngine) -> None:
+    def __init__(self, engine: Judge) -> None:
         self._engine = engine
         self.curve_tolerance = engine.curve_tolerance
 

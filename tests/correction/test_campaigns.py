@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from energycomm.correction import campaign
 from energycomm.correction.cases import stuck_ids
 from energycomm.correction.library import LoadedScript, load_script, load_scripts
 from energycomm.correction.planning import Preview, difference, plan, preview
+from energycomm.correction.replaying import replay_messages
 from energycomm.eis.database import rehearsal
+from energycomm.engine.parallel import ParallelEngine
 from energycomm.errors import UserError
 from tests.pipeline.desk import Desk, shipped_rules
 from tests.pipeline.story import day, end, reading, start
+from tests.stores import make_store
 
 PRM = "99000000000017"
 
@@ -294,3 +300,50 @@ def test_a_field_is_set_where_it_has_the_wrong_value(tmp_path: Path) -> None:
     assert tried(desk, script, wanted | {"only_if": "other"}).tried == ()
     broken = tried(desk, script, wanted | {"field": "market", "value": "France", "only_if": ""})
     assert set(broken.faults.values()) == {"ValueError: market cannot be 'France'"}
+
+
+def steps_of(desk: Desk, work: Callable[[], object]) -> int:
+    """Hundreds of instructions that SQLite does for some work."""
+    counted = 0
+
+    def step() -> int:
+        nonlocal counted
+        counted += 1
+        return 0
+
+    desk.database.dispose()
+
+    def watched(connection: sqlite3.Connection, _record: object) -> None:
+        connection.set_progress_handler(step, 100)
+
+    event.listen(desk.database, "connect", watched)
+    try:
+        work()
+    finally:
+        event.remove(desk.database, "connect", watched)
+        desk.database.dispose()
+    return counted
+
+
+def costs(desk: Desk, script: LoadedScript, points: int) -> list[float]:
+    """Hundreds of instructions an access point: of a campaign, of its undoing, of a replay of its messages."""
+    useful = tried(desk, script, {"value": "1300"}).useful
+    number = campaign.start(desk.store, script, useful, by="anna", why="x", parameters={"value": "1300"})
+    ids = stuck_ids(desk.database)
+    assert len(ids) == points
+    found = [steps_of(desk, lambda: campaign.run(desk.store, desk.writer, number))]
+    assert campaign.show(desk.store, number).items == {"done": points}
+    found.append(steps_of(desk, lambda: campaign.undo(desk.store, desk.writer, number, "anna")))
+    again = partial(replay_messages, desk.store, desk.writer, ids, by="anna", why="x", engine_of=ParallelEngine)
+    found.append(steps_of(desk, again))
+    assert stuck_ids(desk.database) == ids
+    return [cost / points for cost in found]
+
+
+def test_an_access_point_costs_the_same_in_a_large_campaign(tmp_path: Path, script: LoadedScript) -> None:
+    """What SQLite does for each does not grow with the campaign."""
+    few, many = (
+        costs(spoilt(make_store(f"sqlite:///{tmp_path}/{points}.db"), points), script, points) for points in (10, 80)
+    )
+    growth = [large / small for small, large in zip(few, many, strict=True)]
+    assert max(growth) < 1.15, growth

@@ -1,0 +1,76 @@
+"""What judging stored messages again costs: buckets written, judged in one process and in two."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import table
+from benchmarks.growth import BYTES
+from benchmarks.material import flat
+from benchmarks.whole_path import UrlOf, fresh_gateway
+from energycomm.bulk.buckets import write_buckets
+from energycomm.bulk.judging import Question, opened
+from energycomm.bulk.runs import judged_again
+from energycomm.bulk.workers import Processes
+from energycomm.correction.impact import question
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
+
+PROCESSES = (1, 2)
+
+
+def compare(folder: Path, databases: dict[str, UrlOf], messages: int) -> list[str]:
+    """A table of CPU time a message and messages a second, in Markdown.
+
+    Args:
+      folder: where envelopes and buckets are written.
+      databases: name -> fresh databases.
+      messages: daily readings to store.
+    """
+    material = flat(folder / "bulk", "R151", messages * BYTES)
+    rows = []
+    for name, url_of in databases.items():
+        with fresh_gateway(url_of()) as gateway:
+            total(gateway.inbound.take([*material.before, *material.files], "bench"))
+            asked = question(gateway.config.rules_folder, gateway.markets, 0)
+            rows += [[name, *row] for row in _rows(gateway, asked, folder / f"bulk-{name}")]
+    return table(["database", "work", "messages", "CPU s", "CPU us a message", "messages a CPU second", "shifts"], rows)
+
+
+def _rows(gateway: Gateway, asked: Question, folder: Path) -> list[list[str]]:
+    folder.mkdir()
+    engine, markets = gateway.store.engine, gateway.markets
+    cpu = _cpu()
+    opened(msgspec.json.encode(asked))
+    reading = _cpu() - cpu
+    cpu = _cpu()
+    buckets = len(list(write_buckets(engine, folder, markets, 0)))
+    writing = _cpu() - cpu
+    costs = []
+    for number in PROCESSES:
+        cpu = _cpu()
+        with judged_again(engine, markets, asked, folder / str(number), Processes(number)) as run:
+            costs.append((number, run.judged, _cpu() - cpu - writing, run.changed))
+    judged = costs[0][1]
+    rows = [
+        _row("rules read in a process", judged, reading, None),
+        _row(f"buckets written ({buckets})", judged, writing, None),
+    ]
+    for number, messages, cpu, changed in costs:
+        words = "one process, rules read" if number == 1 else f"{number} processes, their start included"
+        rows.append(_row(f"judged in {words}", messages, cpu, changed))
+    return rows
+
+
+def _row(words: str, messages: int, cpu: float, changed: int | None) -> list[str]:
+    told = "-" if changed is None else str(changed)
+    return [words, str(messages), f"{cpu:.1f}", f"{cpu / messages * 1e6:.0f}", f"{messages / cpu:.0f}", told]
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of its children that ended."""
+    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime

@@ -1,8 +1,8 @@
 """Many rows at once, at the speed of the database's own driver, inside SQLAlchemy's connection and transaction.
 
 SQLAlchemy's statement machinery costs more than the databases themselves (four times the time of a batch on SQLite), so
-the hot path speaks to the drivers: `executemany` of sqlite3, binary COPY and arrays of psycopg. Statements are written
-once, with ``?`` for a bound value; values are always bound.
+the hot path speaks to the drivers: INSERT of many rows at once by sqlite3, binary COPY and arrays of psycopg.
+Statements are written once, with ``?`` for a bound value; values are always bound.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values

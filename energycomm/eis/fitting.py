@@ -86,21 +86,21 @@ def fits(column: Column[Any], value: object) -> bool:
 
 
 def all_fit(table: Table, names: Sequence[str]) -> Callable[..., bool]:
-    """A function of the values of some text columns, in the order of their names: whether both databases hold all of
-    them. It is generated: every message that arrives passes it.
+    """A function of the values of some columns, in the order of their names: whether `fits` says so of each. It is
+    generated: every message that arrives passes it, and most texts are short and plain.
 
     Args:
       table: the table.
-      names: columns of texts with a length.
+      names: of the columns.
     """
     scope: dict[str, Any] = {"fits": fits}
     tests = []
     for number, name in enumerate(names):
-        column = table.columns[name]
-        scope[f"c{number}"] = column
-        plain = f"isinstance(v{number}, str) and v{number}.isascii() and v{number}.isprintable()"
-        test = f"({plain} and len(v{number}) <= {column.type.length} or fits(c{number}, v{number}))"  # type: ignore[attr-defined]
-        tests.append(f"(v{number} is None or {test})" if column.nullable else test)
+        kind, value = table.columns[name].type, f"v{number}"
+        scope[f"c{number}"] = table.columns[name]
+        plain = f"isinstance({value}, str) and {value}.isascii() and {value}.isprintable() and len({value})"
+        longest = kind.length if isinstance(kind, String) else None
+        tests.append(f"({plain} <= {longest} or fits(c{number}, {value}))" if longest else f"fits(c{number}, {value})")
     given = ", ".join(f"v{number}" for number in range(len(names)))
     # The source is made of nothing but numbers of our own table definitions: no input reaches it.
     made: Callable[..., bool] = eval(f"lambda {given}: {' and '.join(tests)}", scope)  # noqa: S307 - as above

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, is_sqlite, writing
-from energycomm.eis.fitting import Misfit, expected, fits, ordered, storable
+from energycomm.eis.fitting import Misfit, all_fit, expected, fits, ordered, storable
 
 TRIED = Table(
     "tried",
@@ -103,6 +103,13 @@ def test_postgresql_itself_refuses_what_is_said_not_to_fit(database_url: str, co
     finally:
         engine.dispose()
     assert stored == fits(TRIED.c[column], value)
+
+
+@pytest.mark.parametrize(("column", "value"), [(name, value) for name, values in VALUES.items() for value in values])
+def test_values_that_are_checked_together_fit_as_each_alone(column: str, value: Any) -> None:
+    for other, fitting in (("short", "abcde"), ("short", None), ("whole", 1 << 31)):
+        alone = fits(TRIED.columns[column], value) and fits(TRIED.columns[other], fitting)
+        assert all_fit(TRIED, (column, other))(value, fitting) == alone
 
 
 def test_a_change_is_checked_like_a_new_row(engine: Engine) -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from energycomm.daemon.claims import waiting
 from energycomm.daemon.polling import Polling
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import OpenEnvelope
 from energycomm.transport.channel import Arrival, TechnicalError
 from tests.daemon.conftest import Office
 from tests.transport.memory import MemoryIn
@@ -36,8 +34,8 @@ def poller(office: Office, channel: MemoryIn) -> Poller:
 
 def process(office: Office) -> None:
     """What the workers do with what waits."""
-    for item in waiting(office.store):
-        total(office.gateway.inbound.process(OpenEnvelope(item.id, item.name, item.sha256)))
+    for item in office.waiting():
+        total(office.gateway.inbound.process(item._replace(fresh=False)))
 
 
 def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) -> None:
@@ -46,7 +44,7 @@ def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) 
     channel.put("a.xml", b"<unknown/>")
     polling = poller(office, channel)
     polling.turn()
-    assert [item.name for item in waiting(office.store)] == ["a.xml"]
+    assert [item.name for item in office.waiting()] == ["a.xml"]
     assert channel.settled == []
     process(office)
     polling.turn()
@@ -104,11 +102,11 @@ def test_polling_pauses_while_too_much_waits(office: Office) -> None:
     polling = poller(office, channel)
     polling.turn()
     polling.turn()
-    assert len(waiting(office.store)) == 3
+    assert len(office.waiting()) == 3
     assert ("BACKLOG_FULL", True) in office.notes.alarms()
     process(office)
     polling.turn()
-    assert len(waiting(office.store)) == 2
+    assert len(office.waiting()) == 2
     assert office.notes.alarms()[-1] == ("BACKLOG_FULL", False)
 
 

@@ -118,7 +118,7 @@ class AdvisoryLocks:
                 self._check()
                 return self._holder
             number = secrets.randbits(63)
-            self._ask("SELECT pg_try_advisory_lock(%s)", number)
+            self._ask("pg_try_advisory_lock(%s)", number)
             self._holder = number
             return number
 

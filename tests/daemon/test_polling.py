@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -49,6 +50,39 @@ def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) 
     process(office)
     polling.turn()
     assert channel.settled == [("a.xml", "failed")]
+
+
+def test_a_burst_is_archived_in_one_transaction_and_what_cannot_be_read_of_it_harms_no_neighbour(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Poller, "_room", lambda _: 100)
+    channel = MemoryIn()
+    for number in range(5):
+        channel.put(f"{number}.xml", f"<unknown n='{number}'/>".encode())
+    calls: list[int] = []
+    real = office.gateway.inbound.archive
+
+    def archive(sources: Any, way: str) -> Any:
+        calls.append(len(sources))
+        return real(sources, way)
+
+    monkeypatch.setattr(office.gateway.inbound, "archive", archive)
+    polling = poller(office, channel)
+    polling.turn()
+    assert (calls, len(office.waiting())) == ([5], 5)
+    opening = Arrival.open
+
+    def opened(arrival: Arrival) -> IO[bytes]:
+        if arrival.name == "6.xml":
+            raise OSError("the disk is gone")
+        return opening(arrival)
+
+    monkeypatch.setattr(Arrival, "open", opened)
+    for number in range(5, 8):
+        channel.put(f"{number}.xml", f"<unknown n='{number}'/>".encode())
+    polling.turn()
+    assert [one.name for one in office.waiting()[5:]] == ["5.xml", "7.xml"]
+    assert office.notes.counted("energycomm_channel_errors") == {("memory-in", "CHANNEL_LOCAL"): 1}
 
 
 def test_what_is_known_is_acknowledged_as_a_duplicate(office: Office) -> None:
@@ -156,7 +190,7 @@ def test_an_envelope_left_in_a_folder_unreadable_for_us_is_noted(office: Office,
     assert not isinstance(taken, TechnicalError)
     (inbox / "processing" / "a.xml").unlink()
     polling = Poller(office.desk, channel, office.gateway.inbound)
-    assert polling._take(taken) == 0
+    assert polling._take([taken]) == 0
     assert office.notes.counted("energycomm_channel_errors") == {("drop", "CHANNEL_LOCAL"): 1}
 
 

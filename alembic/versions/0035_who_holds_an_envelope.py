@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0035"
-down_revision = "0033"
+down_revision = "0030"
 branch_labels = None
 depends_on = None
 

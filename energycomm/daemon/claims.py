@@ -94,11 +94,11 @@ def unfinished(store: Store, group: Sequence[Claimed]) -> list[Claimed]:
     by_id = {one.envelope.id: one for one in group}
     sql = "SELECT id, state FROM envelope WHERE state IN ('archived', 'processing')"
     with reading(store.engine) as connection:
-        states = dict(driver_of(connection).matching(sql, list(by_id), "id"))
+        open_ones = {row[0]: row[1] for row in driver_of(connection).matching(sql, list(by_id), "id")}
     return [
-        one._replace(envelope=one.envelope._replace(fresh=states[number] == "archived"))
+        one._replace(envelope=one.envelope._replace(fresh=open_ones[number] == "archived"))
         for number, one in by_id.items()
-        if number in states
+        if number in open_ones
     ]
 
 

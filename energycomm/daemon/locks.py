@@ -52,6 +52,10 @@ class Locks(Protocol):
         """
         ...
 
+    def renounce(self) -> None:
+        """Let every claim under our number go, also one that we do not know of; the next number is another one."""
+        ...
+
     def close(self) -> None:
         """Give all back."""
         ...
@@ -121,6 +125,14 @@ class AdvisoryLocks:
             self._ask("pg_try_advisory_lock(%s)", number)
             self._holder = number
             return number
+
+    def renounce(self) -> None:
+        """Give the number of our claims back."""
+        with self._guard:
+            number, self._holder = self._holder, None
+            if number is not None:
+                with contextlib.suppress(Exception):
+                    self._ask("pg_advisory_unlock(%s)", number)
 
     def close(self) -> None:
         """Give all back."""
@@ -198,6 +210,10 @@ class FileLocks:
         """The number of our claims; None while another process has the file."""
         with self._guard:
             return self._holder if self._lock.take() else None
+
+    def renounce(self) -> None:
+        """Take another number."""
+        self._holder = secrets.randbits(63)
 
     def close(self) -> None:
         """Give all back."""

@@ -128,16 +128,20 @@ class Worker:
                     wait = LISTENING
                 desk.database_found()
                 pause.reset()
+            except Conflict:
+                desk.locks.renounce()
             except Exception as error:
                 if not is_lost(error):
                     raise
+                # A claim may have been committed whose answer did not reach us.
+                desk.locks.renounce()
                 state, wait = "waiting", pause.next()
                 desk.database_lost(error)
                 log.info("database.lost", error=str(error), seconds=round(wait, 2))
             self._sign(desk, state)
             self._wait(desk, wait)
         self.report.send(Alive("stopping"))
-        with contextlib.suppress(UserError):  # else they come free with our lock
+        with contextlib.suppress(UserError, Conflict):  # else they come free with our lock
             self._release(desk, all_of_them=True)
         deadline = time.monotonic() + JOIN_SECONDS
         for duty in duties:
@@ -264,6 +268,8 @@ class Worker:
             self._left = [one for one in self._left if one not in due]
 
     def _at_hand(self, desk: Desk, envelope: OpenEnvelope) -> None:
+        if self.stop.is_set():
+            raise Stopped
         structlog.contextvars.bind_contextvars(envelope=envelope.id, name=envelope.name)
         self._sign(desk, "working", envelope.id)
 

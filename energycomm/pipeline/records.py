@@ -349,7 +349,7 @@ class Book:
       unasked: bytes (SHA-256) of members that were not looked for among those that came before.
 
     Raises:
-      TakenOver: another worker has claimed one of the envelopes meanwhile.
+      TakenOver: another worker has claimed one of the envelopes meanwhile, or ended it.
     """
 
     def __init__(
@@ -359,7 +359,7 @@ class Book:
         holders = {envelope.id: envelope.holder for envelope in envelopes}
         self._envelopes = {row[0]: _EnvelopeRow(*row) for row in tx.envelopes(sorted(holders))}
         for envelope in self._envelopes.values():
-            if holders[envelope.id] not in (None, envelope.holder) and envelope.open:
+            if holders[envelope.id] not in (None, envelope.holder):
                 raise TakenOver(f"envelope {envelope.id}")
         self._firsts: dict[tuple[bytes, int], int] = {}
         for sha256, answers, number in tx.driver.matching(_DONE_BEFORE, sorted(unasked), "m.sha256"):

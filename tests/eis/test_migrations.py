@@ -563,7 +563,7 @@ def test_envelopes_that_waited_before_there_were_claims_are_claimed(
 ) -> None:
     """Those that are done stay done; what was begun counts as begun."""
     with monkeypatch.context() as patched:
-        patched.setattr(migrations, "HEAD", "0030")
+        patched.setattr(migrations, "HEAD", "0031")
         migrations.upgrade(empty)
     envelope = "INSERT INTO envelope (id, name, sha256, received_at, channel, state, attempts) VALUES "
     with writing(empty) as connection:

@@ -152,7 +152,9 @@ def _archive(gateway: Gateway, files: list[Path]) -> None:
 def _release(gateway: Gateway) -> None:
     """Let the workers take them."""
     with writing(gateway.store.engine) as connection:
-        driver_of(connection).run("UPDATE envelope SET state = 'archived' WHERE state = ?", (HELD,))
+        driver = driver_of(connection)
+        driver.run("UPDATE envelope SET state = 'archived' WHERE state = ?", (HELD,))
+        driver.rows("SELECT pg_notify(?, '')", (archive.ARRIVALS,))
 
 
 @contextmanager

@@ -1,37 +1,105 @@
-"""Envelopes that wait to be processed, and who takes which: each by one worker only."""
+"""Envelopes that wait to be processed, and who takes which: each by one worker only.
+
+A worker claims a group of small envelopes of one series by one statement, which also counts the attempt. A claim names
+its holder: a number whose lock ends with the connection of its worker (`energycomm.daemon.locks`), so that what a dead
+worker held is free at once. The store refuses what a worker writes of an envelope that another one claimed meanwhile.
+
+Which of a group kills its workers is found by halving: whatever was begun before is claimed in smaller groups, alone
+at the last attempt that counts.
+"""
+
+# ruff: noqa: S608 - statements are put together from our own words and numbers, never from values
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
-from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.bulk import PostgresDriver, driver_of
+from energycomm.eis.database import is_sqlite, reading
 from energycomm.eis.store import Store
-from energycomm.errors import UserError
-from energycomm.pipeline.records import forgive
+from energycomm.pipeline.records import OpenEnvelope
 
-LOOK_AHEAD = 64
+TOGETHER = 64
+"""Envelopes of one group."""
 
+SMALL = 1 << 18
+"""Bytes up to which an envelope shares a group; a commit of its own costs a larger one nothing."""
 
-class Waiting(NamedTuple):
-    """An envelope that is archived and not finished."""
-
-    id: int
-    name: str
-    sha256: bytes
-    channel: str
-    state: str
+LOOK_AHEAD = 1000
+"""Free envelopes, the oldest, among which a group is chosen."""
 
 
-def waiting(store: Store, limit: int = LOOK_AHEAD) -> list[Waiting]:
-    """The envelopes that wait or are being processed, in the order they came."""
-    sql = (
-        "SELECT id, name, sha256, channel, state FROM envelope "
-        "WHERE state IN ('archived', 'processing') ORDER BY id LIMIT ?"
-    )
+class Claimed(NamedTuple):
+    """An envelope that is ours, and the number of this attempt at it."""
+
+    envelope: OpenEnvelope
+    attempt: int
+
+
+def claim(store: Store, holder: int, attempts: int) -> list[Claimed]:
+    """Claim a group of envelopes.
+
+    The oldest free envelope is taken, first of a series and channel of which no other worker holds anything, so that
+    its messages are judged in order; with it the next ones of both that were begun as often, if they are small.
+
+    Args:
+      store: the EIS.
+      holder: the number of our claims.
+      attempts: workers that may die on one envelope.
+
+    Returns:
+      The group in the order of its series; empty where nothing is free.
+    """
+    with store.transaction() as tx:
+        rows = tx.driver.rows(_statement(attempts, isinstance(tx.driver, PostgresDriver)), (holder,) * 3)
+    found = [
+        (stamp or "", Claimed(OpenEnvelope(number, name, bytes(sha256), state == "archived", *rest), attempt))
+        for number, name, sha256, state, *rest, attempt, stamp in rows
+    ]
+    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].envelope.id))]
+
+
+def release(store: Store, left: Sequence[tuple[int, int, bool]]) -> None:
+    """Give claims back.
+
+    Args:
+      store: the EIS.
+      left: (envelope, the holder of the claim, whether the attempt counts) of each.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    with store.transaction() as tx:
+        tx.driver.many(_RELEASE, [(0 if counts else 1, holder, number) for number, holder, counts in sorted(left)])
+
+
+def put_off(store: Store, left: Sequence[tuple[int, int]]) -> None:
+    """Keep claims, (envelope, holder) of each, without working on them: nobody waits for these envelopes."""
+    with store.transaction() as tx:
+        tx.driver.many(_PUT_OFF, left)
+
+
+def others_ahead(store: Store, envelope: OpenEnvelope) -> bool:
+    """Whether another worker is at an earlier envelope of the same series and channel."""
+    if is_sqlite(store.engine):
+        return False
     with reading(store.engine) as connection:
-        return [Waiting(row[0], row[1], bytes(row[2]), *row[3:]) for row in driver_of(connection).rows(sql, (limit,))]
+        return bool(driver_of(connection).rows(_AHEAD.format(**_POSTGRES), (envelope.holder, envelope.id)))
+
+
+def unfinished(store: Store, group: Sequence[Claimed]) -> list[Claimed]:
+    """Those of a group that have not come to their end, as they are now."""
+    by_id = {one.envelope.id: one for one in group}
+    sql = "SELECT id, state FROM envelope WHERE state IN ('archived', 'processing')"
+    with reading(store.engine) as connection:
+        open_ones = {row[0]: row[1] for row in driver_of(connection).matching(sql, list(by_id), "id")}
+    return [
+        one._replace(envelope=one.envelope._replace(fresh=open_ones[number] == "archived"))
+        for number, one in by_id.items()
+        if number in open_ones
+    ]
 
 
 def backlog(store: Store, most: int) -> int:
@@ -58,10 +126,72 @@ def reasons(store: Store, envelope_id: int) -> str:
     return "\n".join(f"{code} {path}: {value or ''}".rstrip(": ") for code, path, value in rows)
 
 
-def quietly_forgive(store: Store, ids: list[int]) -> list[int]:
-    """`forgive`, later where the database is lost: the ids that are left."""
-    with contextlib.suppress(UserError):
-        if ids:
-            forgive(store, ids)
-        return []
-    return ids
+def group_size(begun: int, attempts: int) -> int:
+    """How many envelopes share a group that was begun so often.
+
+    Args:
+      begun: attempts before this one.
+      attempts: those that may be made; the last one is made alone.
+    """
+    halvings = TOGETHER.bit_length() - 1
+    return 1 if begun >= attempts - 1 else max(1, TOGETHER >> begun * -(-halvings // (attempts - 1)))
+
+
+@cache
+def _statement(attempts: int, postgres: bool) -> str:
+    """The statement that claims; three times the holder is bound."""
+    most = " ".join(f"WHEN {begun} THEN {group_size(begun, attempts)}" for begun in range(min(attempts, 7)))
+    parts = _POSTGRES if postgres else _SQLITE
+    return _CLAIM.format(**parts, most=f"CASE attempts {most} ELSE 1 END")
+
+
+_POSTGRES = {
+    # A holder lives as long as its lock.
+    "live": "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted "
+    "AND objsubid = 1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    "UNION SELECT cast(? AS bigint)",
+    "materialized": "MATERIALIZED",
+    "lock": "FOR NO KEY UPDATE OF e SKIP LOCKED",
+}
+_SQLITE = {"live": "SELECT ? AS holder", "materialized": "MATERIALIZED", "lock": ""}
+"""One process does everything: what another one held is free."""
+
+_WAITING = "e.state IN ('archived', 'processing')"
+# The number of a claim that is put off is negative.
+_FREE = f"{_WAITING} AND (e.holder IS NULL OR abs(e.holder) NOT IN (SELECT holder FROM live))"
+_CLAIM = f"""
+WITH live(holder) AS {{materialized}} ({{live}}),
+busy AS (
+  SELECT DISTINCT coalesce(e.series_key, '') AS series, e.channel FROM envelope e
+  WHERE e.holder IN (SELECT holder FROM live) AND e.holder <> ? AND {_WAITING}
+),
+free AS {{materialized}} (
+  SELECT e.id, coalesce(e.series_key, '') AS series, coalesce(e.series_stamp, '') AS stamp, e.channel,
+    coalesce(e.attempts, 0) AS attempts, r.size
+  FROM envelope e JOIN raw r ON r.sha256 = e.sha256 WHERE {_FREE} ORDER BY e.id LIMIT {LOOK_AHEAD}
+),
+head AS {{materialized}} (
+  SELECT * FROM free f ORDER BY CASE WHEN EXISTS (
+    SELECT 1 FROM busy b WHERE b.series = f.series AND b.channel = f.channel
+  ) THEN 1 ELSE 0 END, f.id LIMIT 1
+),
+picked AS {{materialized}} (
+  SELECT e.id FROM envelope e JOIN free f ON f.id = e.id
+  JOIN head h ON h.channel = f.channel AND h.series = f.series AND h.attempts = f.attempts
+    AND (h.id = f.id OR (h.size <= {SMALL} AND f.size <= {SMALL}))
+  WHERE {_FREE} ORDER BY f.stamp, f.id LIMIT coalesce((SELECT {{most}} FROM head), 0) {{lock}}
+)
+UPDATE envelope SET holder = ?, attempts = coalesce(attempts, 0) + 1 WHERE id IN (SELECT id FROM picked)
+RETURNING id, name, sha256, state, channel, coalesce(answers, 0), holder, attempts, series_stamp
+"""
+_AHEAD = f"""
+WITH live(holder) AS {{materialized}} ({{live}})
+SELECT 1 FROM envelope e JOIN envelope own ON own.id = ? AND own.channel = e.channel
+  AND coalesce(own.series_key, '') = coalesce(e.series_key, '')
+WHERE e.id < own.id AND e.holder <> own.holder AND e.holder IN (SELECT holder FROM live) AND {_WAITING} LIMIT 1
+"""
+_PUT_OFF = "UPDATE envelope SET holder = -holder WHERE id = ? AND holder = ?"
+_RELEASE = (
+    "UPDATE envelope SET attempts = CASE WHEN attempts > 0 THEN attempts - ? ELSE attempts END, "
+    "holder = CASE WHEN abs(holder) = ? THEN NULL ELSE holder END WHERE id = ? AND state IN ('archived', 'processing')"
+)

@@ -1,4 +1,4 @@
-"""Who does what: a lock for each duty and each envelope, which ends with the process that holds it.
+"""Who does what: a lock for each duty, and one for the claims of a worker; all end with the process that holds them.
 
 The locks save work; they keep nothing from being stored twice. A worker whose connection was lost may go on for a
 moment beside its successor: the store sees to it that only one of them gets on (`records.TakenOver`, unique rows).
@@ -7,6 +7,7 @@ moment beside its successor: the store sees to it that only one of them gets on 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
 import time
 from hashlib import sha256
@@ -42,6 +43,19 @@ class Locks(Protocol):
         """Give it back; nothing happens where we do not hold it."""
         ...
 
+    def holder(self) -> int | None:
+        """The number that our claims of envelopes carry: whoever sees it knows by its lock that we are there. Another
+        one after the database was lost. None where another process does everything.
+
+        Raises:
+          UserError: the database was lost.
+        """
+        ...
+
+    def renounce(self) -> None:
+        """Let every claim under our number go, also one that we do not know of; the next number is another one."""
+        ...
+
     def close(self) -> None:
         """Give all back."""
         ...
@@ -69,6 +83,7 @@ class AdvisoryLocks:
         self._guard = threading.RLock()
         self._connection: psycopg.Connection[Any] | None = None
         self._held: set[str] = set()
+        self._holder: int | None = None
         self._seen = 0.0
 
     def take(self, key: str) -> bool:
@@ -99,6 +114,25 @@ class AdvisoryLocks:
                 self._held.discard(key)
                 with contextlib.suppress(Exception):
                     self._ask("pg_advisory_unlock(%s)", number_of(key))
+
+    def holder(self) -> int | None:
+        """The number of our claims."""
+        with self._guard:
+            if self._holder is not None:
+                self._check()
+                return self._holder
+            number = secrets.randbits(63)
+            self._ask("pg_try_advisory_lock(%s)", number)
+            self._holder = number
+            return number
+
+    def renounce(self) -> None:
+        """Give the number of our claims back."""
+        with self._guard:
+            number, self._holder = self._holder, None
+            if number is not None:
+                with contextlib.suppress(Exception):
+                    self._ask("pg_advisory_unlock(%s)", number)
 
     def close(self) -> None:
         """Give all back."""
@@ -136,6 +170,7 @@ class AdvisoryLocks:
     def _lost(self) -> None:
         connection, self._connection = self._connection, None
         self._held.clear()
+        self._holder = None
         if connection is not None:
             with contextlib.suppress(Exception):
                 connection.close()
@@ -152,6 +187,7 @@ class FileLocks:
         self._lock = FolderLock(database.with_name(database.name + ".daemon"))
         self._guard = threading.Lock()
         self._held: set[str] = set()
+        self._holder = secrets.randbits(63)
 
     def take(self, key: str) -> bool:
         """Take a lock, or see that we hold it."""
@@ -169,6 +205,15 @@ class FileLocks:
         """Give it back."""
         with self._guard:
             self._held.discard(key)
+
+    def holder(self) -> int | None:
+        """The number of our claims; None while another process has the file."""
+        with self._guard:
+            return self._holder if self._lock.take() else None
+
+    def renounce(self) -> None:
+        """Take another number."""
+        self._holder = secrets.randbits(63)
 
     def close(self) -> None:
         """Give all back."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 import structlog
 
 from energycomm.daemon.claims import backlog, reasons, states
 from energycomm.daemon.duties import Desk, Duty
-from energycomm.eis.database import Conflict
+from energycomm.eis.database import Conflict, is_lost
 from energycomm.pipeline.inbound import Inbound
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
 
@@ -21,6 +22,10 @@ FAILURES = 3
 HURRY = 0.2
 """Seconds between two looks while something that was archived is not acknowledged."""
 SETTLE_EVERY = 0.5
+BURST = 64
+"""Arrivals that are archived in one transaction; a large one is the last of its."""
+SMALL = 1 << 20
+"""Bytes up to which an arrival is small."""
 
 
 def _key(desk: Desk, channel: str) -> str:
@@ -83,24 +88,35 @@ class Polling(Duty):
 
     def _poll(self, room: int) -> None:
         settled, failed = time.monotonic(), False
+        burst: list[Arrival] = []
         items: Iterator[Arrival | TechnicalError] = self.channel.poll()
-        for item in items:
-            if isinstance(item, TechnicalError):
-                self._note(item)
-                failed = failed or item.item is None
-                continue
-            if not self.going():
-                item.give_back()
-                break
-            room -= self._take(item)
-            if time.monotonic() - settled > SETTLE_EVERY:
-                self._settle()
-                settled = time.monotonic()
-            if room <= 0:
-                break
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
+        try:
+            for item in items:
+                if isinstance(item, TechnicalError):
+                    self._note(item)
+                    failed = failed or item.item is None
+                    continue
+                burst.append(item)
+                if not self.going():
+                    break
+                late = time.monotonic() - settled > SETTLE_EVERY
+                if late or item.size > SMALL or len(burst) >= min(room, BURST):
+                    taken, burst = burst, []
+                    room -= self._take(taken)
+                if late:
+                    self._settle()
+                    settled = time.monotonic()
+                if room <= 0:
+                    break
+            if self.going():
+                taken, burst = burst, []
+                self._take(taken)
+        finally:
+            for arrival in burst:
+                arrival.give_back()
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
         if not failed:
             self._failures = 0
             self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
@@ -116,29 +132,47 @@ class Polling(Duty):
         if self._failures >= FAILURES or not error.transient:
             self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(error))
 
-    def _take(self, arrival: Arrival) -> int:
-        """Archive an arrival; 1 when it is to be processed."""
+    def _take(self, arrivals: Sequence[Arrival]) -> int:
+        """Archive arrivals, in one transaction; how many of them are to be processed."""
+        if not arrivals:
+            return 0
         try:
-            with arrival.open() as source:
-                (archived,) = self.inbound.archive([(source, arrival.name)], self.channel.name)
-        except OSError as fault:
-            arrival.give_back()
-            words, name = fault.strerror or str(fault), self.channel.name
-            self._note(TechnicalError(code="CHANNEL_LOCAL", channel=name, detail=words, item=arrival.name))
+            with ExitStack() as opened:
+                sources = [(opened.enter_context(arrival.open()), arrival.name) for arrival in arrivals]
+                kept = self.inbound.archive(sources, self.channel.name)
+        except BaseException as fault:
+            if len(arrivals) > 1 and isinstance(fault, Exception) and not is_lost(fault):
+                return self._take_each(list(arrivals))
+            for arrival in arrivals:
+                arrival.give_back()
+            if not isinstance(fault, OSError | Conflict):
+                raise
+            if isinstance(fault, OSError):
+                words, name = fault.strerror or str(fault), self.channel.name
+                self._note(TechnicalError(code="CHANNEL_LOCAL", channel=name, detail=words, item=arrivals[0].name))
             return 0
-        except Conflict:
-            arrival.give_back()
-            return 0
-        except BaseException:
-            arrival.give_back()
-            raise
-        if archived.duplicate_of is not None:
-            self.desk.report.count("energycomm_envelopes", self.channel.name, "duplicate")
-            self._acknowledge(arrival, "duplicate")
-            return 0
-        self._pending.setdefault(archived.envelope_id, []).append(arrival)
-        self.desk.arrived.set()
-        return 1
+        waiting = 0
+        for arrival, archived in zip(arrivals, kept, strict=True):
+            if archived.duplicate_of is not None:
+                self.desk.report.count("energycomm_envelopes", self.channel.name, "duplicate")
+                self._acknowledge(arrival, "duplicate")
+                continue
+            self._pending.setdefault(archived.envelope_id, []).append(arrival)
+            waiting += 1
+        if waiting:
+            self.desk.arrived.set()
+        return waiting
+
+    def _take_each(self, arrivals: list[Arrival]) -> int:
+        """Archive arrivals one by one: one of them must not keep the others from being taken in."""
+        waiting = 0
+        try:
+            while arrivals:
+                waiting += self._take([arrivals.pop(0)])
+        finally:
+            for arrival in arrivals:
+                arrival.give_back()
+        return waiting
 
     def _settle(self) -> None:
         """Acknowledge the arrivals whose envelopes were processed."""

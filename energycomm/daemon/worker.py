@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from multiprocessing.connection import Connection
 
 import structlog
@@ -15,26 +18,33 @@ from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
 from energycomm.daemon.asking import asking_duties
 from energycomm.daemon.channels import open_channels, open_places
-from energycomm.daemon.claims import Waiting, quietly_forgive, waiting
+from energycomm.daemon.claims import Claimed, claim, others_ahead, put_off, release, unfinished
 from energycomm.daemon.duties import Desk, Duty, Pause
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.daemon.locks import open_locks
 from energycomm.daemon.polling import Polling
 from energycomm.daemon.report import Alive, Reporter
 from energycomm.daemon.sending import Delivering, Notifying
+from energycomm.daemon.waking import Waking
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.seen_files import SeenFiles
+from energycomm.errors import UserError
 from energycomm.masking import mask_output
 from energycomm.pipeline.delivery import Bundles, repetition
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import Progress
-from energycomm.pipeline.records import OpenEnvelope, TakenOver, begin, put_aside
+from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside
 
 log = structlog.get_logger()
 
 IDLE = 0.5
 """Seconds between two looks for envelopes, unless one arrives in this process."""
+LISTENING = 2.0
+"""The same where the database tells of arrivals: what a dead worker held is found after so long."""
+QUEUE_LOOK = 0.02
+QUEUE_SECONDS = 10.0
+"""Pause between two looks whether it is our turn to write, and how long another worker is waited for."""
 SIGN_EVERY = 1.0
 JOIN_SECONDS = 20.0
 LONGEST_WAIT = 60.0
@@ -74,8 +84,8 @@ class Worker:
 
     def __init__(self, name: str, config: Config, report: Reporter, stop: threading.Event) -> None:
         self.name, self.config, self.report, self.stop = name, config, report, stop
-        self._later: dict[int, float] = {}
-        self._forgive: list[int] = []
+        self._left: list[tuple[float, tuple[int, int, bool]]] = []
+        """Claims to be given back, each at its time."""
         self._signed = 0.0
 
     def run(self) -> None:
@@ -106,28 +116,37 @@ class Worker:
         duties = self._duties(desk, gateway)
         for duty in duties:
             duty.start()
+        waking = Waking(desk)
+        waking.start()
         pause = Pause()
         while not self.stop.is_set():
             state, wait = "idle", IDLE
             try:
-                self._forgive = quietly_forgive(desk.store, self._forgive)
                 if self._pass(desk, gateway.inbound):
                     wait = 0.0
+                elif waking.listens and not self._left:
+                    wait = LISTENING
                 desk.database_found()
                 pause.reset()
+            except Conflict:
+                desk.locks.renounce()
             except Exception as error:
                 if not is_lost(error):
                     raise
+                # A claim may have been committed whose answer did not reach us.
+                desk.locks.renounce()
                 state, wait = "waiting", pause.next()
                 desk.database_lost(error)
                 log.info("database.lost", error=str(error), seconds=round(wait, 2))
             self._sign(desk, state)
             self._wait(desk, wait)
         self.report.send(Alive("stopping"))
-        quietly_forgive(desk.store, self._forgive)
+        with contextlib.suppress(UserError, Conflict):  # else they come free with our lock
+            self._release(desk, all_of_them=True)
         deadline = time.monotonic() + JOIN_SECONDS
         for duty in duties:
             duty.join(max(0.0, deadline - time.monotonic()))
+        waking.join(max(0.0, deadline - time.monotonic()))
 
     def _wait(self, desk: Desk, seconds: float) -> None:
         """Wait for work, a stop, or the end of the time."""
@@ -153,68 +172,114 @@ class Worker:
     # --- envelopes ---
 
     def _pass(self, desk: Desk, inbound: Inbound) -> bool:
-        """Process what nobody else does; False when there was nothing to do."""
+        """Process what nobody else does, group after group; False when there was nothing to do."""
         worked = False
-        for item in waiting(desk.store):
-            if self.stop.is_set():
+        while not self.stop.is_set():
+            self._release(desk)
+            holder = desk.locks.holder()
+            group = claim(desk.store, holder, self.config.daemon.attempts) if holder is not None else []
+            if not group:
                 break
-            if self._later.get(item.id, 0.0) > time.monotonic():
-                continue
-            key = f"envelope/{item.id}"
-            if not desk.locks.take(key):
-                continue
+            worked = True
+            desk.database_found()
             try:
-                worked = self._claimed(desk, inbound, item) or worked
+                self._claimed(desk, inbound, group)
             finally:
-                desk.locks.release(key)
                 structlog.contextvars.unbind_contextvars("envelope", "name")
         return worked
 
-    def _claimed(self, desk: Desk, inbound: Inbound, item: Waiting) -> bool:
-        structlog.contextvars.bind_contextvars(envelope=item.id, name=item.name)
-        attempt = begin(desk.store, item.id)
-        if attempt is None:
-            return False
-        envelope = OpenEnvelope(item.id, item.name, item.sha256, item.state == "archived", item.channel)
-        if attempt > self.config.daemon.attempts:
-            log.error("envelope.put_aside", attempts=attempt - 1)
-            with desk.store.transaction() as tx:
-                put_aside(tx, envelope, f"{attempt - 1} attempts")
-            return True
-        self._sign(desk, "working", item.id)
+    def _claimed(self, desk: Desk, inbound: Inbound, group: Sequence[Claimed]) -> None:
+        """Process a group. Where the program breaks on it, or another process is in the way, what is left of it is
+        halved, until the envelope that is the matter stands alone."""
+        if group[0].attempt > self.config.daemon.attempts:
+            self._put_aside(desk, group)
+            return
         begun = time.monotonic()
         progress = Progress()
+        error: Exception | None = None
         try:
-            for step in inbound.process(envelope):
+            envelopes = [one.envelope for one in group]
+            steps = inbound.process_together(envelopes, partial(self._at_hand, desk), partial(self._queue, desk, group))
+            for step in steps:
                 progress.add(step)
                 self._between(desk)
-        except Stopped:
-            self._forgive.append(item.id)
-            log.info("envelope.interrupted")
-            return False
-        except (Conflict, TakenOver) as other:
-            # Another worker has it, or the same content: it is looked at again in a moment.
-            self._forgive.append(item.id)
-            self._later[item.id] = time.monotonic() + 0.5
-            log.info("envelope.left", why=str(other).splitlines()[0][:200])
-            return False
-        except Exception as error:
+        except Exception as fault:
+            error = fault
+        self._count(group, progress, time.monotonic() - begun)
+        if error is None:
+            return
+        left = [one for one in group if one.envelope.id not in progress.ended]
+        if isinstance(error, Stopped) or is_lost(error):
+            self._leave(desk, left, 0.0, counts=False)
+            log.info("envelope.interrupted", envelopes=len(left))
             if is_lost(error):
-                self._forgive.append(item.id)
-                raise
-            wait = min(LONGEST_WAIT, 2.0**attempt)
-            self._later[item.id] = time.monotonic() + wait
-            log.error("envelope.fault", attempt=attempt, seconds=wait, exc_info=error)
-            self.report.count("energycomm_envelope_faults", item.channel)
-            return False
-        self._later.pop(item.id, None)
-        self._count(item, progress, time.monotonic() - begun)
-        return True
+                raise error
+        elif len(group) == 1:
+            self._failed(desk, left, error)
+        else:
+            left = unfinished(desk.store, left)
+            middle = len(left) // 2
+            for half in (left[:middle], left[middle:]):
+                if half:
+                    self._claimed(desk, inbound, half)
 
-    def _count(self, item: Waiting, progress: Progress, seconds: float) -> None:
+    def _queue(self, desk: Desk, group: Sequence[Claimed]) -> None:
+        """What comes before our group in its series is judged first: messages that come late are judged again, with
+        all that follow. What needs no store was done by then."""
+        first = min((one.envelope for one in group), key=lambda envelope: envelope.id)
+        deadline = time.monotonic() + QUEUE_SECONDS
+        while time.monotonic() < deadline and others_ahead(desk.store, first):
+            self._between(desk)
+            time.sleep(QUEUE_LOOK)
+
+    def _put_aside(self, desk: Desk, group: Sequence[Claimed]) -> None:
+        for envelope, attempt in group:
+            log.error("envelope.put_aside", envelope=envelope.id, name=envelope.name, attempts=attempt - 1)
+            with desk.store.transaction() as tx:
+                put_aside(tx, envelope, f"{attempt - 1} attempts")
+
+    def _failed(self, desk: Desk, left: Sequence[Claimed], error: Exception) -> None:
+        """Keep an envelope that could not be processed for a while."""
+        if isinstance(error, Conflict | TakenOver):
+            # Another worker has it, or the same content: it is looked at again in a moment.
+            self._leave(desk, left, 0.5, counts=False)
+            log.info("envelope.left", why=str(error).splitlines()[0][:200])
+            return
+        for one in left:
+            wait = min(LONGEST_WAIT, 2.0**one.attempt)
+            self._leave(desk, [one], wait, counts=True)
+            log.error("envelope.fault", attempt=one.attempt, seconds=wait, exc_info=error)
+            self.report.count("energycomm_envelope_faults", one.envelope.channel)
+
+    def _leave(self, desk: Desk, left: Sequence[Claimed], seconds: float, *, counts: bool) -> None:
+        """Give claims back after some time: until then nobody else tries these envelopes."""
+        at = time.monotonic() + seconds
+        claims = [(one.envelope.id, one.envelope.holder) for one in left if one.envelope.holder is not None]
+        self._left += [(at, (number, holder, counts)) for number, holder in claims]
+        if seconds:
+            put_off(desk.store, claims)
+
+    def _release(self, desk: Desk, *, all_of_them: bool = False) -> None:
+        """Give back the claims whose time has come."""
+        now = time.monotonic()
+        due = [one for one in self._left if all_of_them or one[0] <= now]
+        if due:
+            release(desk.store, [claimed for _, claimed in due])
+            self._left = [one for one in self._left if one not in due]
+
+    def _at_hand(self, desk: Desk, envelope: OpenEnvelope) -> None:
+        if self.stop.is_set():
+            raise Stopped
+        structlog.contextvars.bind_contextvars(envelope=envelope.id, name=envelope.name)
+        self._sign(desk, "working", envelope.id)
+
+    def _count(self, group: Sequence[Claimed], progress: Progress, seconds: float) -> None:
         report, tally = self.report, progress.tally
-        report.count("energycomm_envelopes", item.channel, "failed" if progress.failed else "done")
-        report.timing("energycomm_envelope_seconds", value=seconds)
+        for envelope, _ in group:
+            state = progress.ended.get(envelope.id)
+            if state is not None:
+                report.count("energycomm_envelopes", envelope.channel, state)
+                report.timing("energycomm_envelope_seconds", value=seconds / len(progress.ended))
         report.count("energycomm_batch_conflicts", value=progress.conflicts)
         report.count("energycomm_reassessed", value=tally.reassessed)
         messages: Counter[tuple[str, str]] = Counter()

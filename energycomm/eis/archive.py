@@ -5,21 +5,25 @@ Bytes are stored in pieces of 1 MiB: an envelope of 1 GB needs as little memory 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, NamedTuple
 
 from sqlalchemy import Engine
 
 from energycomm.eis import tables
-from energycomm.eis.bulk import driver_of
+from energycomm.eis.bulk import PostgresDriver, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.effects import Writing
 from energycomm.eis.fitting import storable
+from energycomm.errors import DamagedRow
 
 CHUNK = 1 << 20
 """Bytes in one piece."""
+ARRIVALS = "energycomm_envelopes"
+"""What PostgreSQL tells of when envelopes were archived: the name to LISTEN to."""
 LONGEST_NAME = 400
 """Characters of an envelope's name that are kept."""
 
@@ -78,7 +82,9 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, 
     (envelope_id,) = tx.reserve(tables.envelope, 1)
     duplicate_of, first_state = first or (None, None)
     state = "archived" if first is None else "duplicate"
-    tx.driver.run(_ENVELOPE, (envelope_id, name, sha256, now, channel, state, duplicate_of, answers))
+    # Who waits for envelopes is told with the commit.
+    sql = _ENVELOPE + _TOLD if isinstance(tx.driver, PostgresDriver) else _ENVELOPE
+    tx.driver.run(sql, (envelope_id, name, sha256, now, channel, state, duplicate_of, answers))
     return Archived(envelope_id, sha256, size, duplicate_of, False, first_state)
 
 
@@ -97,6 +103,19 @@ def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
     size, stored = rows[0]
     first = None if stored is None else driver.vault.content("raw_chunk", (sha256, 0), stored)
     return io.BufferedReader(RawContent(engine, sha256, size, first), 1 << 16)
+
+
+def small_contents(engine: Engine, sha256s: Sequence[bytes]) -> dict[bytes, bytes]:
+    """The kept bytes of small envelopes, read at once, by SHA-256. Those of more than one piece are left out, and
+    damaged ones too: `open_raw` tells of them."""
+    found: dict[bytes, bytes] = {}
+    with reading(engine) as connection:
+        driver = driver_of(connection)
+        for sha256, size, stored in driver.matching(_CONTENTS, sha256s, "c.sha256"):
+            with contextlib.suppress(DamagedRow):
+                if size <= CHUNK:
+                    found[bytes(sha256)] = driver.vault.content("raw_chunk", (bytes(sha256), 0), stored)
+    return found
 
 
 class RawContent(io.RawIOBase):
@@ -183,8 +202,10 @@ _CONTENT = (
     "SELECT r.size, c.bytes FROM raw r "
     'LEFT JOIN raw_chunk c ON c.sha256 = r.sha256 AND c."number" = 0 WHERE r.sha256 = ?'
 )
+_CONTENTS = 'SELECT c.sha256, r.size, c.bytes FROM raw_chunk c JOIN raw r ON r.sha256 = c.sha256 WHERE c."number" = 0'
 _PIECE = 'SELECT bytes FROM raw_chunk WHERE sha256 = ? AND "number" = ?'
 _ENVELOPE = (
     "INSERT INTO envelope (id, name, sha256, received_at, channel, state, duplicate_of, answers) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_TOLD = f" RETURNING pg_notify('{ARRIVALS}', '')"

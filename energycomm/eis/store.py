@@ -31,6 +31,9 @@ T = TypeVar("T")
 CONFLICTS = 6
 """How often a transaction is run before what it would store is left to whoever is in the way."""
 
+ENVELOPE_COLUMNS = ("state", "market", "request", "files", "finished_at", "key_label", "holder")
+"""What changes of an envelope while it is processed."""
+
 NEVER = -(1 << 62)
 """`last_at` of an access point before its first message: earlier than every instant."""
 
@@ -234,6 +237,12 @@ class StoreTransaction(StoreReader):
         """
         with reporting(self.connection.engine), self.connection.begin_nested():
             yield
+
+    def envelopes(self, ids: Sequence[int]) -> list[Row]:
+        """Rows of envelopes that are being processed: (id, `ENVELOPE_COLUMNS`). On PostgreSQL they stay locked until
+        the transaction ends; rows that refer to them may still be stored by others."""
+        sql = f"SELECT id, {', '.join(ENVELOPE_COLUMNS)} FROM envelope WHERE true"  # noqa: S608 - our own names
+        return self.driver.matching(sql, ids, "id", "ORDER BY id FOR NO KEY UPDATE" if self._locks else "ORDER BY id")
 
     def known_identities(self, identities: Sequence[bytes]) -> dict[bytes, KnownMessage]:
         """The CH messages that are stored already, by identity."""

@@ -117,6 +117,9 @@ raw_chunk = Table(
     comment="The bytes as they arrived, in pieces of at most 1 MiB.",
 )
 
+WAITING = text("state IN ('archived', 'processing')")
+HELD = text("holder IS NOT NULL")
+
 envelope = Table(
     "envelope",
     metadata,
@@ -137,8 +140,11 @@ envelope = Table(
     Column("answers", BigInteger, comment="The request (outgoing) on whose call it was received."),
     Column("request", String(64), comment="The market's reference of the request whose result it holds."),
     Column("files", Integer, comment="Files of that result, as a report in it announces them."),
+    Column("holder", BigInteger, comment="The worker that has claimed it; its claim ends with its lock."),
     Index(None, "sha256"),
     Index(None, "request"),
+    Index("ix_envelope_waiting", "id", postgresql_where=WAITING, sqlite_where=WAITING),
+    Index("ix_envelope_holder", "holder", postgresql_where=HELD, sqlite_where=HELD),
     Index(None, "series_key", "received_at"),
     Index(None, "state"),
     Index(None, "received_at"),

@@ -9,7 +9,7 @@ the instants that the market gave them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from energycomm.eis import tables
 from energycomm.eis.database import Conflict
@@ -84,16 +84,44 @@ def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]
     Returns:
       How many requests moved on.
     """
-    moved = 0
-    for message_id, message in messages:
-        step = step_of(message)
-        if step is None:
+    told = [(number, message, step) for number, message in messages if (step := step_of(message)) is not None]
+    if not told:
+        return 0
+    moved, named = 0, _named(tx, told)
+    near = _near(tx, [number for number, *_ in told])
+    for message_id, message, step in told:
+        if message_id not in near and not any((message.market, name) in named for name in _names(message, step)):
             continue
         for found in (
             _requests(tx, message, step[3]) or _called(tx, message, message_id) or _happened(tx, message, message_id)
         ):
             moved += _follow(tx, found, step, message_id, message, now)
+            if step[3] is not None:
+                named.add((message.market, step[3]))
     return moved
+
+
+def _names(message: KernelMessage, step: Step) -> set[str]:
+    """The references by which a message may name a request."""
+    return {name for name in (message.correlation, step[3], message.request_reference) if name is not None}
+
+
+def _named(tx: StoreTransaction, told: Sequence[tuple[int, KernelMessage, Step]]) -> set[tuple[str, str]]:
+    """Those of the references that messages name which are of requests of ours, each with its market: most are not,
+    and are asked about no further."""
+    names = sorted(set().union(*(_names(message, step) for _, message, step in told)))
+    found: set[tuple[str, str]] = set()
+    for column in ("reference", "market_reference", "batch"):
+        # The column is one of the three above.
+        sql = f"SELECT market, {column} FROM outgoing WHERE {column} IS NOT NULL"  # noqa: S608 - our columns
+        found.update(tx.driver.matching(sql, names, column))
+    return found
+
+
+def _near(tx: StoreTransaction, ids: Sequence[int]) -> set[int]:
+    """The messages that may be about a request of ours without naming it: they came on its call, or are of its access
+    point."""
+    return {number for sql in (_ON_A_CALL, _AT_A_POINT) for (number,) in tx.driver.matching(sql, ids, "k.id")}
 
 
 def _requests(tx: StoreTransaction, message: KernelMessage, market_reference: str | None) -> list[int]:
@@ -220,6 +248,14 @@ def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
     return int(state != before)
 
 
+_ON_A_CALL = (
+    "SELECT k.id FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
+    "JOIN envelope e ON e.id = c.envelope_id WHERE e.answers IS NOT NULL"
+)
+_AT_A_POINT = (
+    "SELECT k.id FROM kernel_message k WHERE EXISTS "
+    "(SELECT 1 FROM outgoing o WHERE o.access_point_id = k.access_point_id)"
+)
 _APPLIED = "k.state IN ('accepted', 'treated')"
 _OF_POINT = (
     "SELECT k.id, k.xml FROM request r JOIN outgoing o ON o.access_point_id = r.access_point_id "  # noqa: S608 - our words

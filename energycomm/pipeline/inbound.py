@@ -9,7 +9,7 @@ together and their members share a batch: a commit costs as much as judging a do
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
@@ -139,13 +139,33 @@ class Inbound:
             yield Progress(resumed=1)
 
     def process(self, envelope: OpenEnvelope) -> Iterator[Progress]:
-        """Process an envelope that is archived, from where it was left.
+        """Process an envelope that is archived, from where it was left: `process_together` of one."""
+        return self.process_together([envelope])
+
+    def process_together(
+        self,
+        envelopes: Sequence[OpenEnvelope],
+        at_hand: Callable[[OpenEnvelope], None] = lambda _: None,
+        queue: Callable[[], None] = lambda: None,
+    ) -> Iterator[Progress]:
+        """Process envelopes that are archived, from where they were left; small ones share their transactions.
 
         Two processes may do this with one envelope, after a connection was lost: one of them goes on, the other is
-        stopped by `Conflict` or `TakenOver`, and nothing is stored twice.
+        stopped by `Conflict` or `TakenOver`, and nothing is stored twice. Whatever it is stopped by, the envelopes that
+        have not ended may be processed again.
+
+        Args:
+          envelopes: in the order in which their messages are to be judged.
+          at_hand: called with each envelope before it is opened.
+          queue: called once, before anything is stored; returns when it is our turn.
         """
-        writer = self._writer()
-        yield from writer.write(self._items(envelope))
+        writer = Writer(self.store, self.writer, self.batch_size, queue)
+        # One is read piece by piece, whatever its size.
+        kept = archive.small_contents(self.store.engine, [one.sha256 for one in envelopes]) if envelopes[1:] else {}
+        for envelope in envelopes:
+            at_hand(envelope)
+            content = kept.get(envelope.sha256)
+            yield from writer.write(self._items(envelope, None if content is None else io.BytesIO(content)))
         yield from writer.write([Settle()])
 
     # --- archived ---
@@ -300,19 +320,26 @@ class Inbound:
         seen = records.look(member)
         sha256 = b"" if isinstance(seen, Refusal) else seen.sha256
         yield Settle(sha256)
-        record, first = records.find_member(self.store, envelope, member.path, sha256)
+        record = first = None
+        # Of a small one it is asked when it is stored whether it came before: once for all of a transaction.
+        asked = not envelope.fresh or (not isinstance(seen, Refusal) and seen.size > SMALL)
+        if asked:
+            record, first = records.find_member(self.store, envelope, member.path, sha256)
         if record is not None and record.finished:
             return record.state != "refused"
         if isinstance(seen, Refusal):
             yield Refused(envelope, record or MemberRecord(member.path, b"", member.size), seen)
             return False
         if record is None:
-            record = MemberRecord(member.path, sha256, seen.size)
+            record = MemberRecord(member.path, sha256, seen.size, asked=asked)
             if first is not None:
                 yield Repeated(envelope, record, first)
                 return True
         route = self._reader(envelope, member, seen.sniff)
         if isinstance(route, Refusal):
+            if not asked and (first := records.find_member(self.store, envelope, member.path, sha256)[1]) is not None:
+                yield Repeated(envelope, record, first)
+                return True
             yield Refused(envelope, record, seen.cut or route)
             return False
         adapter, label = route

@@ -28,7 +28,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared
-from energycomm.pipeline.records import MemberRecord, OpenEnvelope, finish, save_member
+from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, finish, save_member
 from energycomm.pipeline.submissions import Handed, too_many
 from energycomm.pipeline.writer import Judging, is_fault
 
@@ -150,9 +150,13 @@ def _stored(
     if archived.duplicate_of is None:
         head = MemberHead(type="Kernel", sender=storable(by, 40))
         member = MemberRecord(MEMBER, archived.sha256, archived.size, head=head)
-        member, _ = save_member(tx, archived.envelope_id, member, market, len(prepared.transactions), last=True)
-        judge(tx, [(Origin(market, archived.envelope_id, member.id, storable(by, 120), name), prepared)], now)
-        finish(tx, OpenEnvelope(archived.envelope_id, name, archived.sha256), "done", None)
+        envelope = OpenEnvelope(archived.envelope_id, name, archived.sha256)
+        book = Book(tx, [envelope])
+        member, _ = save_member(book, envelope.id, member, market, len(prepared.transactions), last=True)
+        book.store_members()
+        judge(tx, [(Origin(market, envelope.id, member.id, storable(by, 120), name), prepared)], now)
+        finish(book, envelope, "done", None)
+        book.store()
     return archived
 
 

@@ -21,6 +21,7 @@ class Progress(Struct):
       unreadable: envelopes of which something could not be read.
       left: envelopes that another process holds.
       conflicts: batches that were run again because another worker stored the same at the same time.
+      ended: envelopes that came to their end, with their state, by id.
       series: numbered series that the envelopes are of, for the search for gaps.
       tally: counts of messages.
     """
@@ -33,6 +34,7 @@ class Progress(Struct):
     unreadable: int = 0
     left: int = 0
     conflicts: int = 0
+    ended: dict[int, str] = field(default_factory=dict)
     series: set[str] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
 
@@ -46,6 +48,7 @@ class Progress(Struct):
         self.unreadable += step.unreadable
         self.left += step.left
         self.conflicts += step.conflicts
+        self.ended |= step.ended
         self.series |= step.series
         self.tally.add(step.tally)
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
 from energycomm.eis import tables
 from energycomm.eis.archive import LONGEST_NAME, Archived
-from energycomm.eis.bulk import driver_of
+from energycomm.eis.bulk import NewRow, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.fitting import storable
-from energycomm.eis.store import Store, StoreTransaction
+from energycomm.eis.store import ENVELOPE_COLUMNS, Store, StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.safexml import begun, prescan
 from energycomm.kernel.verdicts import Refusal
@@ -33,14 +33,22 @@ class TakenOver(Exception):
 
 
 class OpenEnvelope(NamedTuple):
-    """An archived envelope that is to be processed; `fresh` while nothing of its content is stored, `channel` the way
-    by which it came."""
+    """An archived envelope that is to be processed.
+
+    Attributes:
+      fresh: nothing of its content is stored.
+      channel: the way by which it came.
+      answers: the request on whose call it was received; 0 for none.
+      holder: the worker whose claim it is; None where nobody claimed it.
+    """
 
     id: int
     name: str
     sha256: bytes
     fresh: bool = False
     channel: str = ""
+    answers: int = 0
+    holder: int | None = None
 
 
 def to_process(archived: Archived, name: str, channel: str) -> OpenEnvelope:
@@ -59,6 +67,7 @@ class MemberRecord(Struct, frozen=True):
       head: what its header said, once read.
       again: positions of the CH messages that were put aside and are to be tried again.
       owed: market and acknowledgement that its sender is owed once it is read; None where there is none.
+      asked: whether it was looked for among the members that came before; else that is done when it is stored.
     """
 
     path: str
@@ -70,6 +79,7 @@ class MemberRecord(Struct, frozen=True):
     head: MemberHead | None = None
     again: frozenset[int] = frozenset()
     owed: tuple[str, OutgoingMessage] | None = None
+    asked: bool = True
 
     @property
     def finished(self) -> bool:
@@ -82,10 +92,13 @@ class MemberRecord(Struct, frozen=True):
 
 def unfinished(store: Store) -> list[OpenEnvelope]:
     """Envelopes that were archived and not finished, in the order they came."""
-    sql = "SELECT id, name, sha256, state, channel FROM envelope WHERE state IN ('archived', 'processing') ORDER BY id"
+    sql = (
+        "SELECT id, name, sha256, state, channel, coalesce(answers, 0) FROM envelope "
+        "WHERE state IN ('archived', 'processing') ORDER BY id"
+    )
     with reading(store.engine) as connection:
         found = driver_of(connection).rows(sql)
-    return [OpenEnvelope(row[0], row[1], bytes(row[2]), row[3] == "archived", row[4]) for row in found]
+    return [OpenEnvelope(row[0], row[1], bytes(row[2]), row[3] == "archived", *row[4:]) for row in found]
 
 
 def begin(store: Store, envelope_id: int) -> int | None:
@@ -123,10 +136,13 @@ def put_aside(tx: StoreTransaction, envelope: OpenEnvelope, why: str) -> Refusal
       What was recorded; None where the envelope is processed already.
     """
     refusal = refuse("ENV_PUT_ASIDE", envelope.name, why, "an envelope that can be processed")
-    sql = "UPDATE envelope SET state = 'failed', finished_at = ? WHERE id = ? AND state IN ('archived', 'processing')"
+    sql = (
+        "UPDATE envelope SET state = 'failed', finished_at = ?, holder = NULL "
+        "WHERE id = ? AND state IN ('archived', 'processing')"
+    )
     if not tx.driver.run(sql, (now_micros(), envelope.id)):
         return None
-    note_in(tx, envelope, None, refusal, "error")
+    note_in(tx, envelope, refusal, "error")
     return refusal
 
 
@@ -158,15 +174,6 @@ def revive(tx: StoreTransaction, envelope_id: int) -> None:
     tx.driver.run("UPDATE envelope SET state = 'archived', duplicate_of = NULL WHERE id = ?", (envelope_id,))
 
 
-def finish(tx: StoreTransaction, envelope: OpenEnvelope, state: str, key_label: str | None) -> None:
-    """Close an envelope."""
-    sql = (
-        "UPDATE envelope SET state = ?, finished_at = ?, key_label = ? "
-        "WHERE id = ? AND state IN ('archived', 'processing')"
-    )
-    tx.driver.run(sql, (state, now_micros(), key_label, envelope.id))
-
-
 def set_series(tx: StoreTransaction, envelope_id: int, market: str, series: Series) -> None:
     """Note the place of an envelope in its numbered series."""
     sql = "UPDATE envelope SET market = ?, series_key = ?, series_number = ?, series_stamp = ? WHERE id = ?"
@@ -187,17 +194,18 @@ def note(
       place: the file, for people.
     """
     with store.transaction() as tx:
-        note_in(tx, envelope, None, refusal, severity)
+        note_in(tx, envelope, refusal, severity)
     tally.tell(place or (envelope.name if envelope is not None else refusal.path), refusal, severity)
 
 
-def note_in(
-    tx: StoreTransaction, envelope: OpenEnvelope | None, member_id: int | None, refusal: Refusal, severity: str
-) -> None:
-    """Record an incident, once for one place of one envelope."""
-    row = incident_row(refusal, severity, now_micros(), None if envelope is None else envelope.id, member_id)
-    known = "SELECT id FROM incident WHERE envelope_id = ? AND code = ? AND path = ? AND ch_message_id IS NULL"
-    if envelope is None or envelope.fresh or not tx.driver.rows(known, (envelope.id, row["code"], row["path"])):
+def note_in(tx: StoreTransaction, envelope: OpenEnvelope | None, refusal: Refusal, severity: str) -> None:
+    """Record an incident of an envelope as a whole, once for one place."""
+    row = incident_row(refusal, severity, now_micros(), None if envelope is None else envelope.id, None)
+    if envelope is None or envelope.fresh:
+        known = []
+    else:
+        known = tx.driver.rows(_KNOWN_INCIDENT, (envelope.id, row["code"], row["path"]))
+    if not known:
         tx.insert(tables.incident, [row])
 
 
@@ -308,13 +316,140 @@ def look(member: Member) -> Seen | Refusal:
         return broken.refusal
 
 
+# --- what one transaction writes ---
+
+
+class _EnvelopeRow(Struct):
+    """The row of an envelope, as it is to be: `ENVELOPE_COLUMNS`."""
+
+    id: int
+    state: str
+    market: str | None
+    request: str | None
+    files: int | None
+    finished_at: int | None
+    key_label: str | None
+    holder: int | None
+    changed: bool = False
+
+    @property
+    def open(self) -> bool:
+        """It waits or is being processed."""
+        return self.state in ("archived", "processing")
+
+
+class Book:
+    """What one transaction writes of envelopes, members and incidents: each table once.
+
+    The rows of the envelopes are locked, in the order of their ids, before anything else is.
+
+    Args:
+      tx: the transaction.
+      envelopes: those that it writes something of.
+      unasked: bytes (SHA-256) of members that were not looked for among those that came before.
+
+    Raises:
+      TakenOver: another worker has claimed one of the envelopes meanwhile, or ended it.
+    """
+
+    def __init__(
+        self, tx: StoreTransaction, envelopes: Iterable[OpenEnvelope], unasked: Collection[bytes] = ()
+    ) -> None:
+        self.tx = tx
+        holders = {envelope.id: envelope.holder for envelope in envelopes}
+        self._envelopes = {row[0]: _EnvelopeRow(*row) for row in tx.envelopes(sorted(holders))}
+        for envelope in self._envelopes.values():
+            if holders[envelope.id] not in (None, envelope.holder):
+                raise TakenOver(f"envelope {envelope.id}")
+        self._firsts: dict[tuple[bytes, int], int] = {}
+        for sha256, answers, number in tx.driver.matching(_DONE_BEFORE, sorted(unasked), "m.sha256"):
+            key = bytes(sha256), answers
+            self._firsts[key] = min(number, self._firsts.get(key, number))
+        self._members: dict[int, dict[str, Any]] = {}
+        self._incidents: list[NewRow] = []
+        self._owed: list[tuple[Any, ...]] = []
+
+    def first(self, envelope: OpenEnvelope, record: MemberRecord) -> int | None:
+        """The member that brought the same bytes before, where that was not asked when the member was read."""
+        return None if record.asked else self._firsts.get((record.sha256, envelope.answers))
+
+    def envelope(self, envelope_id: int) -> _EnvelopeRow:
+        """The row of an envelope, to be changed."""
+        row = self._envelopes[envelope_id]
+        row.changed = True
+        return row
+
+    def pending(self, member_id: int) -> dict[str, Any] | None:
+        """The row of a member that is not stored yet."""
+        return self._members.get(member_id)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """A new member."""
+        self._members[row["id"]] = row
+
+    def note(self, envelope: OpenEnvelope, member_id: int | None, refusal: Refusal, severity: str) -> None:
+        """Record an incident, once for one place of one envelope."""
+        row = incident_row(refusal, severity, now_micros(), envelope.id, member_id)
+        place = envelope.id, row["code"], row["path"]
+        if not envelope.fresh:
+            told = ((one["envelope_id"], one["code"], one["path"]) for one in self._incidents)
+            if place in told or self.tx.driver.rows(_KNOWN_INCIDENT, place):
+                return
+        self._incidents.append(row)
+
+    def note_header(self, envelope_id: int, member_id: int, found: Refusal) -> None:
+        """Record what was noticed in the header of a new member."""
+        self._incidents.append(incident_row(found, "note", now_micros(), envelope_id, member_id))
+
+    def owe(self, envelope_id: int, record: MemberRecord) -> None:
+        """Keep the acknowledgement of a member, in the transaction that ends it; once per content."""
+        if record.owed is not None:
+            market, answer = record.owed
+            told = (answer.type, answer.reference, answer.content, answer.content_type)
+            self._owed.append((record.sha256, market, envelope_id, *told, now_micros()))
+
+    def store_members(self) -> None:
+        """Write what messages refer to."""
+        self.tx.insert(tables.member, list(self._members.values()))
+        self._members.clear()
+
+    def store(self) -> None:
+        """Write everything else."""
+        self.store_members()
+        self.tx.insert(tables.incident, self._incidents)
+        self.tx.driver.many(_OWE, self._owed)
+        changed = [(row.id, *(getattr(row, name) for name in ENVELOPE_COLUMNS)) for row in self._changed()]
+        self.tx.driver.update(tables.envelope, ENVELOPE_COLUMNS, changed)
+
+    def _changed(self) -> list[_EnvelopeRow]:
+        return [row for row in self._envelopes.values() if row.changed]
+
+
+_KNOWN_INCIDENT = "SELECT id FROM incident WHERE envelope_id = ? AND code = ? AND path = ? AND ch_message_id IS NULL"
+_DONE_BEFORE = (
+    "SELECT m.sha256, coalesce(e.answers, 0), m.id FROM member m JOIN envelope e ON e.id = m.envelope_id "
+    "WHERE m.state = 'done'"
+)
+_OWE = (
+    "INSERT INTO acknowledgement (sha256, market, envelope_id, type, reference, content, content_type, state, "
+    "created_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 'built', ?, 0) ON CONFLICT DO NOTHING"
+)
+
+
+def finish(book: Book, envelope: OpenEnvelope, state: str, key_label: str | None) -> None:
+    """Close an envelope; one that is closed already stays as it is."""
+    row = book.envelope(envelope.id)
+    if row.open:
+        row.state, row.finished_at, row.key_label, row.holder = state, now_micros(), key_label, None
+
+
 def save_member(
-    tx: StoreTransaction, envelope_id: int, record: MemberRecord, market: str, position: int, *, last: bool
+    book: Book, envelope_id: int, record: MemberRecord, market: str, position: int, *, last: bool
 ) -> tuple[MemberRecord, Tally]:
     """Write how far a member has come, in the transaction of its batch.
 
     Args:
-      tx: the transaction.
+      book: what the transaction writes.
       envelope_id: the envelope it came in.
       record: the member, as it is stored.
       market: its market.
@@ -332,44 +467,38 @@ def save_member(
     record = structs.replace(record, state="done" if last else "processing", committed=max(position, read))
     if record.id:
         transactions = record.committed if last else None
+        row = book.pending(record.id)
+        if row is not None:
+            row.update(state=record.state, committed=record.committed, transactions=transactions)
+            return record, tally
         sql = (
             "UPDATE member SET state = ?, committed = ?, transactions = ? "
             "WHERE id = ? AND committed = ? AND state = 'processing'"
         )
-        if not tx.driver.run(sql, (record.state, record.committed, transactions, record.id, read)):
+        if not book.tx.driver.run(sql, (record.state, record.committed, transactions, record.id, read)):
             raise TakenOver(record.path)
         return record, tally
-    record = add_member(tx, envelope_id, record, record.state, market=market)
-    now = now_micros()
+    record = add_member(book, envelope_id, record, record.state, market=market)
     for found in record.head.notes if record.head else ():
         tally.incidents[found.code] += 1
-        tx.insert(tables.incident, [incident_row(found, "note", now, envelope_id, record.id)])
+        book.note_header(envelope_id, record.id, found)
     return record, tally
 
 
-def owe(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> None:
-    """Keep the acknowledgement of a member, in the transaction that ends it; once per content."""
-    if record.owed is None:
-        return
-    market, answer = record.owed
-    sql = (
-        "INSERT INTO acknowledgement (sha256, market, envelope_id, type, reference, content, content_type, state, "
-        "created_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, 'built', ?, 0) ON CONFLICT DO NOTHING"
-    )
-    told = (answer.type, answer.reference, answer.content, answer.content_type)
-    tx.driver.run(sql, (record.sha256, market, envelope_id, *told, now_micros()))
-
-
-def refuse_member(tx: StoreTransaction, envelope_id: int, record: MemberRecord) -> int:
+def refuse_member(book: Book, envelope_id: int, record: MemberRecord) -> int:
     """Record that a member could not be read; its id."""
     if not record.id:
-        return add_member(tx, envelope_id, record, "refused").id
-    tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
+        return add_member(book, envelope_id, record, "refused").id
+    row = book.pending(record.id)
+    if row is not None:
+        row["state"] = "refused"
+    else:
+        book.tx.driver.run("UPDATE member SET state = 'refused' WHERE id = ?", (record.id,))
     return record.id
 
 
 def add_member(
-    tx: StoreTransaction,
+    book: Book,
     envelope_id: int,
     record: MemberRecord,
     state: str,
@@ -379,7 +508,7 @@ def add_member(
     """Store the row of a member; its envelope is no longer untouched.
 
     Args:
-      tx: the transaction.
+      book: what the transaction writes.
       envelope_id: the envelope it came in.
       record: the member.
       state: its state.
@@ -389,7 +518,7 @@ def add_member(
     Returns:
       The member with its id.
     """
-    (number,) = tx.reserve(tables.member, 1)
+    (number,) = book.tx.reserve(tables.member, 1)
     record = structs.replace(record, id=number)
     head = record.head
     row = {
@@ -408,11 +537,12 @@ def add_member(
         "committed": record.committed,
         "transactions": record.committed if state == "done" else None,
     }
-    tx.insert(tables.member, [row])
-    sql = (
-        "UPDATE envelope SET market = COALESCE(?, market), request = COALESCE(?, request), "
-        "files = COALESCE(?, files), state = CASE state WHEN 'archived' THEN 'processing' ELSE state END WHERE id = ?"
-    )
-    told = (head.request, head.files) if head and state != "refused" else (None, None)
-    tx.driver.run(sql, (market, *told, envelope_id))
+    book.add(row)
+    envelope = book.envelope(envelope_id)
+    envelope.market = market or envelope.market
+    if head is not None and state != "refused":
+        envelope.request = head.request if head.request is not None else envelope.request
+        envelope.files = head.files if head.files is not None else envelope.files
+    if envelope.state == "archived":
+        envelope.state = "processing"
     return record

@@ -21,7 +21,7 @@ from energycomm.pipeline import records
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared, Tally
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
-from energycomm.pipeline.records import MemberRecord, OpenEnvelope, TakenOver
+from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, TakenOver
 from energycomm.transport.codes import refuse
 
 log = structlog.get_logger()
@@ -118,6 +118,9 @@ class Settle(Struct, frozen=True):
 Item: TypeAlias = Part | Refused | Repeated | Noticed | Ended | PutAside
 """What is written of an envelope."""
 
+GONE = frozenset(("refused", "duplicate"))
+"""States of members whose further messages are not stored."""
+
 Members: TypeAlias = dict[Key, MemberRecord]
 """Members as they are stored: those of which more is to come, and those that were put aside."""
 
@@ -132,10 +135,13 @@ class Writer:
       store: the EIS.
       batches: judges and stores batches.
       batch_size: CH messages, or items, that wait at most.
+      queue: called once, before anything is stored.
     """
 
-    def __init__(self, store: Store, batches: BatchWriter, batch_size: int) -> None:
-        self.store, self.batches, self.batch_size = store, batches, batch_size
+    def __init__(
+        self, store: Store, batches: BatchWriter, batch_size: int, queue: Callable[[], None] = lambda: None
+    ) -> None:
+        self.store, self.batches, self.batch_size, self._queue = store, batches, batch_size, queue
         self._waiting: list[Item] = []
         self._messages = 0
         self._members: Members = {}
@@ -182,7 +188,12 @@ class Writer:
 
     def _flush(self) -> Iterator[Progress]:
         items, self._waiting, self._messages = self._waiting, [], 0
+        queue, self._queue = self._queue, lambda: None
         try:
+            if items:
+                queue()
+            else:
+                self._queue = queue
             steps = self._isolated(items) if items else []
         except BaseException:
             self._lost.update(item.envelope.id for item in items)
@@ -190,14 +201,18 @@ class Writer:
         yield from steps
 
     def _isolated(self, items: Sequence[Item]) -> list[Progress]:
-        """Store items in one transaction; where the program breaks on that, each in one of its own."""
+        """Store items in one transaction; where the program breaks on that, they are halved until what it breaks on
+        stands alone."""
         try:
             return self._stored(items, self.batches.store_parts)
         except Exception as error:
             if not is_fault(error):
                 raise
             log.error("batch.broke", members=len(items), exc_info=error)
-        return [step for item in items for step in self._alone(item)]
+        if len(items) == 1:
+            return self._alone(items[0])
+        middle = len(items) // 2
+        return self._isolated(items[:middle]) + self._isolated(items[middle:])
 
     def _alone(self, item: Item) -> list[Progress]:
         """Store one item, around what breaks the program; a member that cannot be stored at all is put aside."""
@@ -218,16 +233,20 @@ class Writer:
         def run(tx: StoreTransaction) -> tuple[list[Progress], Members]:
             members = self._members.copy()  # kept once the transaction is
             steps, work, judged = [], [], []
+            unasked = {item.record.sha256 for item in items if isinstance(item, Part) and not item.record.asked}
+            book = Book(tx, [item.envelope for item in items], unasked)
             for item in items:
-                steps.append(_save(tx, item, members))
-                if isinstance(item, Part) and item.batch.transactions and members[item.key].state != "refused":
+                steps.append(_save(book, item, members))
+                if isinstance(item, Part) and item.batch.transactions and members[item.key].state not in GONE:
                     origin = Origin(item.market, item.envelope.id, members[item.key].id, place=item.place)
                     work.append((origin, item.batch))
                     judged.append(steps[-1])
+            book.store_members()
             tallies = judge(tx, work, now_micros()) if work else []
             for step, tally in zip(judged, tallies, strict=True):
                 tally.add(step.tally)
                 step.tally = tally
+            book.store()
             return steps, members
 
         (steps, members), conflicts = self.store.retried(run)
@@ -243,33 +262,43 @@ def is_fault(error: Exception) -> bool:
     return not (isinstance(error, Conflict | TakenOver) or is_lost(error))
 
 
-def _save(tx: StoreTransaction, item: Item, members: Members) -> Progress:
+def _save(book: Book, item: Item, members: Members) -> Progress:
     """Write the row of a member, an incident, or the end of an envelope; the messages of a member apart."""
     step, envelope = Progress(), item.envelope
     match item:
         case Part():
             record = members.setdefault(item.key, item.record)
-            if record.state != "refused":
+            first = None if record.id else book.first(envelope, record)
+            if first is not None:
+                repeated = structs.replace(record, head=None, committed=0)
+                repeated = records.add_member(book, envelope.id, repeated, "duplicate", first)
+                members[item.key] = structs.replace(repeated, state="duplicate")
+            elif record.state not in GONE:
                 members[item.key], step.tally = records.save_member(
-                    tx, envelope.id, record, item.market, item.position, last=item.last
+                    book, envelope.id, record, item.market, item.position, last=item.last
                 )
                 if item.last:
-                    records.owe(tx, envelope.id, item.record)
+                    book.owe(envelope.id, item.record)
         case Repeated():
-            records.add_member(tx, envelope.id, item.record, "duplicate", item.first)
+            records.add_member(book, envelope.id, item.record, "duplicate", item.first)
         case Refused():
-            member_id = records.refuse_member(tx, envelope.id, members.pop(item.key, item.record))
-            records.note_in(tx, envelope, member_id, item.refusal, "error")
-            records.owe(tx, envelope.id, item.record)
-            step.tally.tell(item.place, item.refusal)
+            record = members.pop(item.key, item.record)
+            if record.state != "duplicate":
+                member_id = records.refuse_member(book, envelope.id, record)
+                book.note(envelope, member_id, item.refusal, "error")
+                book.owe(envelope.id, item.record)
+                step.tally.tell(item.place, item.refusal)
         case Noticed():
-            records.note_in(tx, envelope, None, item.refusal, item.severity)
-            step.tally.tell(envelope.name, item.refusal, item.severity)
+            about = members.get((envelope.id, item.refusal.path))
+            if about is None or about.state != "duplicate":
+                book.note(envelope, None, item.refusal, item.severity)
+                step.tally.tell(envelope.name, item.refusal, item.severity)
         case PutAside():
-            refusal = records.put_aside(tx, envelope, item.why)
+            refusal = records.put_aside(book.tx, envelope, item.why)
             if refusal is not None:
                 step.failed = step.unreadable = 1
                 step.tally.tell(envelope.name, refusal)
+                step.ended[envelope.id] = "failed"
         case Ended():
             aside = [key for key, one in members.items() if key[0] == envelope.id and one.state == "refused"]
             for key in aside:
@@ -279,7 +308,8 @@ def _save(tx: StoreTransaction, item: Item, members: Members) -> Progress:
             step.done, step.unreadable = 1 - step.failed, min(errors, 1)
             if item.series is not None:
                 step.series.add(item.series)
-            records.finish(tx, envelope, "failed" if step.failed else "done", item.key_label)
+            state = step.ended[envelope.id] = "failed" if step.failed else "done"
+            records.finish(book, envelope, state, item.key_label)
     return step
 
 

@@ -17,6 +17,7 @@ from energycomm.eis import migrations
 from energycomm.eis.database import opened
 from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.records import OpenEnvelope, unfinished
 
 
 class Notes(Reporter):
@@ -50,6 +51,10 @@ class Office:
         self.config, self.store, self.notes = config, store, Notes()
         self.gateway = Gateway(config, store)
         self.desk = Desk(config, store, open_locks(store.engine), self.notes, threading.Event())
+
+    def waiting(self) -> list[OpenEnvelope]:
+        """The envelopes that are archived and not finished, in the order they came."""
+        return unfinished(self.store)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""

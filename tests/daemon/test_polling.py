@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
-from energycomm.daemon.claims import waiting
 from energycomm.daemon.polling import Polling
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import OpenEnvelope
 from energycomm.transport.channel import Arrival, TechnicalError
 from tests.daemon.conftest import Office
 from tests.transport.memory import MemoryIn
@@ -36,8 +35,8 @@ def poller(office: Office, channel: MemoryIn) -> Poller:
 
 def process(office: Office) -> None:
     """What the workers do with what waits."""
-    for item in waiting(office.store):
-        total(office.gateway.inbound.process(OpenEnvelope(item.id, item.name, item.sha256)))
+    for item in office.waiting():
+        total(office.gateway.inbound.process(item._replace(fresh=False)))
 
 
 def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) -> None:
@@ -46,11 +45,44 @@ def test_an_arrival_is_acknowledged_only_after_it_was_processed(office: Office) 
     channel.put("a.xml", b"<unknown/>")
     polling = poller(office, channel)
     polling.turn()
-    assert [item.name for item in waiting(office.store)] == ["a.xml"]
+    assert [item.name for item in office.waiting()] == ["a.xml"]
     assert channel.settled == []
     process(office)
     polling.turn()
     assert channel.settled == [("a.xml", "failed")]
+
+
+def test_a_burst_is_archived_in_one_transaction_and_what_cannot_be_read_of_it_harms_no_neighbour(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Poller, "_room", lambda _: 100)
+    channel = MemoryIn()
+    for number in range(5):
+        channel.put(f"{number}.xml", f"<unknown n='{number}'/>".encode())
+    calls: list[int] = []
+    real = office.gateway.inbound.archive
+
+    def archive(sources: Any, way: str) -> Any:
+        calls.append(len(sources))
+        return real(sources, way)
+
+    monkeypatch.setattr(office.gateway.inbound, "archive", archive)
+    polling = poller(office, channel)
+    polling.turn()
+    assert (calls, len(office.waiting())) == ([5], 5)
+    opening = Arrival.open
+
+    def opened(arrival: Arrival) -> IO[bytes]:
+        if arrival.name == "6.xml":
+            raise OSError("the disk is gone")
+        return opening(arrival)
+
+    monkeypatch.setattr(Arrival, "open", opened)
+    for number in range(5, 8):
+        channel.put(f"{number}.xml", f"<unknown n='{number}'/>".encode())
+    polling.turn()
+    assert [one.name for one in office.waiting()[5:]] == ["5.xml", "7.xml"]
+    assert office.notes.counted("energycomm_channel_errors") == {("memory-in", "CHANNEL_LOCAL"): 1}
 
 
 def test_what_is_known_is_acknowledged_as_a_duplicate(office: Office) -> None:
@@ -104,11 +136,11 @@ def test_polling_pauses_while_too_much_waits(office: Office) -> None:
     polling = poller(office, channel)
     polling.turn()
     polling.turn()
-    assert len(waiting(office.store)) == 3
+    assert len(office.waiting()) == 3
     assert ("BACKLOG_FULL", True) in office.notes.alarms()
     process(office)
     polling.turn()
-    assert len(waiting(office.store)) == 2
+    assert len(office.waiting()) == 2
     assert office.notes.alarms()[-1] == ("BACKLOG_FULL", False)
 
 
@@ -158,7 +190,7 @@ def test_an_envelope_left_in_a_folder_unreadable_for_us_is_noted(office: Office,
     assert not isinstance(taken, TechnicalError)
     (inbox / "processing" / "a.xml").unlink()
     polling = Poller(office.desk, channel, office.gateway.inbound)
-    assert polling._take(taken) == 0
+    assert polling._take([taken]) == 0
     assert office.notes.counted("energycomm_channel_errors") == {("drop", "CHANNEL_LOCAL"): 1}
 
 

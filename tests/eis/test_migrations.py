@@ -16,6 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 
+from energycomm.daemon.claims import claim
 from energycomm.eis import changelog, migrations, tables, tallies
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import connect, is_sqlite, writing
@@ -555,3 +556,22 @@ def test_warnings_of_a_filled_store_are_counted_apart(empty: Engine, monkeypatch
         connection.execute(text("UPDATE finding SET \"current\" = false WHERE error_code = 'B'"))
     with empty.connect() as connection:
         assert tallies.rule_frequencies(connection, "warning")["B"].messages == 0
+
+
+def test_envelopes_that_waited_before_there_were_claims_are_claimed(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are done stay done; what was begun counts as begun."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0031")
+        migrations.upgrade(empty)
+    envelope = "INSERT INTO envelope (id, name, sha256, received_at, channel, state, attempts) VALUES "
+    with writing(empty) as connection:
+        connection.execute(text("INSERT INTO raw (sha256, size) VALUES (:sha, 1)"), {"sha": b"1" * 32})
+        for number, state, attempts in ((1, "done", 1), (2, "processing", 1), (3, "archived", None)):
+            values = {"n": number, "sha": b"1" * 32, "state": state, "attempts": attempts}
+            connection.execute(text(f"{envelope} (:n, 'a.xml', :sha, 7, 'drop', :state, :attempts)"), values)
+    migrations.upgrade(empty)
+    store = Store(empty)
+    claimed = [[(one.envelope.id, one.attempt) for one in claim(store, 7, 10)] for _ in range(3)]
+    assert claimed == [[(2, 2)], [(3, 1)], []]

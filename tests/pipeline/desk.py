@@ -21,7 +21,7 @@ from energycomm.engine.port import RuleEngine
 from energycomm.market.contract import Transaction
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter, Origin, Tally
-from energycomm.pipeline.records import MemberRecord, save_member
+from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, save_member
 from tests.stores import make_store
 
 NOW = 1_790_000_000_000_000
@@ -65,7 +65,9 @@ class Desk:
         with self.store.transaction() as tx:
             archived = archive.archive(tx, f"{self.deliveries}.xml", io.BytesIO(content), "test", now)
             member = MemberRecord(f"{self.deliveries}.xml", archived.sha256, archived.size)
-            member, _ = save_member(tx, archived.envelope_id, member, market, len(transactions), last=True)
+            book = Book(tx, [OpenEnvelope(archived.envelope_id, member.path, archived.sha256)])
+            member, _ = save_member(book, archived.envelope_id, member, market, len(transactions), last=True)
+            book.store()
             return self.writer.store(tx, Origin(market, archived.envelope_id, member.id), prepared, now)
 
     def states(self) -> dict[str, str]:

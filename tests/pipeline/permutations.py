@@ -36,7 +36,7 @@ from energycomm.pipeline.batch import BatchWriter, Origin, Prepared
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.progress import total
-from energycomm.pipeline.records import MemberRecord, save_member
+from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, save_member
 from tests.pipeline.scenes import Scene, Source, scenes, sources
 from tests.postgres import NoPostgres, PostgresServer, running
 
@@ -192,7 +192,9 @@ class Stage:
             with store.transaction() as tx:
                 archived = archive.archive(tx, f"{number}.xml", io.BytesIO(str(number).encode()), "test", now)
                 member = MemberRecord(f"{number}.xml", archived.sha256, archived.size)
-                member, _ = save_member(tx, archived.envelope_id, member, scene.market, len(batch), last=True)
+                book = Book(tx, [OpenEnvelope(archived.envelope_id, member.path, archived.sha256)])
+                member, _ = save_member(book, archived.envelope_id, member, scene.market, len(batch), last=True)
+                book.store()
                 writer.store(tx, Origin(scene.market, archived.envelope_id, member.id), prepared, now)
 
     @contextmanager

@@ -18,7 +18,7 @@ from energycomm.eis.comparison import Meaning, canonical
 from energycomm.kernel.messages import MeterReading
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import Origin
-from energycomm.pipeline.records import MemberRecord, save_member
+from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, save_member
 from tests.adapters.belgian import FOLDER, content, digested
 from tests.pipeline.desk import NOW, Desk
 
@@ -52,7 +52,9 @@ def deliver(desk: Desk, batch: Sequence[Transaction]) -> None:
         name = f"{desk.deliveries}.xml"
         archived = archive.archive(tx, name, io.BytesIO(name.encode()), "test", NOW)
         member = MemberRecord(name, archived.sha256, archived.size)
-        member, _ = save_member(tx, archived.envelope_id, member, "BE", len(batch), last=True)
+        book = Book(tx, [OpenEnvelope(archived.envelope_id, name, archived.sha256)])
+        member, _ = save_member(book, archived.envelope_id, member, "BE", len(batch), last=True)
+        book.store()
         desk.writer.store(tx, Origin("BE", archived.envelope_id, member.id), prepared, NOW)
 
 

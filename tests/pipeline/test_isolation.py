@@ -261,12 +261,10 @@ def test_a_member_that_cannot_be_stored_at_all_is_put_aside_whole(
     desk = Desk(database_url)
     real = records.save_member
 
-    def save_member(
-        tx: StoreTransaction, envelope_id: int, record: records.MemberRecord, *rest: Any, **more: Any
-    ) -> Any:
+    def save_member(book: records.Book, envelope_id: int, record: records.MemberRecord, *rest: Any, **more: Any) -> Any:
         if record.path == "c15_entries.xml":
             raise Fault("a row that nobody foresaw")
-        return real(tx, envelope_id, record, *rest, **more)
+        return real(book, envelope_id, record, *rest, **more)
 
     monkeypatch.setattr(records, "save_member", save_member)
     done = total(gate(desk, batch_size=batch_size).take([FRENCH / "c15_entries.xml", FRENCH / "c15_exit.xml"], "test"))

@@ -14,6 +14,7 @@ from energycomm.eis.database import Conflict
 from energycomm.eis.effects import change_rows, drop_rows
 from energycomm.eis.store import NEVER, Store
 from tests.eis.rows import DAY, NOW, put, put_ch_messages, put_kernel_message, put_member, row
+from tests.stored import clear_image, clear_xml
 
 
 def rows_of(engine: Engine, table: Any) -> list[Any]:
@@ -30,7 +31,7 @@ def test_rows_come_back_as_they_were_stored(store: Store, engine: Engine) -> Non
         (change,) = put(tx, tables.state_change, {"message_id": message, "after": "accepted", "at": 1 << 60})
         put(tx, tables.finding, {"message_id": message, "change_id": change, "current": True, "comment": "l'été 30 %"})
     (stored,) = rows_of(engine, tables.kernel_message)
-    assert (stored.xml, stored.effective, stored.ch_message_id) == ("<é/>", -DAY, None)
+    assert (clear_xml(stored.xml), stored.effective, stored.ch_message_id) == ("<é/>", -DAY, None)
     assert rows_of(engine, tables.state_change)[0].at == 1 << 60
     assert rows_of(engine, tables.finding)[0].current is True
     assert rows_of(engine, tables.finding)[0].comment == "l'été 30 %"
@@ -170,7 +171,7 @@ def test_effects_that_are_taken_back_leave_their_image(store: Store, engine: Eng
     images = rows_of(engine, tables.before_image)
     assert [image.table_name for image in images] == [table.name for table in tables.EFFECTS]
     assert {(image.access_point_id, image.at, image.why) for image in images} == {(point, NOW, "a late message")}
-    assert all(json.loads(image.image)["id"] == image.row_id for image in images)
+    assert all(json.loads(clear_image(image.image))["id"] == image.row_id for image in images)
 
 
 def test_domain_rows_change_with_their_image_kept(store: Store, engine: Engine) -> None:
@@ -182,7 +183,7 @@ def test_domain_rows_change_with_their_image_kept(store: Store, engine: Engine) 
         change_rows(tx, tables.reading, ("status",), [(ids[1], "replaced")], "corrected", NOW)
     assert [r.status for r in rows_of(engine, tables.reading)] == ["current", "replaced"]
     (image,) = rows_of(engine, tables.before_image)
-    assert (image.row_id, json.loads(image.image)["status"]) == (ids[1], "current")
+    assert (image.row_id, json.loads(clear_image(image.image))["status"]) == (ids[1], "current")
 
 
 def test_only_notifications_that_nobody_has_read_are_taken_back(store: Store, engine: Engine) -> None:
@@ -199,7 +200,7 @@ def test_only_notifications_that_nobody_has_read_are_taken_back(store: Store, en
         assert tx.withdraw_notifications([one], NOW) == 1
     assert [o.event for o in rows_of(engine, tables.outbox)] == ["sent one", "other"]
     (image,) = rows_of(engine, tables.before_image)
-    assert (image.table_name, json.loads(image.image)["event"]) == ("outbox", "pending one")
+    assert (image.table_name, json.loads(clear_image(image.image))["event"]) == ("outbox", "pending one")
 
 
 def test_a_version_of_the_rules_is_stored_once(store: Store, engine: Engine) -> None:

@@ -111,7 +111,7 @@ def _stated_facts() -> Callable[[Stated, dict[str, object]], None]:
     lines = [f"    if (v := stated.{name}) is not None: facts[{name!r}] = v" for name in STATED]
     scope: dict[str, Any] = {}
     # The source is made of nothing but names of our own facts: no input reaches it.
-    exec(compile("\n".join(("def add(stated, facts):", *lines)), "<stated facts>", "exec"), scope)  # noqa: S102
+    exec(compile("\n".join(("def add(stated, facts):", *lines)), "<stated facts>", "exec"), scope)  # noqa: S102 - our own names
     made: Callable[[Stated, dict[str, object]], None] = scope["add"]
     return made
 

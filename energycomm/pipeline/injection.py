@@ -153,10 +153,9 @@ def _stored(
         envelope = OpenEnvelope(archived.envelope_id, name, archived.sha256)
         book = Book(tx, [envelope])
         member, _ = save_member(book, envelope.id, member, market, len(prepared.transactions), last=True)
-        book.store_members()
-        judge(tx, [(Origin(market, envelope.id, member.id, storable(by, 120), name), prepared)], now)
         finish(book, envelope, "done", None)
         book.store()
+        judge(tx, [(Origin(market, envelope.id, member.id, storable(by, 120), name), prepared)], now)
     return archived
 
 

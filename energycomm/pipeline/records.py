@@ -408,14 +408,10 @@ class Book:
             told = (answer.type, answer.reference, answer.content, answer.content_type)
             self._owed.append((record.sha256, market, envelope_id, *told, now_micros()))
 
-    def store_members(self) -> None:
-        """Write what messages refer to."""
+    def store(self) -> None:
+        """Write all of it."""
         self.tx.insert(tables.member, list(self._members.values()))
         self._members.clear()
-
-    def store(self) -> None:
-        """Write everything else."""
-        self.store_members()
         self.tx.insert(tables.incident, self._incidents)
         self.tx.driver.many(_OWE, self._owed)
         changed = [(row.id, *(getattr(row, name) for name in ENVELOPE_COLUMNS)) for row in self._changed()]

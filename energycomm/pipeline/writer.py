@@ -241,12 +241,11 @@ class Writer:
                     origin = Origin(item.market, item.envelope.id, members[item.key].id, place=item.place)
                     work.append((origin, item.batch))
                     judged.append(steps[-1])
-            book.store_members()
+            book.store()  # before the messages: they refer to members, and a report finds its order by its envelope
             tallies = judge(tx, work, now_micros()) if work else []
             for step, tally in zip(judged, tallies, strict=True):
                 tally.add(step.tally)
                 step.tally = tally
-            book.store()
             return steps, members
 
         (steps, members), conflicts = self.store.retried(run)

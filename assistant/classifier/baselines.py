@@ -249,7 +249,8 @@ class PerCode:
             l1_ratio=0.0 if dense else 1.0,
             class_weight="balanced" if dense else None,
             solver="liblinear",
-            max_iter=300,
+            max_iter=3000,
+            random_state=0,  # the order of its steps: the same messages give the same model
         )
         model.fit(rows[:, columns], wanted)
         return _Judge(places, columns, model.coef_[0], float(model.intercept_[0]))

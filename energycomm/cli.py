@@ -154,6 +154,11 @@ def _run(arguments: list[str] | None) -> int:
     except DamagedRow as error:
         return _complain(str(error), f"{error.advice[:1].upper()}{error.advice[1:]}.", ExitCode.UNREADABLE)
     except _UsageMistake as error:
+        mistakes = getattr(error.__cause__, "errors", None)
+        if mistakes is not None:
+            from energycomm.fielderrors import in_words
+
+            error.message = in_words(mistakes()[0])  # type: ignore[attr-defined]
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):

@@ -22,6 +22,7 @@ from sqlalchemy.exc import ArgumentError
 
 from energycomm.database_address import read_address, show_address
 from energycomm.errors import UserError
+from energycomm.fielderrors import in_words
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
 from energycomm.tracker_settings import TrackerSetting
@@ -412,13 +413,11 @@ def _read_file(folder: Path, environ: Mapping[str, str]) -> tuple[Path | None, d
 
 def _explain(error: ValidationError, file: Path | None, from_environment: set[str]) -> str:
     lines = []
-    for mistake in error.errors(include_url=False, include_context=False):
+    for mistake in error.errors(include_url=False):
         field = str(mistake["loc"][0]) if mistake["loc"] else ""
         path = ".".join(str(part + 1) if isinstance(part, int) else part for part in mistake["loc"])
         place = f"{PREFIX}{field.upper()}" if field in from_environment else str(file)
-        words = mistake["msg"].removeprefix("Value error, ")
-        if mistake["type"] == "extra_forbidden":
-            words = "no such setting"
+        words = "no such setting" if mistake["type"] == "extra_forbidden" else in_words(mistake).removesuffix(".")
         # A password under a name that is no setting is a password all the same.
         showable = mistake["type"] != "extra_forbidden" and _showable(mistake["loc"], mistake["input"])
         value = mistake["input"] if showable else None

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.options import OneMarket
 from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_json, print_rows
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
@@ -28,7 +29,7 @@ _DULL = frozenset(("message_id", "content", "registers", "volumes", "positions",
 @recorded("access-point show", subject=of_access_point)
 def show(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the access point: a PRM, an EAN.")],
-    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    market: OneMarket = None,
     limit: Annotated[int, typer.Option(min=1, help="How many entries of each kind; the latest.")] = 200,
     json: Json = False,
 ) -> None:
@@ -37,7 +38,7 @@ def show(
     Example: energycomm access-point show 99000000000017
     """
     with open_store(load()) as store:
-        found = timelines(store.engine, identifier, market=market.upper() if market else None, limit=limit)
+        found = timelines(store.engine, identifier, market=market, limit=limit)
     if not found:
         raise UserError(f"Nothing is known of access point {identifier}.", "Check the identifier.")
     if json:
@@ -65,7 +66,7 @@ def show(
 @app.command()
 @recorded("access-point overdue")
 def overdue(
-    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    market: OneMarket = None,
     usual: Annotated[int, typer.Option(min=1, help="Days between measures, where a point's rhythm is unknown.")] = 35,
     grace: Annotated[int, typer.Option(min=0, help="Days that measures may be late.")] = 7,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
@@ -80,14 +81,12 @@ def overdue(
     """
     config = load()
     markets = installed_adapters(config.mapping_files)
-    if market is not None and market.upper() not in markets:
-        raise UserError(f"There is no market {market}.", f"One of {', '.join(sorted(markets))}.")
     with open_store(config) as store:
         found = overdue_points(
             store.engine,
             datetime.now(UTC),
             notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
-            market=market.upper() if market else None,
+            market=market,
             usual=usual,
             grace=grace,
             limit=limit,

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.options import choice
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
+from energycomm.eis.states import ACKNOWLEDGEMENT_STATES
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.acknowledgement import kept_acknowledgements
 from energycomm.pipeline.acknowledgement import retry as retry_rows
 from energycomm.pipeline.gateway import open_store
-
-STATES = ("built", "sent", "dead")
 
 app = typer.Typer(no_args_is_help=True, help="Acknowledgements to the senders of envelopes.")
 
@@ -23,7 +23,10 @@ app = typer.Typer(no_args_is_help=True, help="Acknowledgements to the senders of
 @app.command("list")
 @recorded("acknowledgement list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="built, sent or dead.")] = None,
+    state: Annotated[
+        str | None,
+        choice("--state", ACKNOWLEDGEMENT_STATES, "state of an acknowledgement", "Only in this state"),
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the oldest first.")] = 50,
     json: Json = False,
 ) -> None:
@@ -31,8 +34,6 @@ def list_(
 
     Example: energycomm acknowledgement list --state dead
     """
-    if state is not None and state not in STATES:
-        raise UserError(f"{state!r} is no state of an acknowledgement.", f"States: {', '.join(STATES)}.")
     with open_store(load()) as store:
         rows = kept_acknowledgements(store, state=state, limit=limit)
     if json:

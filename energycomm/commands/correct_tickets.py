@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.correct_analyse import end_of
+from energycomm.commands.options import choice
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
@@ -14,6 +15,7 @@ from energycomm.correction.analysis import DIMENSIONS, judged_cases, members
 from energycomm.correction.export import export
 from energycomm.correction.tickets import Ticket, change_ticket, delegate, tickets
 from energycomm.correction.trackers import TrackerTrouble, open_tracker
+from energycomm.eis.states import TICKET_STATES
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
@@ -24,8 +26,10 @@ from energycomm.pipeline.gateway import open_store
 @recorded("correct tickets", changing=("set_state", "owner", "due", "link"))
 def tickets_(
     number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One ticket, with its evidence.")] = None,
-    state: Annotated[str | None, typer.Option(help="Only in this state: open, waiting, closed.")] = None,
-    set_state: Annotated[str | None, typer.Option("--set", help="Put the ticket in this state.")] = None,
+    state: Annotated[str | None, choice("--state", TICKET_STATES, "state of a ticket", "Only in this state")] = None,
+    set_state: Annotated[
+        str | None, choice("--set", TICKET_STATES, "state of a ticket", "Put the ticket in this state")
+    ] = None,
     owner: Annotated[str | None, typer.Option(help="Give the ticket to this person.")] = None,
     due: Annotated[str | None, typer.Option(help="Day it is due, YYYY-MM-DD.")] = None,
     link: Annotated[str | None, typer.Option(help="Address of it in another tracker.")] = None,

@@ -13,12 +13,14 @@ from typing import IO, Annotated
 import typer
 
 from energycomm import logs
+from energycomm.commands.options import choice
 from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_envelope, recorded
 from energycomm.config import load
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import Conflict
 from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
+from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
@@ -34,7 +36,9 @@ app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
 
 @app.command("list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="Only in this state: done, failed, duplicate.")] = None,
+    state: Annotated[
+        str | None, choice("--state", ENVELOPE_STATES, "state of an envelope", "Only in this state")
+    ] = None,
     series: Annotated[str | None, typer.Option(help="Only of this numbered series.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,

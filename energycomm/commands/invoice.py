@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.options import OneMarket
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
@@ -27,7 +28,6 @@ app = typer.Typer(
 )
 
 Number = Annotated[str, typer.Argument(help="Number of the invoice.", show_default=False)]
-Market = Annotated[str | None, typer.Option("--market", help="Only of this market, by its ISO code.")]
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def _checker() -> Iterator[InvoiceCheck]:
 @app.command("list")
 @recorded("invoice list")
 def list_(
-    market: Market = None,
+    market: OneMarket = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
     json: Json = False,
 ) -> None:
@@ -49,7 +49,7 @@ def list_(
     Example: energycomm invoice list --market FR
     """
     with _checker() as checker:
-        numbers = checker.numbers(market=None if market is None else market.upper(), limit=limit)
+        numbers = checker.numbers(market=market, limit=limit)
         found = [checker.checked(*one) for one in numbers]
     if json:
         print_json(found)
@@ -73,7 +73,7 @@ def list_(
 
 @app.command()
 @recorded("invoice show")
-def show(number: Number, market: Market = None, json: Json = False) -> None:
+def show(number: Number, market: OneMarket = None, json: Json = False) -> None:
     """Show an invoice: its totals, and every finding with both values and the euros.
 
     Example: energycomm invoice show 3100000000017
@@ -106,7 +106,7 @@ def show(number: Number, market: Market = None, json: Json = False) -> None:
 def disputes(
     number: Number,
     to: Annotated[Path, typer.Option("--to", help="The file, .csv or .xlsx; replaced.", show_default=False)],
-    market: Market = None,
+    market: OneMarket = None,
     language: Annotated[
         str | None, typer.Option("--language", help="Of the table, en or fr; that of the configuration by default.")
     ] = None,
@@ -130,7 +130,7 @@ def disputes(
 def _market(checker: InvoiceCheck, number: str, market: str | None) -> str:
     known = checker.markets_of(number)
     if market is not None:
-        known = [one for one in known if one == market.upper()]
+        known = [one for one in known if one == market]
     if len(known) == 1:
         return known[0]
     if known:

@@ -39,7 +39,9 @@ def list_(
     config = load()
     try:
         with open_store(config) as store:
-            asked = wanted.filter(store.engine, lambda: open_catalogue(config.rules_folder))
+            asked = wanted.filter(
+                store.engine, lambda: open_catalogue(config.rules_folder), installed_adapters(config.mapping_files)
+            )
             page = list_messages(store.engine, asked, limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None

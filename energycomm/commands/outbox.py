@@ -8,14 +8,14 @@ import typer
 
 from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
+from energycomm.commands.options import choice
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
+from energycomm.eis.states import NOTIFICATION_STATES
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
-
-STATES = ("pending", "sending", "sent", "dead")
 
 app = typer.Typer(no_args_is_help=True, help="Notifications to the back office.")
 
@@ -23,7 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Notifications to the back office."
 @app.command("list")
 @recorded("outbox list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="pending, sending, sent or dead.")] = None,
+    state: Annotated[
+        str | None, choice("--state", NOTIFICATION_STATES, "state of a notification", "Only in this state")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
     json: Json = False,
 ) -> None:
@@ -31,8 +33,6 @@ def list_(
 
     Example: energycomm outbox list --state dead
     """
-    if state is not None and state not in STATES:
-        raise UserError(f"{state!r} is no state of a notification.", f"States: {', '.join(STATES)}.")
     with open_store(load()) as store:
         rows = list_outbox(store, state, limit)
     if json:

@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.options import OneMarket, choice
 from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
 from energycomm.eis.received_requests import list_owed
 from energycomm.eis.requests import list_requests, show_request
+from energycomm.eis.states import REQUEST_STATES
 from energycomm.errors import ExitCode, UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import revive
@@ -98,8 +100,8 @@ def _handed(content: bytes, file: Path) -> list[Handed]:
 @app.command("list")
 @recorded("request list")
 def list_(
-    state: Annotated[str | None, typer.Option(help="Only in this state: sent, refused, dead, ...")] = None,
-    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    state: Annotated[str | None, choice("--state", REQUEST_STATES, "state of a request", "Only in this state")] = None,
+    market: OneMarket = None,
     access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     json: Json = False,
@@ -112,7 +114,7 @@ def list_(
         found = list_requests(
             store.engine,
             state=state,
-            market=market.upper() if market else None,
+            market=market,
             access_point=access_point,
             limit=limit,
         )
@@ -140,7 +142,7 @@ def list_(
 @app.command()
 @recorded("request owed")
 def owed(
-    market: Annotated[str | None, typer.Option(help="Only of this market, by its ISO code.")] = None,
+    market: OneMarket = None,
     late: Annotated[bool, typer.Option("--late", help="Only overdue ones.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     json: Json = False,
@@ -155,7 +157,7 @@ def owed(
         found = list_owed(
             store.engine,
             installed_adapters(config.mapping_files).zones,
-            market=market.upper() if market else None,
+            market=market,
             late=late,
             limit=limit,
         )

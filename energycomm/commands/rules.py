@@ -14,6 +14,7 @@ from rich.console import Console
 
 from energycomm.bulk.runs import Run
 from energycomm.bulk.workers import Processes
+from energycomm.choices import one_of
 from energycomm.commands.output import Json, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
@@ -25,10 +26,11 @@ from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import Problem
-from energycomm.engine.rule import Rule
+from energycomm.engine.rule import RULE_SETS, Rule
 from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
+from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import Gateway, open_store
@@ -63,7 +65,12 @@ def list_rules(
     Example: energycomm rules list --market fr --kind MeterReading
     """
     catalogue = _catalogue(folder)
-    found = catalogue.matching(market, kind, rule_set, _day(on) if on else None)
+    found = catalogue.matching(
+        _market(catalogue, market) if market else None,
+        one_of("--kind", kind, KINDS, "kind of a Kernel message") if kind else None,
+        one_of("--set", rule_set, RULE_SETS, "rule set") if rule_set else None,
+        _day(on) if on else None,
+    )
     if json:
         print_json(rule_book(catalogue, found))
         return
@@ -297,10 +304,7 @@ def _named(catalogue: Catalogue, code: str) -> tuple[Rule, ...]:
 
 
 def _market(catalogue: Catalogue, market: str) -> str:
-    name = market.upper()
-    if name not in catalogue.markets:
-        raise UserError(f"There are no rules for the market {market}.", f"Markets are {', '.join(catalogue.markets)}.")
-    return name
+    return one_of("--market", market, catalogue.markets, "market with rules")
 
 
 def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:

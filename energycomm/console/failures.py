@@ -13,13 +13,14 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import FormData
 
 from energycomm.console import trials
-from energycomm.console.front import STUCK, stuck_by_state
+from energycomm.console.front import stuck_by_state
 from energycomm.console.jobs import Job
 from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import Combination, code_frequencies, combinations
 from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import now_micros

@@ -26,6 +26,7 @@ from energycomm.console.view import (
 from energycomm.console.words import LANGUAGES
 from energycomm.eis import tables
 from energycomm.eis.database import reading
+from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import (
     Combination,
     Frequency,
@@ -43,7 +44,6 @@ from energycomm.webservice.signin import local
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
-STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
 SHOWN_CODES = 12
 YEAR = 365 * 86_400
 DAYS = 14

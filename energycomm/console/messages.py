@@ -18,6 +18,7 @@ from energycomm.eis import tables
 from energycomm.eis.browsing import number_of
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageDetail, list_messages, summaries
+from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.kernel.instants import instant
 from energycomm.pipeline.messagesearch import MessageSearch
@@ -118,7 +119,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
         verdict=_verdict(found, shared.gateway.catalogue),
         former=[finding for finding in found.findings if not finding.current],
         chain=chain,
-        stuck=found.summary.state in ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay"),
+        stuck=found.summary.state in STUCK,
     )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from energycomm.choices import one_of
 from energycomm.console.view import Anybody, Shared, page
 from energycomm.eis.database import reading
 from energycomm.eis.tallies import Frequency, rule_frequencies
@@ -17,6 +18,7 @@ from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
+ORDERS = ("frequency", "code")
 
 router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema=False)
 
@@ -33,6 +35,10 @@ def listing(
 ) -> HTMLResponse:
     """The rules in force today, the most frequent first; those that warn after those that refuse."""
     catalogue = shared.gateway.catalogue
+    markets = ("common", *catalogue.markets)
+    market = one_of("market", market, markets, "market with rules") if market else ""
+    rule_set = one_of("rule_set", rule_set, RULE_SETS, "rule set") if rule_set else ""
+    order = one_of("order", order, ORDERS, "order of rules")
     with reading(shared.store.engine) as connection:
         counted = {severity: rule_frequencies(connection, severity) for severity in SEVERITIES}
     asked = q.lower().split()
@@ -56,7 +62,7 @@ def listing(
         "rules.html",
         rules=found,
         market=market,
-        markets=("common", *catalogue.markets),
+        markets=markets,
         rule_set=rule_set,
         rule_sets=RULE_SETS,
         q=q,

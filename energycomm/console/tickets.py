@@ -9,11 +9,13 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
+from energycomm.choices import one_of
 from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
-from energycomm.correction.tickets import STATES, change_ticket, delegate, tickets
+from energycomm.correction.tickets import change_ticket, delegate, tickets
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import summaries
+from energycomm.eis.states import TICKET_STATES
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.links import fault_of_link
 from energycomm.webservice.problems import Problem, not_found
@@ -27,7 +29,8 @@ SHOWN_MESSAGES = 50
 @router.get("/tickets")
 def listing(request: Request, person: Reader, shared: Shared, state: str = "open", owner: str = "") -> HTMLResponse:
     """The tickets in a state, those that are due first."""
-    found = tickets(shared.store, state=state if state in STATES else None)
+    state = one_of("state", state, (*TICKET_STATES, "all"), "state of a ticket")
+    found = tickets(shared.store, state=None if state == "all" else state)
     mine = [one for one in found if owner in ("", one.owner)]
     far = datetime.max.replace(tzinfo=UTC)
     mine.sort(key=lambda one: (one.due or far, -one.id))
@@ -37,7 +40,7 @@ def listing(request: Request, person: Reader, shared: Shared, state: str = "open
         "tickets.html",
         tickets=mine,
         state=state,
-        states=STATES,
+        states=TICKET_STATES,
         owner=owner,
         owners=owners,
         now=datetime.now(UTC),
@@ -53,7 +56,8 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
     with reading(shared.store.engine) as connection:
         messages = summaries(connection, one.messages[:SHOWN_MESSAGES])
         told = [(instant(row[0]), row[1], row[2]) for row in connection.execute(notes)]
-    return page(request, "ticket.html", ticket=one, messages=messages, notes=told, states=STATES, now=datetime.now(UTC))
+    now = datetime.now(UTC)
+    return page(request, "ticket.html", ticket=one, messages=messages, notes=told, states=TICKET_STATES, now=now)
 
 
 def _ticket(shared: Any, number: int) -> Any:

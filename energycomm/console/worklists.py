@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from sqlalchemy import select
 
+from energycomm.choices import one_of
 from energycomm.console.messages import PAGE
 from energycomm.console.trials import scripts_of
 from energycomm.console.view import Reader, Shared, address, page
@@ -18,7 +19,9 @@ from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.eis.received_requests import list_owed, place_of
 from energycomm.eis.requests import list_requests, show_request
+from energycomm.eis.states import REQUEST_STATES
 from energycomm.kernel.instants import instant
+from energycomm.webservice.parameters import Market
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 from energycomm.webservice.routes.messages import bad_cursor
@@ -26,7 +29,6 @@ from energycomm.webservice.services import Services
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
-REQUEST_STATES = ("built", "sent", "acknowledged", "in-course", "done", "refused", "dead")
 UNDER_WAY = ("built", "sent", "acknowledged", "in-course")
 OWED = "to answer"
 
@@ -65,21 +67,21 @@ def requests(
     person: Reader,
     shared: Shared,
     state: str = "",
-    market: str = "",
+    market: Market = None,
     before: int | None = None,
     after: str | None = None,
 ) -> HTMLResponse:
     """Our requests to the markets, those under way unless a state is asked for; or those to us without an answer."""
+    if state:
+        state = one_of("state", state, (*REQUEST_STATES, "all", OWED), "state of a request")
     if state == OWED:
         return _owed(request, shared, market, after)
-    states = (state,) if state in REQUEST_STATES else UNDER_WAY if state == "" else REQUEST_STATES
+    states = UNDER_WAY if state == "" else REQUEST_STATES if state == "all" else (state,)
     found = sorted(
         (
             one
             for name in states
-            for one in list_requests(
-                shared.store.engine, state=name, market=market.upper() or None, before=before, limit=PAGE
-            )
+            for one in list_requests(shared.store.engine, state=name, market=market, before=before, limit=PAGE)
         ),
         key=lambda one: -one.id,
     )[:PAGE]
@@ -87,10 +89,10 @@ def requests(
     return _requests(request, state, market, requests=found, more=more)
 
 
-def _owed(request: Request, shared: Services, market: str, after: str | None) -> HTMLResponse:
+def _owed(request: Request, shared: Services, market: str | None, after: str | None) -> HTMLResponse:
     engine, zones = shared.store.engine, shared.gateway.markets.zones
     try:
-        found = list_owed(engine, zones, market=market.upper() or None, after=after, limit=PAGE)
+        found = list_owed(engine, zones, market=market, after=after, limit=PAGE)
     except ValueError:
         raise bad_cursor(after) from None
     last = place_of(found[-1]) if len(found) == PAGE else None
@@ -98,7 +100,7 @@ def _owed(request: Request, shared: Services, market: str, after: str | None) ->
     return _requests(request, OWED, market, owed=found, more=more)
 
 
-def _requests(request: Request, state: str, market: str, **values: Any) -> HTMLResponse:
+def _requests(request: Request, state: str, market: str | None, **values: Any) -> HTMLResponse:
     chosen: dict[str, Any] = {"state": state, "states": (*REQUEST_STATES, "all", OWED), "market": market}
     return page(request, "requests.html", **{"requests": (), "owed": (), "more": None} | chosen | values)
 

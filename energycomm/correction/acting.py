@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from energycomm.correction.cases import APPLIED, STUCK
 from energycomm.correction.script import Action, Create, Replay, SetAside, Storing
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.states import APPLIED, SETTLED, STUCK
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import now_micros
@@ -24,10 +24,6 @@ from energycomm.pipeline.rows import change_row
 
 ACTIONS = {"Modify": "modify", "Reorder": "reorder", "Create": "create", "Replay": "replay", "SetAside": "set-aside"}
 """Class of an action -> its word in the store."""
-
-
-SETTLED = APPLIED | {"withdrawn"}
-"""States of messages that nobody has to look at any more."""
 
 Place: TypeAlias = tuple[str, str | None]
 """Market and access point; None where a message concerns none."""

@@ -11,16 +11,13 @@ from sqlalchemy import Engine
 
 from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.states import APPLIED as APPLIED
+from energycomm.eis.states import STUCK as STUCK
 from energycomm.eis.store import StoreReader
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.contract import Adapter
 from energycomm.market.installed import Markets
-
-STUCK = ("rejected", "engine_error", "quarantined", "delegated", "ticketed", "to_replay")
-"""States of messages that are not accepted and not dealt with."""
-
-APPLIED = frozenset(("accepted", "treated"))
 
 _PIECE = 2000
 

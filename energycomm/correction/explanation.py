@@ -17,6 +17,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import FindingRecord
 from energycomm.eis.messages import MessageDetail, show_message
+from energycomm.eis.states import SETTLED
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
@@ -32,8 +33,6 @@ from energycomm.pipeline.rereading import reread
 
 AROUND = 5
 """Messages before and after that are shown."""
-
-SETTLED = APPLIED | {"withdrawn"}
 
 
 class FoundError(FindingRecord, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from energycomm.correction.analysis import Judged
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.states import TICKET_STATES
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.eis.structures import filled
 from energycomm.errors import UserError
@@ -31,8 +32,6 @@ MOST_EVIDENCE = 20
 
 MOST_POINTS = 200
 """Access points that a ticket names."""
-
-STATES = ("open", "waiting", "closed")
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
@@ -200,8 +199,8 @@ def change_ticket(
     Raises:
       UserError: there is none, no such state, or the link leads nowhere that a browser may go.
     """
-    if state is not None and state not in STATES:
-        raise UserError(f"{state!r} is no state of a ticket.", f"States: {', '.join(STATES)}.")
+    if state is not None and state not in TICKET_STATES:
+        raise UserError(f"{state!r} is no state of a ticket.", f"States: {', '.join(TICKET_STATES)}.")
     if not tickets(store, ticket_id=ticket_id):
         raise UserError(f"There is no ticket {ticket_id}.", "`energycomm correct tickets` lists them.")
     fault = None if link is None else fault_of_link(link)

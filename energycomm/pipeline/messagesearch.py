@@ -9,13 +9,17 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Engine, select
 
+from energycomm.choices import UnknownWord, closed, one_of
 from energycomm.eis import tables
 from energycomm.eis.browsing import MessageFilter
 from energycomm.eis.database import reading
 from energycomm.eis.fitting import comparable
 from energycomm.eis.particulars import read_wanted
+from energycomm.eis.states import MESSAGE_STATES
+from energycomm.eis.tallies import combinations
 from energycomm.engine.catalogue import Catalogue
-from energycomm.errors import UserError
+from energycomm.kernel.family import KINDS
+from energycomm.market.installed import Markets
 
 
 def _named(text: str) -> str:
@@ -35,8 +39,12 @@ class MessageSearch(BaseModel):
     code: Words | None = Field(
         default=None, max_length=40, description="Only with this error code, ours or the market's own."
     )
-    state: Words | None = Field(default=None, max_length=20, description="Only in this state: rejected, ...")
-    kind: Words | None = Field(default=None, max_length=40, description="Only of this kind: MeterReading.")
+    state: Annotated[Words, *closed("state of a message", MESSAGE_STATES)] | None = Field(
+        default=None, description="Only in this state: rejected, ..."
+    )
+    kind: Annotated[Words, *closed("kind of a Kernel message", KINDS)] | None = Field(
+        default=None, description="Only of this kind: MeterReading."
+    )
     type: Words | None = Field(default=None, max_length=40, description="Only of this type of the market.")
     market: Words | None = Field(default=None, max_length=2, description="Only of this market, by its ISO code.")
     envelope: int | None = Field(default=None, ge=1, le=(1 << 63) - 1, description="Only of this envelope.")
@@ -53,24 +61,27 @@ class MessageSearch(BaseModel):
             return given
         return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
 
-    def filter(self, engine: Engine, catalogue: Callable[[], Catalogue], zone: tzinfo = UTC) -> MessageFilter:
+    def filter(
+        self, engine: Engine, catalogue: Callable[[], Catalogue], markets: Markets, zone: tzinfo = UTC
+    ) -> MessageFilter:
         """The filter of a search.
 
         Args:
           engine: the store.
           catalogue: gives the rules, where a code is looked for.
+          markets: that are installed.
           zone: of days and instants that name no offset.
 
         Raises:
-          UserError: nothing has the code.
+          UnknownWord: nothing has the code, the market is not installed, or nothing of the type can arrive.
         """
         return MessageFilter(
             access_point=self.access_point,
             codes=() if self.code is None else error_codes_of(engine, catalogue(), self.code),
             state=self.state,
             kind=self.kind,
-            type=self.type,
-            market=self.market.upper() if self.market else None,
+            type=None if self.type is None else type_of(engine, markets, self.type),
+            market=None if self.market is None else installed_market(markets, self.market),
             envelope=self.envelope,
             particular=read_wanted(self.particular) if self.particular else None,
             since=_aware(self.since, zone),
@@ -82,6 +93,34 @@ def _aware(at: datetime | None, zone: tzinfo) -> datetime | None:
     return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
 
 
+def installed_market(markets: Markets, code: str) -> str:
+    """The market of a search, by its ISO code in any case of letters.
+
+    Raises:
+      UnknownWord: it is not installed.
+    """
+    return one_of("market", code, markets, "market that is installed")
+
+
+def type_of(engine: Engine, markets: Markets, name: str) -> str:
+    """The market's message type of a search, in any case of letters.
+
+    Args:
+      engine: the store; what arrived is a type.
+      markets: that are installed; what an adapter reads is a type, also before the first of them arrives.
+      name: as it was given.
+
+    Raises:
+      UnknownWord: it is neither.
+    """
+    with reading(engine) as connection:
+        known = {one.type for one in combinations(connection)}
+    for adapter in markets.values():
+        for label in adapter.types:
+            known |= {label, *label.split("-")}
+    return one_of("type", name, sorted(known), "type of a market's messages")
+
+
 def error_codes_of(engine: Engine, catalogue: Catalogue, code: str) -> tuple[str, ...]:
     """The error codes of a search.
 
@@ -91,7 +130,7 @@ def error_codes_of(engine: Engine, catalogue: Catalogue, code: str) -> tuple[str
       code: an error code, a rule's code, a market's own code or an ebIX reason, in any case of letters.
 
     Raises:
-      UserError: no rule has the code and no message ever had it; it names codes like it.
+      UnknownWord: no rule has the code and no message ever had it; it names codes like it.
     """
     found = catalogue.error_codes(code)
     if found:
@@ -103,4 +142,4 @@ def error_codes_of(engine: Engine, catalogue: Catalogue, code: str) -> tuple[str
             return (former,)
     close = catalogue.like(code)
     advice = f"Did you mean {', '.join(close)}?" if close else "`energycomm rules list` lists the codes."
-    raise UserError(f"No rule and no finding has the code {code}.", advice)
+    raise UnknownWord("code", code, f"No rule and no finding has the code {code}.", advice)

@@ -9,6 +9,7 @@ from fastapi import Depends, Header, Path, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from energycomm.eis.fitting import comparable
+from energycomm.pipeline.messagesearch import installed_market
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -25,7 +26,6 @@ Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Continue where a former answer ended: its `next`.")]
 AccessPoint = Annotated[Words | None, Query(max_length=40, description="Only of this access point: PRM, EAN.")]
-Market = Annotated[Words | None, Query(max_length=2, description="Only of this market, by its ISO code.")]
 Since = Annotated[
     Annotated[datetime, AfterValidator(_aware)] | None,
     Query(description="At or after this instant; UTC where it names no offset."),
@@ -46,6 +46,17 @@ Key = Annotated[
     ),
 ]
 Shared = Annotated[Services, Depends(services)]
+
+
+def _installed(
+    shared: Shared,
+    market: Annotated[Words | None, Query(max_length=40, description="Only of this market, by its ISO code.")] = None,
+) -> str | None:
+    return None if not market else installed_market(shared.gateway.markets, market)
+
+
+Market = Annotated[str | None, Depends(_installed)]
+"""A market that is installed, as it is written; a wrong one is refused."""
 
 READERS = (Role.BACK_OFFICE, Role.CONSULTANT)
 """Who sees the content of messages."""

@@ -16,8 +16,10 @@ from fastapi.responses import Response
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 
+from energycomm.choices import UnknownWord
 from energycomm.eis.database import Conflict
 from energycomm.errors import ExitCode, UserError
+from energycomm.fielderrors import in_words
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.masking import mask
@@ -195,6 +197,13 @@ def install(app: FastAPI) -> None:
             Problem("API_CONFLICT", "Another user made this change at the same time.", advice="Look, and try again."),
         )
 
+    @app.exception_handler(UnknownWord)
+    async def _unknown_word(request: Request, error: UnknownWord) -> Response:
+        return answer(
+            request,
+            Problem("API_INVALID", error.message, target=error.field, value=error.value, advice=error.advice),
+        )
+
     @app.exception_handler(UserError)
     async def _user_error(request: Request, error: UserError) -> Response:
         if error.exit_code == ExitCode.DATABASE:
@@ -259,7 +268,7 @@ def _all_mistakes(error: RequestValidationError) -> Problem:
             return Problem("API_UNREADABLE", f"The body is no JSON: {one.get('ctx', {}).get('error', '')}.")
         value = one.get("input")
         shown = str(value) if isinstance(value, str | int | float | bool) else None
-        mistakes.append(Mistake(code=str(one["type"]), target=target, detail=str(one["msg"]), value=shown))
+        mistakes.append(Mistake(code=str(one["type"]), target=target, detail=in_words(one), value=shown))
     first = mistakes[0]
     detail = f"{first.target}: {first.detail}" if len(found) == 1 else f"{counted(len(found), 'mistake')}."
     return Problem("API_INVALID", detail, target=first.target, value=first.value, errors=mistakes)

@@ -14,9 +14,9 @@ from energycomm.console.terms import ENGLISH, TERMS
 from energycomm.console.view import STATES, Taste, Words
 from energycomm.console.words import FRENCH, translate
 from energycomm.correction.analysis import AGES, DIMENSIONS
-from energycomm.correction.tickets import STATES as TICKET_STATES
 from energycomm.daemon.survey import Survey
 from energycomm.eis import tables
+from energycomm.eis.states import TICKET_STATES
 from energycomm.engine.rule import RULE_SETS
 from energycomm.invoicing.words import CHECKS
 from energycomm.market.legaltime import LegalTime

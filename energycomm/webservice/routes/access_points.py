@@ -21,7 +21,7 @@ from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import AccessPointView, Subject, access_points, rows_of
 from energycomm.webservice.pages import Page
 from energycomm.webservice.parameters import Cursor, Identifier, Limit, Market, Reader, Shared, Since, Until
-from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.routes.portfolio import XLSX
@@ -50,20 +50,13 @@ def overdue(
 
 
 def missed(shared: Services, market: str | None, usual: int, grace: int, limit: int) -> list[OverduePoint]:
-    """The points whose measures stay away.
-
-    Raises:
-      Problem: there is no such market.
-    """
+    """The points whose measures stay away."""
     markets = installed_adapters(shared.config.mapping_files)
-    if market and market.upper() not in markets:
-        there = f"One of {', '.join(sorted(markets))}."
-        raise Problem("API_INVALID", f"There is no market {market}.", target="market", value=market, advice=there)
     return overdue_points(
         shared.store.engine,
         datetime.now(UTC),
         notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
-        market=market.upper() if market else None,
+        market=market,
         usual=usual,
         grace=grace,
         limit=limit,
@@ -86,7 +79,7 @@ def missed_sheet(shared: Services, found: list[OverduePoint], form: str) -> Resp
 def show(request: Request, shared: Shared, _: Reader, identifier: Identifier, market: Market = None) -> Response:
     """One entry for each market that has the identifier."""
     about(request, f"access point {identifier}")
-    found = access_points(shared.store, identifier, market.upper() if market else None)
+    found = access_points(shared.store, identifier, market)
     if not found:
         raise not_found("access point", "identifier", identifier)
     return tagged(request, found)
@@ -108,7 +101,7 @@ def timeline(
     found = timelines(
         shared.store.engine,
         identifier,
-        market=market.upper() if market else None,
+        market=market,
         since=since,
         until=until,
         limit=limit,
@@ -138,7 +131,7 @@ def subject_rows(
             shared.store,
             identifier,
             subject,
-            market=market.upper() if market else None,
+            market=market,
             since=since,
             until=until,
             limit=limit,

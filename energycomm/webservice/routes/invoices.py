@@ -76,7 +76,7 @@ def listed(shared: Services, market: str | None, before: int | None, limit: int)
       Problem: there is no such market.
     """
     checker = _checker(shared)
-    numbers = checker.numbers(market=_known(checker, market), limit=limit + 1, before=before)
+    numbers = checker.numbers(market=market, limit=limit + 1, before=before)
     shown = [checker.checked(*one).summary for one in numbers[:limit]]
     found = page_of(shown, limit, lambda one: one.latest)
     return Page(items=found.items, next=str(shown[-1].latest) if len(numbers) > limit else None)
@@ -89,8 +89,7 @@ def checked(shared: Services, invoice: str, market: str | None) -> CheckedInvoic
       Problem: there is none of that number, or several markets have one.
     """
     checker = _checker(shared)
-    wanted = _known(checker, market)
-    known = [one for one in checker.markets_of(invoice) if wanted in (None, one)]
+    known = [one for one in checker.markets_of(invoice) if market in (None, one)]
     if len(known) > 1:
         words = f"{invoice} is an invoice in {' and '.join(known)}."
         raise Problem("API_CONFLICT", words, target="market", advice="Name one of them.")
@@ -113,11 +112,3 @@ def sheet(found: CheckedInvoice, form: str, language: str) -> Response:
 
 def _checker(shared: Services) -> InvoiceCheck:
     return InvoiceCheck(shared.store, shared.config.rules_folder, installed_adapters(shared.config.mapping_files).zones)
-
-
-def _known(checker: InvoiceCheck, market: str | None) -> str | None:
-    wanted = None if market is None else market.upper()
-    if wanted is not None and wanted not in checker.zones:
-        there = f"One of {', '.join(sorted(checker.zones))}."
-        raise Problem("API_INVALID", f"There is no market {market}.", target="market", value=market, advice=there)
-    return wanted

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from energycomm.eis.message_parts import Effect
+from energycomm.pipeline.messagesearch import installed_market
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import MarketSubject, rows_of_market
 from energycomm.webservice.pages import Page
@@ -25,7 +26,7 @@ def subject_rows(
     request: Request,
     shared: Shared,
     _: Reader,
-    market: Annotated[Words, Path(max_length=2, description="The market, by its ISO code.")],
+    market: Annotated[Words, Path(max_length=40, description="The market, by its ISO code.")],
     subject: Annotated[MarketSubject, Path(description="Subject of the rows.")],
     since: Since = None,
     until: Until = None,
@@ -33,11 +34,10 @@ def subject_rows(
     cursor: Cursor = None,
 ) -> Response:
     """The rows of one subject, the latest instant first. A series is given with the number of its values."""
+    known = installed_market(shared.gateway.markets, market)
     about(request, f"market {market} {subject}")
     try:
-        found = rows_of_market(
-            shared.store, market.upper(), subject, since=since, until=until, limit=limit, cursor=cursor
-        )
+        found = rows_of_market(shared.store, known, subject, since=since, until=until, limit=limit, cursor=cursor)
     except (ValueError, OverflowError):
         raise bad_cursor(cursor) from None
     return tagged(request, found)

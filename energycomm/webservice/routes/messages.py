@@ -13,7 +13,6 @@ from pydantic import ConfigDict, Field
 from energycomm.correction.explanation import Explanation
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
-from energycomm.errors import UserError
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.messagesearch import MessageSearch
@@ -62,12 +61,9 @@ def filter_of(shared: Services, asked: MessageSearch, zone: tzinfo = UTC) -> Mes
     """What the store is asked for; `zone` is that of days that name no offset.
 
     Raises:
-      Problem: nothing has the code.
+      UnknownWord: a filter names something that there is not.
     """
-    try:
-        return asked.filter(shared.store.engine, lambda: shared.gateway.catalogue, zone)
-    except UserError as error:
-        raise Problem("API_INVALID", error.message, target="code", value=asked.code, advice=error.advice) from None
+    return asked.filter(shared.store.engine, lambda: shared.gateway.catalogue, shared.gateway.markets, zone)
 
 
 def bad_cursor(cursor: str | None) -> Problem:

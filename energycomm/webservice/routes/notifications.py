@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Query, Request
@@ -12,9 +12,11 @@ from msgspec import Struct
 from pydantic import Field
 
 from energycomm.backoffice.notification import LEASE, SECOND, NotificationSummary, acknowledge, list_outbox, pull, retry
+from energycomm.choices import closed
+from energycomm.eis.states import NOTIFICATION_STATES
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.pages import Counted, Page, page_of
-from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared
+from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared, Words
 from energycomm.webservice.recording import RecordedRoute, about
 
 router = APIRouter(prefix="/notifications", tags=["notifications"], route_class=RecordedRoute)
@@ -76,7 +78,10 @@ def search(
     request: Request,
     shared: Shared,
     _: Notified,
-    state: Annotated[Literal["pending", "sending", "sent", "dead"] | None, Query(description="Only these.")] = None,
+    state: Annotated[
+        Annotated[Words, *closed("state of a notification", NOTIFICATION_STATES)] | None,
+        Query(description="Only these."),
+    ] = None,
     limit: Limit = 50,
     cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Continue where a former answer ended.")] = None,
 ) -> Response:

@@ -8,10 +8,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
 
+from energycomm.choices import closed
 from energycomm.daemon.survey import survey
 from energycomm.eis.database import shown
 from energycomm.eis.envelopes import EnvelopeDetail, EnvelopePage, list_envelopes, show_envelope
 from energycomm.eis.migrations import status
+from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.kernel.instants import now_micros
 from energycomm.webservice.answers import described, tagged
@@ -88,7 +90,10 @@ def search(
     request: Request,
     shared: Shared,
     _: Onlooker,
-    state: Annotated[Words | None, Query(max_length=20, description="Only in this state: done, failed, ...")] = None,
+    state: Annotated[
+        Annotated[Words, *closed("state of an envelope", ENVELOPE_STATES)] | None,
+        Query(description="Only in this state: done, failed, ..."),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Response:

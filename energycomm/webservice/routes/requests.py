@@ -7,8 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from energycomm.choices import closed
 from energycomm.eis.received_requests import OwedAnswer, list_owed, place_of
 from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
+from energycomm.eis.states import REQUEST_STATES
 from energycomm.kernel.counting import counted
 from energycomm.kernel.requests import OUTGOING
 from energycomm.pipeline.delivery import revive
@@ -47,7 +49,8 @@ def search(
     shared: Shared,
     _: Reader,
     state: Annotated[
-        Words | None, Query(max_length=20, description="Only in this state: built, sent, done, refused, dead, ...")
+        Annotated[Words, *closed("state of a request", REQUEST_STATES)] | None,
+        Query(description="Only in this state: built, sent, done, refused, dead, ..."),
     ] = None,
     market: Market = None,
     access_point: AccessPoint = None,
@@ -58,7 +61,7 @@ def search(
     found = list_requests(
         shared.store.engine,
         state=state,
-        market=market.upper() if market else None,
+        market=market,
         access_point=access_point,
         before=cursor,
         limit=limit + 1,
@@ -79,9 +82,7 @@ def owed(
     """What other parties ask of us and we have not answered, the most urgent first, in the market's legal time."""
     engine, zones = shared.store.engine, shared.gateway.markets.zones
     try:
-        found = list_owed(
-            engine, zones, market=market.upper() if market else None, late=late, after=cursor, limit=limit + 1
-        )
+        found = list_owed(engine, zones, market=market, late=late, after=cursor, limit=limit + 1)
     except (ValueError, OverflowError):
         raise bad_cursor(cursor) from None
     return tagged(request, page_of(found, limit, place_of))

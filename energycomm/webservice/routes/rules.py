@@ -9,10 +9,13 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import structs
 
+from energycomm.choices import closed
 from energycomm.eis.database import reading
 from energycomm.eis.statistics import CodeCount, code_counts
+from energycomm.engine.rule import RULE_SETS
 from energycomm.engine.rulebook import RuleBook, RuleDescription, rule_book
 from energycomm.engine.rulebook import described as description
+from energycomm.kernel.family import KINDS
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.parameters import Anyone, Market, Shared, Words
 from energycomm.webservice.problems import not_found
@@ -27,8 +30,13 @@ def search(
     shared: Shared,
     _: Anyone,
     market: Market = None,
-    kind: Annotated[Words | None, Query(max_length=40, description="Only of this kind: MeterReading.")] = None,
-    rule_set: Annotated[Words | None, Query(max_length=40, description="Only of this set: validation_in.")] = None,
+    kind: Annotated[
+        Annotated[Words, *closed("kind of a Kernel message", KINDS)] | None,
+        Query(description="Only of this kind: MeterReading."),
+    ] = None,
+    rule_set: Annotated[
+        Annotated[Words, *closed("rule set", RULE_SETS)] | None, Query(description="Only of this set: validation_in.")
+    ] = None,
     on: Annotated[date | None, Query(description="Only those in force on this day.")] = None,
 ) -> Response:
     """The rules by which messages are judged at present."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, field_validator
 
 from energycomm.correction.tickets import Ticket, change_ticket, tickets
+from energycomm.eis.states import TicketState
 from energycomm.links import LONGEST, fault_of_link
 from energycomm.webservice.answers import answer, described, tag_of, tagged, unchanged
 from energycomm.webservice.parameters import Body, Consultant, Corrector, Number, Shared
@@ -19,13 +20,11 @@ from energycomm.webservice.services import Services
 
 router = APIRouter(prefix="/corrections/tickets", tags=["corrections"], route_class=RecordedRoute)
 
-State = Literal["open", "waiting", "closed"]
-
 
 class TicketChange(Body):
     """The changes of a ticket; absent fields do not change."""
 
-    state: State | None = Field(default=None, description="Its new state.")
+    state: TicketState | None = Field(default=None, description="Its new state.")
     owner: str | None = Field(default=None, min_length=1, max_length=120, description="Owner of the ticket.")
     due: datetime | None = Field(default=None, description="When it is due; UTC where it names no offset.")
     link: str | None = Field(
@@ -53,7 +52,7 @@ def search(
     request: Request,
     shared: Shared,
     _: Consultant,
-    state: Annotated[State | None, Query(description="Only in this state.")] = None,
+    state: Annotated[TicketState | None, Query(description="Only in this state.")] = None,
 ) -> Response:
     """The newest first."""
     return tagged(request, tickets(shared.store, state=state))

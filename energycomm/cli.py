@@ -168,12 +168,22 @@ def _run(arguments: list[str] | None) -> int:
         # exits. Python would complain once more when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+    except OSError as error:
+        if error.filename is None or not error.strerror:
+            return _broken()
+        advice = "Name another place, or change its permissions; what was written before stays."
+        return _complain(f"{error.filename}: {error.strerror}.", advice, ExitCode.USAGE)
     except Exception:
-        traceback.print_exc()
-        return _complain(
-            "EnergyComm failed.", "This is a mistake of the program: report the lines above.", ExitCode.INTERNAL
-        )
+        return _broken()
     return outcome if isinstance(outcome, int) else ExitCode.OK
+
+
+def _broken() -> int:
+    """The end of a command that a mistake of ours ended; to be called while its exception is handled."""
+    traceback.print_exc()
+    return _complain(
+        "EnergyComm failed.", "This is a mistake of the program: report the lines above.", ExitCode.INTERNAL
+    )
 
 
 def _complain(message: str, advice: str, exit_code: int) -> int:

@@ -364,7 +364,9 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
         raise UserError(_explain(error, file, from_environment), "See docs/configuration.md.") from None
     except ValueError as error:  # a value of the environment that is not JSON where JSON is expected
         raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/configuration.md.") from None
-    places = {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
+    # That of the API's own examples: whoever exports it for a client goes on using the commands.
+    places = {"ENERGYCOMM_TOKEN"}
+    places |= {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
     places |= {place for place in (config.notify.secret_env, config.oidc.secret_env, config.daemon.token_env) if place}
     places |= {place for channel in config.channels for place in variables(channel)}
     places |= {tracker.token_env for tracker in config.trackers if tracker.token_env}

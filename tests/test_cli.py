@@ -57,6 +57,20 @@ def test_a_mistake_of_the_program_is_code_5_and_keeps_its_traceback(
     assert "mistake of the program" in shown
 
 
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the command: the file and the reason, no traceback."""
+    (tmp_path / "file").write_text("")
+    place = str(tmp_path / "file" / "x")
+    for typed in (
+        ["simulate", "--market", "fr", "--access-points", "1"],
+        ["rules", "document", "--market", "fr", "--out"],
+    ):
+        assert cli.main([*typed, place]) == ExitCode.USAGE
+        shown = capsys.readouterr().err
+        assert place in shown
+        assert "Traceback" not in shown
+
+
 def test_help_works_with_a_broken_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,14 +72,14 @@ def test_another_file_can_be_named_and_its_relative_paths_start_from_it(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("batch_size = 0", ["batch_size", "greater than or equal to 1", "found 0"]),
+        ("batch_size = 0", ["batch_size", "at least 1 was expected", "found 0"]),
         ('engine = "drools"', ["engine", "'parallel' or 'durable-rules'", "'drools'"]),
         ("colour = 1", ["colour", "no such setting"]),
         ("[limits]\nmembr = 1", ["limits.membr", "no such setting"]),
         ('parties = ["17X"]', ["parties", "'17X' is neither an EIC"]),
         ("batch_size =\nx = 1", ["is not TOML", "line 1"]),
         ('database = "here"', ["database", "expected sqlite:///PATH"]),
-        ('[[keys]]\nlabel = "a"', ["keys.1.scheme", "Field required"]),
+        ('[[keys]]\nlabel = "a"', ["keys.1.scheme", "it is missing"]),
     ],
 )
 def test_a_mistake_names_file_field_value_and_what_is_expected(write: Writer, text: str, words: list[str]) -> None:
@@ -173,3 +173,10 @@ def test_show_as_json_names_each_value_and_its_origin(write: Writer, capsys: pyt
     assert shown["file"] == str(file)
     assert shown["settings"]["quarantine_days"] == {"value": 7, "from": "file"}
     assert shown["settings"]["engine"] == {"value": "parallel", "from": "default"}
+
+
+def test_the_token_of_the_api_clients_is_no_wrong_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever exports it for a client of the API goes on using the commands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENERGYCOMM_TOKEN", "ec_something")
+    load()

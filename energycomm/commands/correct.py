@@ -73,10 +73,13 @@ def replay(
                 "marked": len(done.marked),
                 "states": states,
                 "rules": {str(number): digest for number, digest in done.rules.items()},
+                "passed_over": {str(number): reason for number, reason in done.passed_over.items()},
             }
         )
         return
     print_rows(("message", "state"), list(states.items()))
+    for number, reason in done.passed_over.items():
+        typer.echo(f"message {number} was not sent back: {reason}", err=True)
     typer.echo(f"{done.accepted} of {counted(len(done.marked), 'message is', 'messages are')} accepted now", err=True)
 
 

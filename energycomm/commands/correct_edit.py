@@ -56,6 +56,10 @@ def edit_(
         seen = examine(store, gateway.writer, message, content)
         if not json:
             _print(seen)
+        if file is None and not yes and seen.fit and sys.stdin.isatty() and not json:
+            why = typer.prompt("Reason (nothing: do not store it)", default="", show_default=False)
+            yes = bool(why.strip())
+        draft = _kept(message, content) if file is None and not yes and content != stored else None
         record = None
         if yes:
             record = edit(
@@ -75,6 +79,10 @@ def edit_(
         typer.echo(f"campaign {record.id} waits for another person: energycomm correct approve {record.id}")
     elif record is not None:
         typer.echo(f"campaign {record.id} is {record.state}; it freed {counted(record.freed, 'message')}")
+    elif draft is not None:
+        typer.echo(f"Nothing is stored yet. What you wrote is in {draft}. To go on with it, and to store it:")
+        typer.echo(f"  energycomm correct edit {message} --file {shlex.quote(str(draft))}", nl=False)
+        typer.echo(' --yes --why "..."' if seen.fit else "")
     elif seen.fit:
         typer.echo('Nothing is stored yet; --yes --why "..." stores it.')
     if not seen.fit and not yes:
@@ -109,6 +117,14 @@ def _edited(content: str) -> str:
         if done.returncode:
             raise UserError(f"The editor ended with {done.returncode}; nothing was stored.")
         return _read(path)
+
+
+def _kept(message: int, content: str) -> Path:
+    """A file that only this user may read, with what was written; it stays."""
+    handle, name = tempfile.mkstemp(prefix=f"energycomm-edit-{message}-", suffix=".xml")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(content)
+    return Path(name)
 
 
 def _print(seen: Examined) -> None:

@@ -19,7 +19,7 @@ from energycomm.commands.recording import of_envelope, recorded
 from energycomm.config import load
 from energycomm.eis.archive import open_raw
 from energycomm.eis.database import Conflict
-from energycomm.eis.envelopes import EnvelopeDetail, list_envelopes, refused_ch_messages, show_envelope
+from energycomm.eis.envelopes import EnvelopeDetail, EnvelopeSummary, list_envelopes, refused_ch_messages, show_envelope
 from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
@@ -57,14 +57,15 @@ def list_(
         print_json(page)
         return
     print_rows(
-        ("id", "name", "size", "received", "market", "state", "series"),
-        [
-            (e.id, e.name, e.size, e.received_at, e.market, e.state, f"{e.series_key or ''} {e.series_number or ''}")
-            for e in page.envelopes
-        ],
+        ("id", "name", "size", "received", "market", "state", "series", "reason"),
+        [(e.id, e.name, e.size, e.received_at, e.market, e.state, _series(e), e.reason or "") for e in page.envelopes],
     )
     if page.next:
         typer.echo(f"more: --cursor {page.next}", err=True)
+
+
+def _series(one: EnvelopeSummary) -> str:
+    return f"{one.series_key} {one.series_number or ''}".rstrip() if one.series_key else ""
 
 
 @app.command()

@@ -8,10 +8,11 @@ from msgspec import Struct, field
 
 from energycomm.correction import campaign
 from energycomm.correction.analysis import judged_cases
+from energycomm.correction.cases import Case
 from energycomm.correction.library import LoadedScript
 from energycomm.correction.planning import Plan, plan, preview
 from energycomm.correction.script import Replay
-from energycomm.correction.tickets import close_settled, make_tickets
+from energycomm.correction.tickets import close_settled, make_tickets, open_tickets
 from energycomm.eis.store import Store
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
@@ -71,13 +72,14 @@ def loop(
       scripts: which scripts; those that are not automatic are passed over.
       by: who asks.
       why: words for the record.
-      waited_days: messages in quarantine are touched when they have waited so many days.
+      waited_days: messages in quarantine are touched, and get tickets, when they have waited so many days.
       ticket: make tickets for what is left.
       owner: of the tickets.
       due_days: days until the tickets are due.
       watch: called with words about each step.
     """
     report = LoopReport()
+    open_before = open_tickets(store)
     chosen = [script for script in scripts if script.declared.automatic]
     tried: set[tuple[str, int]] = set()
     for number in range(1, MOST_ROUNDS + 1):
@@ -93,12 +95,19 @@ def loop(
                 )
         if report.freed == before:
             break
-    report.closed = close_settled(store)
+    close_settled(store)
+    report.closed = sorted(open_before - open_tickets(store))
     left = judged_cases(store.engine, writer.markets)
     report.left = len(left)
     if ticket:
-        report.tickets = make_tickets(store, left, by, owner=owner, due_days=due_days)
+        due = [one for one in left if _ripe(one.case, waited_days)]
+        report.tickets = make_tickets(store, due, by, owner=owner, due_days=due_days)
     return report
+
+
+def _ripe(case: Case, waited_days: int) -> bool:
+    """Whether a message is to be dealt with: one in quarantine when it has waited so many days."""
+    return case.state != "quarantined" or case.received_at <= now_micros() - waited_days * DAY
 
 
 def _step(
@@ -112,8 +121,7 @@ def _step(
     tried: set[tuple[str, int]],
 ) -> Step | None:
     asked = plan(store.engine, writer.markets, script, {})
-    ripe = now_micros() - waited_days * DAY
-    items = [item for item in asked.items if item.case.state != "quarantined" or item.case.received_at <= ripe]
+    items = [item for item in asked.items if _ripe(item.case, waited_days)]
     # Sending back what is refused is worth one try: rules do not change while the loop runs.
     items = [item for item in items if not isinstance(item.action, Replay) or (script.name, item.case.id) not in tried]
     tried.update((script.name, item.case.id) for item in items)

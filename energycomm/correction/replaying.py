@@ -46,11 +46,13 @@ class Replaying(Struct, frozen=True, kw_only=True):
         for cannot be.
       states: id -> state afterwards.
       rules: id -> hash of the rules that judged it; only where they are not today's.
+      passed_over: id -> why it was not sent back.
     """
 
     marked: tuple[int, ...]
     states: dict[int, str]
     rules: dict[int, str]
+    passed_over: dict[int, str] = {}
 
     @property
     def accepted(self) -> int:
@@ -118,13 +120,16 @@ def replay_messages(
       UserError: no such version, or the EIS does not know by which rules a message was judged.
     """
     ids = stuck_ids(store.engine, ("to_replay",)) if message_ids is None else list(dict.fromkeys(message_ids))
+    _known(store, ids)
     versions = _versions(store, ids, rules, engine_of)
+    passed_over: dict[int, str] = {}
     if message_ids is not None:
         words = why if rules == TODAY else f"{why} (rules of {rules})"
         with store.transaction() as tx:
             mark(tx, ids, by, words)
             # Those that an earlier replay marked and was cut off before it judged them, too.
             marked = {row[0] for row in tx.driver.matching(_MARKED, ids, "id")}
+        passed_over = _reasons(store, [number for number in ids if number not in marked])
         ids = [number for number in ids if number in marked]
     if versions:
         chosen = {content_of(row.xml): versions[row.id] for row in _stored(store, ids) if row.id in versions}
@@ -136,7 +141,38 @@ def replay_messages(
         sql = "SELECT id, state FROM kernel_message WHERE true"
         states: dict[int, str] = dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
     used = {number: versions[number].digest for number in ids if number in versions}
-    return Replaying(marked=tuple(ids), states=states, rules=used)
+    return Replaying(marked=tuple(ids), states=states, rules=used, passed_over=passed_over)
+
+
+def _known(store: Store, ids: Sequence[int]) -> None:
+    """Refuse numbers that no message has.
+
+    Raises:
+      UserError: one has none.
+    """
+    with reading(store.engine) as connection:
+        known = {
+            row[0] for row in driver_of(connection).matching("SELECT id FROM kernel_message WHERE true", ids, "id")
+        }
+    for number in ids:
+        if number not in known:
+            raise UserError(f"There is no Kernel message {number}.", "`energycomm message list` lists them.")
+
+
+def _reasons(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    """Why messages are not sent back: their state, or the version that took their place."""
+    with reading(store.engine) as connection:
+        driver = driver_of(connection)
+        states: dict[int, str] = dict(driver.matching("SELECT id, state FROM kernel_message WHERE true", ids, "id"))
+        versions: dict[int, int] = dict(
+            driver.matching("SELECT corrects, id FROM kernel_message WHERE true", ids, "corrects")
+        )
+    return {
+        number: f"message {versions[number]} corrects it: send that one back"
+        if number in versions
+        else f"it is {states[number]}: only what is refused or waits is sent back"
+        for number in ids
+    }
 
 
 def _stored(store: Store, ids: Sequence[int]) -> list[MessageRow]:

@@ -80,6 +80,12 @@ def make_tickets(
         return [_make(tx, key, members, by, owner, due_days) for key, members in sorted(groups.items())]
 
 
+def open_tickets(store: Store) -> set[int]:
+    """The ids of the tickets that are not closed."""
+    with reading(store.engine) as connection:
+        return {row[0] for row in driver_of(connection).rows("SELECT id FROM ticket WHERE state <> 'closed'")}
+
+
 def _in_open_tickets(store: Store) -> set[int]:
     sql = "SELECT m.message_id FROM ticket_message m JOIN ticket t ON t.id = m.ticket_id WHERE t.state <> 'closed'"
     with reading(store.engine) as connection:
@@ -221,7 +227,10 @@ def change_ticket(
 
 
 def close_settled(store: Store) -> list[int]:
-    """Close the tickets whose messages are all accepted or dealt with; their ids."""
+    """Close the tickets whose messages are all accepted or dealt with; their ids.
+
+    Those that are freed close their ticket in the same transaction; here are tickets that were left open before.
+    """
     sql = (
         "SELECT t.id FROM ticket t WHERE t.state <> 'closed' AND NOT EXISTS (SELECT 1 FROM ticket_message m "
         "JOIN kernel_message k ON k.id = m.message_id WHERE m.ticket_id = t.id "

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+import structlog
 from sqlalchemy import Engine
 
 from energycomm.eis.database import is_sqlite, reporting
 from energycomm.transport.folder_lock import FolderLock
+
+log = structlog.get_logger()
 
 FRESH = 1.0
 """Seconds for which a connection that answered is believed to be alive."""
@@ -186,16 +189,26 @@ class FileLocks:
     def __init__(self, database: Path) -> None:
         self._lock = FolderLock(database.with_name(database.name + ".daemon"))
         self._guard = threading.Lock()
+        self._database, self._waits = database, False
         self._held: set[str] = set()
         self._holder = secrets.randbits(63)
 
     def take(self, key: str) -> bool:
         """Take a lock, or see that we hold it."""
         with self._guard:
-            if not self._lock.take():
+            if not self._ours():
                 return False
             self._held.add(key)
             return True
+
+    def _ours(self) -> bool:
+        """Whether the file is ours; it is told once when another process has it."""
+        ours = self._lock.take()
+        if self._waits == ours:
+            self._waits = not ours
+            words = "the other process ended" if ours else "another daemon works with this database; this one waits"
+            log.warning("database.taken" if not ours else "database.free", file=str(self._database), why=words)
+        return ours
 
     def holds(self, key: str) -> bool:
         """Whether we hold it."""
@@ -209,7 +222,7 @@ class FileLocks:
     def holder(self) -> int | None:
         """The number of our claims; None while another process has the file."""
         with self._guard:
-            return self._holder if self._lock.take() else None
+            return self._holder if self._ours() else None
 
     def renounce(self) -> None:
         """Take another number."""

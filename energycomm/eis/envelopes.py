@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,7 @@ from energycomm.eis.structures import filled
 
 
 class EnvelopeSummary(Struct, frozen=True, kw_only=True):
-    """One line of a list of envelopes."""
+    """One line of a list of envelopes; `reason` is the first thing that could not be read in it."""
 
     id: int
     name: str
@@ -32,6 +33,7 @@ class EnvelopeSummary(Struct, frozen=True, kw_only=True):
     series_number: int | None
     series_stamp: str | None
     finished_at: datetime | None
+    reason: str | None = None
 
 
 class EnvelopePage(Struct, frozen=True, kw_only=True):
@@ -102,9 +104,19 @@ def list_envelopes(
     query = envelopes_query(state, series_key, limit, cursor)
     with reading(engine) as connection:
         rows = connection.execute(query).mappings().all()
-    shown = rows[:limit]
+        shown = rows[:limit]
+        reasons = _reasons(connection, [row["id"] for row in shown])
     following = str(shown[-1]["id"]) if len(rows) > limit else None
-    return EnvelopePage(envelopes=tuple(filled(EnvelopeSummary, row) for row in shown), next=following)
+    told = [filled(EnvelopeSummary, {**row, "reason": reasons.get(row["id"])}) for row in shown]
+    return EnvelopePage(envelopes=tuple(told), next=following)
+
+
+def _reasons(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
+    """Envelope -> code of its first incident that is an error, and what was expected."""
+    i = tables.incident.c
+    first = select(func.min(i.id)).where(i.envelope_id.in_(ids), i.severity == "error").group_by(i.envelope_id)
+    query = select(i.envelope_id, i.code, i.expected).where(i.id.in_(first))
+    return {row[0]: f"{row[1]}: expected {row[2]}" if row[2] else row[1] for row in connection.execute(query)}
 
 
 def envelopes_query(state: str | None, series_key: str | None, limit: int, cursor: str | None) -> Select[Any]:

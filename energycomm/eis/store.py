@@ -25,6 +25,8 @@ from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.effects import drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
+from energycomm.eis.states import SETTLED
+from energycomm.kernel.instants import now_micros
 
 T = TypeVar("T")
 
@@ -309,6 +311,24 @@ class StoreTransaction(StoreReader):
         The caller stores the `state_change` rows that say why.
         """
         self.driver.update(tables.kernel_message, ("state", "waits_for", "waits_until"), rows)
+        settled = [row[0] for row in rows if row[1] in SETTLED]
+        if settled:
+            self._close_tickets(settled)
+
+    def _close_tickets(self, message_ids: Sequence[int]) -> None:
+        """Close the tickets of messages that nobody has to look at any more, where all their messages are such."""
+        sql = "SELECT DISTINCT ticket_id FROM ticket_message WHERE true"
+        tickets = [row[0] for row in self.driver.matching(sql, message_ids, "message_id")]
+        if not tickets:
+            return
+        sql = (
+            "SELECT t.id FROM ticket t WHERE t.state <> 'closed' AND NOT EXISTS (SELECT 1 FROM ticket_message m "
+            "JOIN kernel_message k ON k.id = m.message_id WHERE m.ticket_id = t.id "
+            "AND k.state NOT IN ('accepted', 'treated', 'withdrawn'))"
+        )
+        now = now_micros()
+        closing = [(row[0], "closed", now) for row in self.driver.matching(sql, tickets, "t.id")]
+        self.driver.update(tables.ticket, ("state", "closed_at"), closing)
 
     def retire_findings(self, message_ids: Sequence[int]) -> None:
         """Mark the findings of messages as those of a verdict that holds no more."""

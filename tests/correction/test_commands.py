@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from energycomm import cli
+from energycomm.correction.analysis import judged_cases
+from energycomm.correction.tickets import make_tickets
 from energycomm.errors import ExitCode
+from energycomm.kernel.instants import now_micros
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 
@@ -82,6 +85,35 @@ def test_the_loop_leaves_a_ticket_that_can_be_given_to_somebody(desk: Desk, caps
     ticket = answer(capsys, "correct", "tickets", number, "--owner", "ben", "--set", "waiting", "--json")
     assert (ticket["owner"], ticket["state"], ticket["codes"]) == ("ben", "waiting", "CO-R05")
     assert desk.rows("SELECT count(*) FROM kernel_message WHERE state = 'ticketed'") == [(1,)]
+
+
+def test_the_loop_leaves_alone_what_has_not_waited_long_enough(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reading whose entry is lost came just now: no campaign, no ticket; the index that went back has its own."""
+    with desk.store.transaction() as tx:
+        tx.driver.run("UPDATE kernel_message SET received_at = ?", (now_micros(),))
+    report = answer(capsys, "correct", "loop", "--waited", "7", "--json")
+    assert (report["freed"], report["left"], len(report["tickets"])) == (0, 2, 1)
+    assert desk.rows("SELECT codes FROM ticket") == [("CO-R05",)]
+
+
+def test_a_ticket_closes_when_its_messages_are_freed_whoever_frees_them(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Here by the message that was missing, which arrives."""
+    make_tickets(desk.store, judged_cases(desk.database, desk.markets), "anna")
+    assert desk.rows("SELECT state FROM ticket") == [("open",), ("open",)]
+    desk.deliver([start("99000000001017", day(0))])
+    assert sorted(desk.rows("SELECT state FROM ticket")) == [("closed",), ("open",)]
+    assert desk.rows("SELECT codes FROM ticket WHERE state = 'open' AND closed_at IS NULL") == [("CO-R05",)]
+
+
+def test_a_replay_says_why_it_passes_a_message_over(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    ((number,),) = desk.rows("SELECT id FROM kernel_message WHERE kind = 'StartOfSupply'")
+    capsys.readouterr()
+    assert cli.main(["correct", "replay", str(number)]) == ExitCode.OK
+    assert f"message {number} was not sent back: it is accepted" in capsys.readouterr().err
+    assert cli.main(["correct", "replay", "99999"]) == ExitCode.USAGE
+    assert "There is no Kernel message 99999" in capsys.readouterr().err
 
 
 def test_a_message_is_delegated_with_a_note_and_replayed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

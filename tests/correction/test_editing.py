@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -126,6 +127,11 @@ def test_the_command_opens_the_editor_and_shows_what_would_become_of_it(
     assert '+    value="1300"' in shown
     assert "treated; frees 1 message\n" in shown
     assert desk.rows("SELECT count(*) FROM campaign") == [(0,)]
+    # What was typed is kept, for its owner alone, in a file that the next command takes.
+    (kept,) = re.findall(r"--file (\S+) --yes", shown)
+    assert 'value="1300"' in Path(kept).read_text("utf-8")
+    assert stat.S_IMODE(Path(kept).stat().st_mode) == 0o600
+    Path(kept).unlink()
     assert cli.main(["correct", "edit", number, "--yes"]) == ExitCode.USAGE
     monkeypatch.setenv("EDITOR", "false")
     assert cli.main(["correct", "edit", number]) == ExitCode.USAGE

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
-from energycomm.daemon.locks import AdvisoryLocks, open_locks
+from energycomm.daemon.locks import AdvisoryLocks, FileLocks, open_locks
 from energycomm.eis.database import opened
 from energycomm.errors import UserError
 from tests.postgres import PostgresServer
@@ -45,3 +47,16 @@ def test_whoever_loses_the_database_holds_nothing_any_more(postgres: PostgresSer
         assert not locks.holds("envelope/1")
         assert locks.take("envelope/1")
         locks.close()
+
+
+def test_a_second_daemon_on_sqlite_says_once_that_it_waits(tmp_path: Path) -> None:
+    first, second = FileLocks(tmp_path / "eis.db"), FileLocks(tmp_path / "eis.db")
+    assert first.holder() is not None
+    with capture_logs() as said:
+        assert second.holder() is None
+        assert not second.take("a duty")
+        first.close()
+        assert second.holder() is not None
+    second.close()
+    assert [one["event"] for one in said] == ["database.taken", "database.free"]
+    assert "another daemon works with this database" in said[0]["why"]

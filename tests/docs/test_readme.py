@@ -42,7 +42,9 @@ def test_sessions_print_what_they_show(page: str, project_root: Path, tmp_path: 
         "NO_COLOR": "1",
         "TERM": "dumb",
     }
-    for session in sessions((project_root / page).read_text("utf-8")):
+    text = (project_root / page).read_text("utf-8")
+    environment |= dict(re.findall(r"^export .*?(ENERGYCOMM_\w+)=(\S+)", text, re.MULTILINE))
+    for session in sessions(text):
         for typed, expected in session:
             done = subprocess.run(
                 typed,

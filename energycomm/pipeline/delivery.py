@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.database import confirm, reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
@@ -195,6 +195,8 @@ def deliver(
     for market, channel in channels.items():
         failures = 0
         parcels = due(store, market, now_micros(), limit, takes)
+        if parcels:
+            confirm(store.engine)
         for group in bundles.groups(parcels, market) if bundles is not None else [[one] for one in parcels]:
             parcel = group[0]
             if len(group) > 1 and bundles is not None:

@@ -20,11 +20,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec import Struct, structs
 from sqlalchemy import Connection, Engine, or_, select
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_of
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
@@ -372,7 +372,7 @@ class _Gathering:
                 subscribed_power=None if power is None else Decimal(power),
                 power_unit=row["power_unit"],
                 calendar=row["calendar"],
-                powers=msgspec.json.decode(row["powers"]),
+                powers=parts_of(row["powers"]),
                 message=row["message_id"],
             )
             if found:  # what a change does not state stays as it was
@@ -415,7 +415,7 @@ class _Gathering:
         found: dict[_Key, list[_Index]] = {}
         for place, row in enumerate(rows):
             order = _ORDER[row["qualification"]]
-            for part in msgspec.json.decode(row["registers"]):
+            for part in parts_of(row["registers"]):
                 unit, named = part["unit"], part.get("meter")
                 generation = sum(
                     at < row["at"] or (at == row["at"] and order > 0 and named in (None, after))
@@ -507,7 +507,7 @@ class _Gathering:
             start = row["start_at"]
             if row["status"] != "current" or start is None or start >= self.end or row["at"] <= self.start:
                 continue
-            for part in msgspec.json.decode(row["volumes"]):
+            for part in parts_of(row["volumes"]):
                 unit = part["unit"]
                 # A share of collective self-consumption is a part of the energy that is told beside it.
                 if part.get("product") not in ACTIVE or part.get("purpose") or unit not in FINE or start == row["at"]:

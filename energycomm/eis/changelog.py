@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from energycomm.errors import UserError
 
@@ -35,6 +37,7 @@ _POSTGRES = (
     f"""CREATE OR REPLACE FUNCTION log_changes() RETURNS trigger LANGUAGE plpgsql AS $body$
     DECLARE mine bigint := nullif(current_setting('energycomm.batch', true), '')::bigint;
     BEGIN
+      IF current_setting('energycomm.quiet', true) = 'on' THEN RETURN NULL; END IF;
       IF NOT EXISTS (SELECT 1 FROM changed) THEN RETURN NULL; END IF;
       IF mine IS NULL THEN
         mine := nextval('change_batch_ids');
@@ -71,13 +74,13 @@ def _postgres_triggers(table: str) -> list[str]:
     return statements
 
 
-def _sqlite_triggers(table: str) -> list[str]:
+def _sqlite_triggers(table: str, condition: str) -> list[str]:
     statements = []
     for op, row in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
         name = f"log_{table}_{op}"
         statements.append(f"DROP TRIGGER IF EXISTS {name}")
         statements.append(
-            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} BEGIN "
+            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} {condition}BEGIN "
             f"UPDATE change_head SET number = number + 1, mark = abs(random() % {_MARKS}); "
             "INSERT INTO change_batch (id, number, mark, at) SELECT number, number, mark, "
             "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) FROM change_head; "
@@ -95,8 +98,11 @@ def install(connection: Connection) -> None:
     """
     sqlite = connection.dialect.name == "sqlite"
     statements = [] if sqlite else list(_POSTGRES)
+    # Migrations of before know no quiet.
+    columns = {column["name"] for column in inspect(connection).get_columns("change_head")}
+    condition = "WHEN (SELECT quiet FROM change_head) = 0 " if "quiet" in columns else ""
     for table in LOGGED:
-        statements += _sqlite_triggers(table) if sqlite else _postgres_triggers(table)
+        statements += _sqlite_triggers(table, condition) if sqlite else _postgres_triggers(table)
     for statement in statements:
         connection.exec_driver_sql(statement)
     head = (
@@ -104,6 +110,33 @@ def install(connection: Connection) -> None:
         "ON CONFLICT DO NOTHING"
     )
     connection.execute(text(head), {"store": secrets.token_hex(8)})
+
+
+class Writing(Protocol):
+    """A driver in a transaction (`energycomm.eis.bulk.Driver`)."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement."""
+
+
+@contextmanager
+def quiet(driver: Writing, *, sqlite: bool) -> Iterator[None]:
+    """Log nothing of what the block does: rows get another form and say the same.
+
+    Args:
+      driver: in a writing transaction, which is undone as a whole should the block raise.
+      sqlite: of which database it is.
+    """
+    for on in (True, False):
+        if sqlite:
+            driver.run("UPDATE change_head SET quiet = ?", (int(on),))
+        else:
+            driver.rows("SELECT set_config('energycomm.quiet', ?, true)", ("on" if on else "off",))
+        if on:
+            yield
 
 
 class Place(NamedTuple):

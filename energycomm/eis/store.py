@@ -296,7 +296,8 @@ class StoreTransaction(StoreReader):
 
     def marked_alone(self) -> list[MessageRow]:
         """The Kernel messages that concern no access point and are to be judged again, by their ids."""
-        sql = f"{_ALL_MESSAGES} AND k.state = 'to_replay' AND k.access_point_id IS NULL ORDER BY k.id"
+        marked = f"k.{tables.OPEN_STATES} AND k.state = 'to_replay' AND k.access_point_id IS NULL"
+        sql = f"{_ALL_MESSAGES} AND {marked} ORDER BY k.id"
         return [self._message(row) for row in self.driver.rows(sql)]
 
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
@@ -378,8 +379,8 @@ _MESSAGES = (
     f"{_ALL_MESSAGES} AND k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
 )
 _OVERDUE = (
-    "SELECT id, access_point_id, waits_until FROM kernel_message "
-    "WHERE state = 'quarantined' AND waits_until <= ? ORDER BY waits_until, id LIMIT ?"
+    f"SELECT id, access_point_id, waits_until FROM kernel_message WHERE {tables.OPEN_STATES} "  # noqa: S608 - our own words
+    "AND state = 'quarantined' AND waits_until <= ? ORDER BY waits_until, id LIMIT ?"
 )
 _RULES_VERSION = "SELECT id FROM rules_version WHERE hash = ?"
 _NEW_RULES_VERSION = (

@@ -18,10 +18,10 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis import changelog, tables
+from energycomm.eis.arrays import parts_of
 from energycomm.eis.bulk import Driver, column_names, driver_of
 from energycomm.eis.changelog import Place
 from energycomm.eis.database import snapshot
@@ -229,7 +229,7 @@ class Export:
                 continue
             parts: list[dict[str, Any]] = [{}]
             if self.subject.parts:
-                parts = msgspec.json.decode(row[self.subject.parts])
+                parts = parts_of(row[self.subject.parts])
             # What all parts share is made once: curves have thousands.
             whole = [op, row["message_id"], 0, market, point, instant(at)]
             whole += [_value(one, row[one.key]) if one.source == "row" else None for one in self._own]

@@ -5,7 +5,6 @@ All messages count, also those that wait or were rejected: they are on the invoi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -13,11 +12,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import NONE, parts_as, parts_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
@@ -38,7 +37,6 @@ BEFORE = timedelta(days=62)
 _TURN = {"before-event": 0, "periodic": 1, "after-event": 2}
 _CHANGES_METER = ("present", "installed")
 _ACTIVE = (None, "", "active")
-_lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
 
 
 class InvoiceSummary(Struct, frozen=True, kw_only=True):
@@ -213,7 +211,7 @@ class InvoiceCheck:
             before = told[-1] if told else None
             tariff = row.tariff or (before.tariff if before else None)
             power = Decimal(row.subscribed_power) if row.subscribed_power else (before.power if before else None)
-            powers = _subscribed(json.loads(row.powers or "[]")) or (before.powers if before else {})
+            powers = _subscribed(parts_of(row.powers or NONE)) or (before.powers if before else {})
             told.append(Terms(_day(row.at, zone), tariff, power, powers))
         s = tables.supply_period.c
         for supply in connection.execute(
@@ -227,7 +225,7 @@ class InvoiceCheck:
             .where(v.access_point_id.in_(portion), v.status == "current", v.start_at.is_not(None))
             .order_by(v.at, v.id)
         ):
-            energies = _energies(json.loads(energy.volumes))
+            energies = _energies(parts_of(energy.volumes))
             if energies:
                 metered = Metered(_day(energy.start_at, zone), _day(energy.at, zone) - DAY, energies)
                 facts[points[energy.access_point_id]].metered.append(metered)
@@ -272,7 +270,7 @@ class InvoiceCheck:
             .where(r.access_point_id.in_(portion), r.status == "current", r.at >= low, r.at < high)
             .order_by(r.at, r.id)
         ):
-            for part in json.loads(read.registers):
+            for part in parts_of(read.registers):
                 active = part.get("product") in _ACTIVE and part["unit"] in KWH
                 if not active or part.get("direction", "consumption") != "consumption" or part.get("doubtful"):
                     continue
@@ -323,7 +321,7 @@ class InvoiceCheck:
                 charge_reference=row.reference,
                 effective=instant(row.effective),
                 original_invoice=row.original_invoice,
-                lines=_lines.decode(row.lines),
+                lines=tuple(parts_as(row.lines, ChargeLine)),
             )
             facts[points[row.access_point_id]].others.append(told)
         for some in _portions(waiting):

@@ -13,12 +13,13 @@ from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct, json
+from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import NONE, array_text, parts_as, parts_json
 from energycomm.eis.bulk import Row
-from energycomm.eis.domain import parts_text, row_of
+from energycomm.eis.domain import array_columns, row_of
 from energycomm.eis.fitting import ordered
 from energycomm.kernel.history import stated_by
 from energycomm.kernel.instants import micros
@@ -115,8 +116,27 @@ def _place_of(kind: type[KernelMessage]) -> tuple[Table, bool]:
 
 
 def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
-    """Domain rows as they would be read: each column but the id, in the order of the table."""
-    return [row[1:] for row in ordered(table, [{**row, "id": 0} for row in rows])]
+    """Domain rows as they would be read (`content`)."""
+    return [content(table, row) for row in ordered(table, [{**row, "id": 0} for row in rows])]
+
+
+def content(table: Table, row: Row) -> Row:
+    """What a domain row says, all its columns given: those but the id, parts as JSON in whichever form they are kept.
+    Rows that say the same are equal."""
+    places = _array_places(table)
+    if not places:
+        return row[1:]
+    told = list(row)
+    for place in places:
+        if told[place] is not None:
+            told[place] = parts_json(told[place])
+    return tuple(told[1:])
+
+
+@cache
+def _array_places(table: Table) -> tuple[int, ...]:
+    arrays = array_columns(table.name)
+    return tuple(place for place, column in enumerate(table.columns) if column.name in arrays)
 
 
 def open_supply(step: Step) -> None:
@@ -224,7 +244,7 @@ def store_reading(step: Step) -> None:
     if m.function != "original":
         _settle_original(step, tables.reading)
     if m.function == "cancel":
-        step.write(status="cancels", maximum_power=None, registers="[]")
+        step.write(status="cancels", maximum_power=None, registers=NONE)
         return
     _supersede(step, tables.reading, "registers", Register, register_key)
     estimated = m.nature in ("estimated", "unknown")
@@ -280,7 +300,7 @@ def store_volume(step: Step) -> None:
                 energies=energies,
             )
         )
-    step.write(status="cancels", volumes="[]") if cancels else step.write(status="current")
+    step.write(status="cancels", volumes=NONE) if cancels else step.write(status="current")
 
 
 def _settle_original(step: Step, table: Table) -> None:
@@ -311,10 +331,10 @@ def _take_out(
     """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
     for row in step.rows[table]:  # what may lose parts to a message is always judged together with it
         if row["message_id"] == message_id and row["status"] == "current":
-            parts = json.decode(row[column], type=list[part])  # type: ignore[valid-type]
+            parts = parts_as(row[column], part)
             left = [one for one in parts if key_of(one) not in gone]
             if any(getattr(one, "value", one) is not None for one in left) or len(left) == len(parts):
-                row[column] = parts_text(left)
+                row[column] = array_text(left)
             else:
                 row["status"] = "replaced"
 

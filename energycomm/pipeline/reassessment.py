@@ -15,7 +15,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import Row, column_names, quoted
 from energycomm.eis.effects import drop_rows
 from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
-from energycomm.pipeline.effects import DomainRow, Rows, contents
+from energycomm.pipeline.effects import DomainRow, Rows, content, contents
 from energycomm.pipeline.fold import Entry, Fold, around_broken
 from energycomm.pipeline.history import past_of
 from energycomm.pipeline.rejudging import AGAIN, Judging, Rejudging
@@ -109,17 +109,17 @@ class Reassessment(Rejudging):
                 continue
             written = fold.rows.get(table, [])
             wanted: dict[Row, list[DomainRow]] = {}
-            for content, row in zip(contents(table, written), written, strict=True):
-                wanted.setdefault(content, []).append(row)
+            for told, row in zip(contents(table, written), written, strict=True):
+                wanted.setdefault(told, []).append(row)
             names = quoted(column_names(table))
             # Names of our own table and columns, never values.
             sql = f"SELECT {names} FROM {table.name} WHERE access_point_id = ? AND at >= ?"  # noqa: S608 - our own names
             surplus = []
-            for number, *stored in self.tx.driver.rows(sql, (self.point.id, start)):
-                if again := wanted.get(tuple(stored)):
+            for stored in self.tx.driver.rows(sql, (self.point.id, start)):
+                if again := wanted.get(content(table, stored)):
                     again.pop()
                 else:
-                    surplus.append(number)
+                    surplus.append(stored[0])
             drop_rows(self.tx, table, "true", "id", surplus, AGAIN, self.now)
             if rows := [row for several in wanted.values() for row in several]:
                 missing[table] = rows

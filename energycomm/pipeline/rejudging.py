@@ -14,7 +14,7 @@ from energycomm.eis.store import MessageRow, StoreTransaction
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Verdict
-from energycomm.pipeline.effects import Rows, contents
+from energycomm.pipeline.effects import Rows, content, contents
 from energycomm.pipeline.fold import APPLIED, Entry, Judge, judge_alone
 from energycomm.pipeline.rows import (
     change_row,
@@ -114,7 +114,7 @@ class Rejudging:
             sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608 - our own names
             found = self.tx.driver.rows(sql, (row.id,))
             wanted = rows.get(table, [])
-            if [tuple(one)[1:] for one in found] != contents(table, wanted):
+            if [content(table, tuple(one)) for one in found] != contents(table, wanted):
                 drop_rows(self.tx, table, "true", "id", [one[0] for one in found], AGAIN, self.now)
                 self.tx.insert(table, wanted)
 

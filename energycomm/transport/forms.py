@@ -99,7 +99,7 @@ def may_be_encrypted(head: bytes, size: int) -> bool:
 XML_HEAD = 8192
 """Bytes that `namespaces_of` wants to see."""
 
-_NAMESPACE = re.compile(r"""\sxmlns(?::[^\s=]+)?\s*=\s*["']([^"'<&]{1,300})["']""")
+_NAMESPACE = re.compile(r"""(?<=\s)xmlns(?::[^\s=]+)?\s*=\s*["']([^"'<&]{1,300})["']""")
 
 
 def namespaces_of(head: bytes) -> tuple[str, ...]:
@@ -108,7 +108,17 @@ def namespaces_of(head: bytes) -> tuple[str, ...]:
     Args:
       head: the first `XML_HEAD` bytes of the document, or all where shorter.
     """
-    return tuple(dict.fromkeys(_NAMESPACE.findall(_as_text(head) or "")))
+    if b"xmlns" not in head and b"\x00" not in head:
+        return ()
+    text = _as_text(head) or ""
+    found: dict[str, None] = {}
+    at = text.find("xmlns")
+    while at >= 0:
+        declared = _NAMESPACE.match(text, at)
+        if declared is not None:
+            found[declared[1]] = None
+        at = text.find("xmlns", at + 1 if declared is None else declared.end())
+    return tuple(found)
 
 
 TEXT_ROOT = 400

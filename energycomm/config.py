@@ -153,6 +153,33 @@ class RetentionSettings(Settings):
         ge=1,
         description="Days after which the log of changes is removed; cursors of exports that are older are refused.",
     )
+    prediction_days: int | None = Field(
+        default=None, ge=1, description="Days after which second opinions of models are removed."
+    )
+    former_days: int | None = Field(
+        default=None, ge=1, description="Days after which images of rows as they were before a change are removed."
+    )
+    note_days: int | None = Field(
+        default=None, ge=1, description="Days after which notes (what was noticed and did no harm) are removed."
+    )
+    reading_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which settled indexes and energies are removed, with their messages.",
+    )
+    curve_days: int | None = Field(
+        default=None, ge=1, description="Days after which settled curves are removed, with their messages."
+    )
+    customer_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after the end of a supply after which the data of its customer are removed, with their "
+        "messages.",
+    )
+    archive: Path = Field(
+        default=Path("archive"),
+        description="Folder of the archives that `energycomm eis archive` writes; on storage that is backed up.",
+    )
 
 
 class CorrectionSettings(Settings):
@@ -322,6 +349,11 @@ class Config(BaseSettings):
     def scripts_folder(self) -> Path | None:
         """Folder of one's own correction scripts."""
         return None if self.correction.scripts is None else self.folder / self.correction.scripts
+
+    @property
+    def archive_folder(self) -> Path:
+        """Folder of the archives."""
+        return self.folder / self.retention.archive
 
     @property
     def spool_folder(self) -> Path:

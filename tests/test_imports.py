@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis", "energycomm.invoicing"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
     "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},
+    "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},
     "energycomm.bulk": LOWER | {"energycomm.pipeline"},
     "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},
 }

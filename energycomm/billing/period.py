@@ -25,6 +25,8 @@ from sqlalchemy import Connection, Engine, or_, select
 
 from energycomm.eis import tables
 from energycomm.eis.arrays import parts_of
+from energycomm.eis.away import archive_at, floor_of
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
@@ -41,6 +43,7 @@ ACTIVE = frozenset((None, "", "active", "active-energy", "natural-gas"))
 """Products that are billed: active energy, and gas."""
 
 BLOCKING = {
+    "READINGS_ARCHIVED": "measures of the period are in an archive, or were removed",
     "READINGS_NONE": "there is no reading of the period",
     "READING_MISSING": "a border of the period has no reading, and none follows or precedes it",
     "READING_BETWEEN": "a border of the period lies between two readings: its index is interpolated",
@@ -308,8 +311,20 @@ class _Gathering:
         remark = Remark(code=code, blocks=code in BLOCKING, words=words, words_fr=words_fr)
         self.remarks.setdefault((code, words), remark)
 
+    def _archived(self) -> None:
+        driver = driver_of(self.connection)
+        floor = floor_of(driver, self.span.point_id)
+        if floor is not None and floor > self.start:
+            day, back = self._day(floor), archive_at(driver, self.span.point_id)
+            self._remark(
+                "READINGS_ARCHIVED",
+                f"Measures before {day} are away. {back}",
+                f"Des mesures d'avant le {day} ne sont plus dans la base. {back}",
+            )
+
     def period(self) -> BillingPeriod:
         """The whole of it."""
+        self._archived()
         changes = self._meter_changes()
         terms = self._terms()
         moments = {one[0] for one in changes} | {micros(one.since) for one in terms}

@@ -25,7 +25,7 @@ from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import APPLIED, Entry, business_key
-from energycomm.pipeline.history import counting, was_given_up
+from energycomm.pipeline.history import counting, start_of, was_given_up
 from energycomm.private_files import written_whole
 
 BUCKET_MESSAGES = 20_000
@@ -51,10 +51,12 @@ SCHEMA = pa.schema(
         pa.field("asked", pa.bool_(), nullable=False),
         pa.field("codes", pa.string(), nullable=False),
         pa.field("xml", pa.string(), nullable=False),
+        pa.field("start", pa.binary()),
     ]
 )
 """Columns of a bucket: row and names of the access point; of the message its row, its place in business order, its
-state; whether its verdict is asked for, the error codes of that verdict with blanks between, its Kernel XML."""
+state; whether its verdict is asked for, the error codes of that verdict with blanks between, its Kernel XML; the state
+that judging begins with, in the first row of an access point whose earlier history is in an archive."""
 
 
 class Point(Struct, frozen=True):
@@ -65,6 +67,7 @@ class Point(Struct, frozen=True):
       market, identifier: its names.
       entries: its messages that can be read, in business order.
       asked: message -> error codes of its stored verdict, of those whose verdicts are asked for.
+      start: the state that judging begins with; None for one that knows nothing.
     """
 
     id: int
@@ -72,6 +75,7 @@ class Point(Struct, frozen=True):
     identifier: str
     entries: list[Entry]
     asked: dict[int, tuple[str, ...]]
+    start: bytes | None = None
 
 
 def write_buckets(
@@ -120,14 +124,20 @@ def _points(engine: Engine, markets: Markets, since: int) -> Iterator[list[dict[
             for market, _ in named.values():
                 markets.zone(market)
             found = reader.messages_of(ids)
+            starts = {point: start for point in ids if (start := start_of(reader, point)) is not None}
+            for point, (floor, _) in starts.items():
+                found[point] = [row for row in found.get(point, ()) if row.effective >= floor]
             counted = {row.id for row in counting(reader, [row for rows in found.values() for row in rows])}
             kept = {point: [row for row in rows if row.id in counted] for point, rows in found.items()}
             codes = _codes(reader, [row for rows in kept.values() for row in rows], since)
             for point, rows in sorted(kept.items()):
-                yield [
+                told = [
                     _row(point, *named[point], row, asked=row.received_at >= since, codes=codes.get(row.id, ""))
                     for row in rows
                 ]
+                if told and point in starts:
+                    told[0]["start"] = starts[point][1]
+                yield told
 
 
 def _with_messages_since(connection: Connection, since: int) -> Iterator[Sequence[int]]:
@@ -161,6 +171,7 @@ def _row(point: int, market: str, identifier: str, row: MessageRow, *, asked: bo
         "asked": asked,
         "codes": codes,
         "xml": row.xml,
+        "start": None,
     }
 
 
@@ -177,7 +188,9 @@ def read_bucket(content: bytes) -> Iterator[Point]:
     ):
         entries: list[Entry] = []
         asked: dict[int, tuple[str, ...]] = {}
+        start: bytes | None = None
         for row in several:
+            start = start or row["start"]
             message = decode(row["xml"])
             if not isinstance(message, KernelMessage):
                 continue
@@ -186,4 +199,4 @@ def read_bucket(content: bytes) -> Iterator[Point]:
             if row["asked"]:
                 asked[row["id"]] = tuple(row["codes"].split())
         entries.sort(key=lambda entry: entry.key)
-        yield Point(point, market, identifier, entries, asked)
+        yield Point(point, market, identifier, entries, asked, start)

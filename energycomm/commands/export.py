@@ -12,6 +12,7 @@ import typer
 from energycomm.commands.output import Json, print_facts, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
+from energycomm.eis.away import told_missing
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
@@ -82,9 +83,12 @@ def export(
                     file.write(piece)
         except OSError as error:
             raise UserError(f"{to} cannot be written: {error.strerror}.", "Name another file.") from None
+        away = found.lacks()
     told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
+    for line in told_missing(away):
+        typer.echo(line, err=True)
     if json:
-        print_json(told)
+        print_json({**told, "archived": [one.name for one in away]})
         return
     print_facts(told.items())
 

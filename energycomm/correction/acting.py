@@ -14,6 +14,7 @@ from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
@@ -77,18 +78,22 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
     if not rows or rows[0][0] not in STUCK or tx.superseded([message_id]):
         raise NotDone("it is no longer stuck")
     if isinstance(action, Replay):
-        if not mark(tx, [message_id], by, why):
+        try:
+            marked = mark(tx, [message_id], by, why)
+        except HistoryArchived as error:
+            raise NotDone(str(error)) from None
+        if not marked:
             raise NotDone("it is being replayed already")
         return None
     if isinstance(action, SetAside):
         _set_aside(tx, message_id, str(rows[0][0]), by, why)
         return None
     check(action.message)
-    if isinstance(action, Create):
-        return make(tx, action.message, by, why)
     try:
+        if isinstance(action, Create):
+            return make(tx, action.message, by, why)
         return correct(tx, message_id, action.message, by, why)
-    except LookupError as error:
+    except (LookupError, HistoryArchived) as error:
         raise NotDone(str(error)) from None
 
 

@@ -35,7 +35,8 @@ _ANSWERS_DUE = owed_query("k.market, count(*)", "AND r.answer_by_at < ? GROUP BY
 _PUT_ASIDE = (
     "SELECT count(DISTINCT i.envelope_id) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
     "LEFT JOIN ch_message c ON c.id = i.ch_message_id "
-    "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'DIGEST_FAILED') AND i.at > ? "
+    "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'CH_HISTORY_ARCHIVED', 'DIGEST_FAILED') "
+    "AND i.at > ? "
     "AND (c.outcome = 'put-aside' OR (c.id IS NULL AND e.state = 'failed'))"
 )
 _NAMED = 5

@@ -168,6 +168,11 @@ class StoreReader:
         """Kernel messages by their ids, in any state."""
         return [self._message(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
 
+    def checkpoint_before(self, access_point_id: int, at: int) -> tuple[int, bytes] | None:
+        """The latest checkpoint without any message effective at or after an instant: (upto, state), upto <= at."""
+        rows = self.driver.rows(_CHECKPOINT, (access_point_id, at))
+        return (rows[0][0], rows[0][1]) if rows else None
+
     def superseded(self, message_ids: Sequence[int]) -> set[int]:
         """Those of the messages that a corrected version has taken the place of."""
         sql = "SELECT corrects FROM kernel_message WHERE corrects IS NOT NULL AND state <> 'withdrawn'"
@@ -278,11 +283,6 @@ class StoreTransaction(StoreReader):
     def save_access_points(self, rows: Sequence[tuple[int, int, bytes, int]]) -> None:
         """Store states: rows of (id, last_at, state, messages)."""
         self.driver.update(tables.access_point, ("last_at", "state", "messages"), rows)
-
-    def checkpoint_before(self, access_point_id: int, at: int) -> tuple[int, bytes] | None:
-        """The latest checkpoint without any message effective at or after an instant: (upto, state), upto <= at."""
-        rows = self.driver.rows(_CHECKPOINT, (access_point_id, at))
-        return (rows[0][0], rows[0][1]) if rows else None
 
     def save_checkpoints(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Store checkpoints: rows of (access_point_id, upto, state); one at the same instant is replaced."""

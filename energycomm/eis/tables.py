@@ -106,6 +106,7 @@ raw = Table(
     metadata,
     Column("sha256", LargeBinary(32), primary_key=True),
     Column("size", BigInteger, nullable=False),
+    Column("archive_id", BigInteger, comment="The archive that holds its bytes."),
     comment="Content of an envelope, once per content.",
 )
 
@@ -483,6 +484,48 @@ purge = Table(
     Column("first_id", BigInteger, nullable=False, comment="The oldest row that was touched."),
     Column("last_id", BigInteger, nullable=False),
     comment="What retention removed, never removed itself.",
+)
+
+archive = Table(
+    "archive",
+    metadata,
+    _id(),
+    Column("name", String(40), nullable=False, unique=True),
+    Column("before", BigInteger, nullable=False, comment="What arrived before this instant was looked at."),
+    Column("folder", String(400), nullable=False, comment="Where its files were written."),
+    Column("revision", String(32), nullable=False, comment="Of the tables when it was written."),
+    Column("by", String(120), nullable=False),
+    Column("made_at", BigInteger, nullable=False),
+    Column("upto_point", BigInteger, nullable=False, comment="Access points up to this one were looked at."),
+    Column("written_at", BigInteger, comment="When its last file was written; none while it is under way."),
+    comment="What left the store for files, month by month.",
+)
+
+archive_piece = Table(
+    "archive_piece",
+    metadata,
+    Column("archive_id", Id, ForeignKey("archive.id"), primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("what", String(8), nullable=False, comment="messages, raw"),
+    Column("away", Boolean, nullable=False, comment="Its rows are in the files alone."),
+    Column("rows", BigInteger, nullable=False, comment="Messages, or envelopes."),
+    Column("first_id", BigInteger, nullable=False, comment="The least of them."),
+    Column("last_id", BigInteger, nullable=False),
+    Column("first_at", BigInteger, nullable=False, comment="The earliest effective instant, or arrival."),
+    Column("last_at", BigInteger, nullable=False),
+    Column("files", Text, nullable=False, comment="JSON: file -> its table, rows, bytes and SHA-256."),
+    comment="The files of one transaction: all of them came to be with its commit, or none counts.",
+)
+
+archived_point = Table(
+    "archived_point",
+    metadata,
+    Column("access_point_id", Id, ForeignKey("access_point.id"), primary_key=True, autoincrement=False),
+    Column("archive_id", Id, ForeignKey("archive.id"), primary_key=True, autoincrement=False),
+    Column("piece", Integer, nullable=False),
+    Column("upto", BigInteger, nullable=False, comment="There is a checkpoint at this instant."),
+    Index(None, "archive_id", "piece"),
+    comment="Access points some of whose messages before an instant are in an archive, or were removed.",
 )
 
 # --- what changed, for those who follow -------------------------------------------------------------------------------
@@ -874,6 +917,9 @@ prediction = Table(
 EFFECTS: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if "access_point_id" in table.columns)
 """The domain tables that are withdrawn and written again when a late message makes later ones be judged again."""
 
+MEASURES: tuple[Table, ...] = (reading, volume, series)
+"""The domain tables that grow with time: they leave for archives with their messages."""
+
 ALONE: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if table not in EFFECTS)
 """The domain tables of what belongs to no access point."""
 
@@ -887,11 +933,13 @@ MADE_TOGETHER: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (particular, ("message_id",)),
     (invoice_message, ("message_id",)),
     *((table, ("access_point_id", "message_id")) for table in EFFECTS),
+    (supply_period, ("end_message_id",)),
     *((table, ("message_id",)) for table in ALONE),
 )
 """References that PostgreSQL does not check: the transaction of a batch made what they name itself, or holds it locked,
-and none of it is ever deleted. A check asks once for each row, and locks the row that is named, which is a line of its
-own in the write-ahead log. SQLite checks them, at a tenth of that cost."""
+and what leaves the store leaves with all that names it (`energycomm.pipeline.leaving`). A check asks once for each row,
+and locks the row that is named, which is a line of its own in the write-ahead log. SQLite checks them, at a tenth of
+that cost."""
 
 for _table, _names in MADE_TOGETHER:
     for _name in _names:

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis import changelog, tables
 from energycomm.eis.arrays import parts_of
+from energycomm.eis.away import Archive, missing
 from energycomm.eis.bulk import Driver, column_names, driver_of
 from energycomm.eis.changelog import Place
 from energycomm.eis.database import snapshot
@@ -50,6 +51,9 @@ OF_MESSAGE = 5
 """Columns of a row's message that are read with it: market, access point, instant, kind, market type."""
 
 DAY_MINUTES = 1440
+
+OTHER_ZONE = 86_400_000_000
+"""Microseconds by which midnight of another market may lie apart, at most."""
 
 
 class Export:
@@ -98,6 +102,16 @@ class Export:
         for row in self._all() if self.since is None else self._changed(self.since):
             self.told += 1
             yield row
+
+    def lacks(self) -> tuple[Archive, ...]:
+        """The archives that hold rows which would be among these, had they not left the store."""
+        if self._table not in (*tables.MEASURES, tables.finding):
+            return ()
+        first, last = self.selection.first, self.selection.last
+        zone = next(iter(self.zones.values()))
+        begin = None if first is None else micros(midnight(zone, first)) - OTHER_ZONE
+        end = None if last is None else micros(midnight(zone, last + timedelta(days=1))) + OTHER_ZONE
+        return missing(self.connection, begin, end)
 
     # --- reading ---
 
@@ -208,11 +222,12 @@ class Export:
         chosen = self.selection
         found = {}
         for message in messages:
-            market, point = rows.get(message, (None, None))
-            known = message in rows
-            if known and chosen.markets and market not in chosen.markets:
+            if message not in rows:
+                continue  # it left for an archive, or was removed: what was told of it holds
+            market, point = rows[message]
+            if chosen.markets and market not in chosen.markets:
                 continue
-            if known and chosen.access_points and point not in chosen.access_points:
+            if chosen.access_points and point not in chosen.access_points:
                 continue
             found[message] = (market, point)
         return found

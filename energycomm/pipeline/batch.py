@@ -24,7 +24,7 @@ from energycomm.eis.fitting import all_fit, expected, fits, storable
 from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
-from energycomm.errors import UserError
+from energycomm.errors import HistoryArchived, UserError
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, StartOfSupply
@@ -69,6 +69,8 @@ PUT_ASIDE = "CH_PUT_ASIDE"
 """Code of a CH message that the program breaks on."""
 ASIDE = "put-aside"
 """What becomes of it."""
+_NO_VERDICT = (PUT_ASIDE, DIGEST_FAILED, HistoryArchived.code)
+"""Codes of CH messages that are to be judged yet."""
 TOLD = 50
 """Refusals that a run tells one by one."""
 
@@ -232,9 +234,9 @@ class BatchWriter:
         try:
             with tx.attempt():
                 return self.store(tx, origin, batch, now)
-        except (Conflict, UserError):
-            raise
         except Exception as error:
+            if _stops(error):
+                raise
             if len(batch.transactions) <= 1:
                 return self._put_aside(tx, origin, batch, now, error)
         middle = len(batch.transactions) // 2
@@ -248,18 +250,25 @@ class BatchWriter:
         try:
             with tx.attempt():
                 return self.store(tx, origin, batch, now)
-        except (Conflict, UserError):
-            raise
         except Exception as again:
+            if _stops(again):
+                raise
             error = again
         (transaction,) = batch.transactions
-        log.error("ch_message.put_aside", file=origin.place, reference=transaction.reference, exc_info=error)
+        code, value, expected = PUT_ASIDE, fault_words(error), "a message that can be judged and stored"
+        advice = "report it with the envelope"
+        if isinstance(error, HistoryArchived):
+            code, value, expected = error.code, storable(error.message, 400), "a history that is whole"
+            advice = error.advice.removesuffix(".")
+            log.warning("ch_message.history_archived", file=origin.place, reference=transaction.reference, why=value)
+        else:
+            log.error("ch_message.put_aside", file=origin.place, reference=transaction.reference, exc_info=error)
         refusal = Refusal(
-            code=PUT_ASIDE,
+            code=code,
             path=transaction.reference,
-            value=fault_words(error),
-            expected="a message that can be judged and stored",
-            advice=f"report it with the envelope; then `energycomm envelope retry {origin.envelope_id}`",
+            value=value,
+            expected=expected,
+            advice=f"{advice}; then `energycomm envelope retry {origin.envelope_id}`",
         )
         return self.store(tx, origin, Prepared([transaction], [[]], [(refusal,)]), now)
 
@@ -294,6 +303,11 @@ class BatchWriter:
         return tallies
 
 
+def _stops(error: Exception) -> bool:
+    """Whether an error is of no message: the transaction is run again, or the run stops."""
+    return isinstance(error, Conflict | UserError) and not isinstance(error, HistoryArchived)
+
+
 _OWN = ("type", "version", "sender", "reference", "access_point")
 """What the store keeps of a CH message itself, beside its Kernel messages."""
 _own_fits = all_fit(tables.ch_message, _OWN)
@@ -318,7 +332,7 @@ def _unfit(transaction: ChMessage) -> list[Refusal]:
 def _outcome(refused: tuple[Refusal, ...]) -> str:
     if not refused:
         return "digested"
-    return ASIDE if any(refusal.code in (PUT_ASIDE, DIGEST_FAILED) for refusal in refused) else "refused"
+    return ASIDE if any(refusal.code in _NO_VERDICT for refusal in refused) else "refused"
 
 
 def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> NewRow:

@@ -12,12 +12,13 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from energycomm.eis import tables
+from energycomm.eis.away import floor_of
 from energycomm.eis.bulk import Row, column_names, quoted
 from energycomm.eis.effects import drop_rows
 from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
 from energycomm.pipeline.effects import DomainRow, Rows, content, contents
 from energycomm.pipeline.fold import Entry, Fold, around_broken
-from energycomm.pipeline.history import past_of
+from energycomm.pipeline.history import history_archived, past_of
 from energycomm.pipeline.rejudging import AGAIN, Judging, Rejudging
 from energycomm.pipeline.state import load_state
 
@@ -41,6 +42,8 @@ class Reassessment(Rejudging):
     def run(self, late: list[Entry], since: int | None = None, faults: Mapping[int, str] | None = None) -> Fold:
         """Fold the access point with the late messages in their places.
 
+        Where part of its history is in an archive, what is stored from before the floor keeps its verdicts.
+
         A message that breaks the walk gets the state `engine_error` and does nothing; the others are judged without it.
 
         Args:
@@ -50,8 +53,16 @@ class Reassessment(Rejudging):
 
         Returns:
           The fold: its state is the access point's new state, its rows are the domain rows to add.
+
+        Raises:
+          HistoryArchived: a late message takes effect before the floor.
         """
         start = min((*(entry.at for entry in late), *(() if since is None else (since,))))
+        floor = floor_of(self.tx.driver, self.point.id)
+        if floor is not None:
+            if early := [entry for entry in late if entry.at < floor]:
+                raise history_archived(self.tx, self.point.id, min(entry.at for entry in early), floor)
+            start = max(start, floor)
         fold, judged, start = around_broken(partial(self._walk, late, start), faults)
         self.tx.drop_checkpoints_after(self.point.id, start)
         self.tx.save_checkpoints([(self.point.id, upto, state) for upto, state in fold.checkpoints if upto > start])

@@ -15,6 +15,7 @@ import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
+from energycomm.eis.away import floor_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, reading
 from energycomm.eis.invoices import store_invoices
@@ -26,6 +27,7 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.fold import Fold, fault_words
+from energycomm.pipeline.history import history_archived
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
@@ -59,16 +61,32 @@ def mark(tx: StoreTransaction, message_ids: Sequence[int], by: str, why: str) ->
 
     Returns:
       The ids that were marked. The others are in a state that is not replayed, or were marked before: a second click
-      does nothing.
+      does nothing; or the history before them is not whole.
+
+    Raises:
+      HistoryArchived: all that could be marked take effect where the history is not whole.
     """
     now = now_micros()
     sql = "SELECT id, state, waits_for FROM kernel_message WHERE true"
     chosen = [row for row in tx.driver.matching(sql, message_ids, "id") if row[1] in REPLAYABLE]
     superseded = tx.superseded([row[0] for row in chosen])
     chosen = [row for row in chosen if row[0] not in superseded]
+    archived = _before_floors(tx, [row[0] for row in chosen])
+    if archived and len(archived) == len(chosen):
+        raise history_archived(tx, *next(iter(archived.values())))
+    chosen = [row for row in chosen if row[0] not in archived]
     tx.set_states([(row[0], "to_replay", row[2], None) for row in chosen])
     tx.insert(tables.state_change, [change_row(row[0], row[1], "to_replay", now, why, by) for row in chosen])
     return [row[0] for row in chosen]
+
+
+def _before_floors(tx: StoreTransaction, message_ids: Sequence[int]) -> dict[int, tuple[int, int, int]]:
+    """Those of the messages that take effect where the history is not whole: id -> access point, instant, floor."""
+    sql = (
+        "SELECT k.id, k.access_point_id, k.effective, p.upto FROM kernel_message k "
+        "JOIN archived_point p ON p.access_point_id = k.access_point_id WHERE k.effective < p.upto"
+    )
+    return {number: (point, at, floor) for number, point, at, floor in tx.driver.matching(sql, message_ids, "k.id")}
 
 
 def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: str, why: str) -> int:
@@ -110,11 +128,17 @@ def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more
 
     Returns:
       Its id.
+
+    Raises:
+      HistoryArchived: the history before it is not whole.
     """
     now = now_micros()
     point_id = None
     if message.access_point is not None:
         point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
+        floor, at = floor_of(tx.driver, point_id), micros(message.effective)
+        if floor is not None and at < floor:
+            raise history_archived(tx, point_id, at, floor)
     (number,) = tx.reserve(tables.kernel_message, 1)
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
     tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120], **more}])

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline import records
@@ -208,7 +209,8 @@ class Writer:
         except Exception as error:
             if not is_fault(error):
                 raise
-            log.error("batch.broke", members=len(items), exc_info=error)
+            if not isinstance(error, HistoryArchived):
+                log.error("batch.broke", members=len(items), exc_info=error)
         if len(items) == 1:
             return self._alone(items[0])
         middle = len(items) // 2

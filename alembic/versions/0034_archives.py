@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 from energycomm.eis import triggers
 
-revision = "0035"
+revision = "0034"
 down_revision = "0033"
 branch_labels = None
 depends_on = None

@@ -86,7 +86,14 @@ def test_the_customer_of_a_supply_that_ended_is_forgotten_and_the_other_is_not(d
 @pytest.mark.parametrize("what", ["predictions", "former", "notes"])
 def test_rows_of_a_class_go_when_they_are_old(desk: Desk, what: str) -> None:
     old, young = NOW - 41 * 86_400_000_000, NOW - 39 * 86_400_000_000
-    opinion: dict[str, Any] = {"model": "m", "rules": "r", "codes": "", "probability": 1, "abstained": False, "comment": ""}
+    opinion: dict[str, Any] = {
+        "model": "m",
+        "rules": "r",
+        "codes": "",
+        "probability": 1,
+        "abstained": False,
+        "comment": "",
+    }
     image: dict[str, Any] = {"table_name": "reading", "row_id": 1, "why": "x", "image": "{}"}
     note: dict[str, Any] = {"severity": "note", "code": "X"}
     table, row = {

@@ -191,6 +191,16 @@ class CorrectionSettings(Settings):
     four_eyes: bool = Field(default=False, description="A campaign runs only when a second person has approved it.")
 
 
+class ClusterSettings(Settings):
+    """Where bulk work is done. In processes of this machine, unless an address is set."""
+
+    address: str | None = Field(
+        default=None,
+        pattern=r"^ray://[A-Za-z0-9.\-\[\]:]+:([1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$",
+        description="Client server of a Ray cluster: ray://HOST:10001.",
+    )
+
+
 class Config(BaseSettings):
     """Every setting. Make one with `load`; a value of the environment goes before one that is passed."""
 
@@ -231,6 +241,7 @@ class Config(BaseSettings):
     correction: CorrectionSettings = Field(
         default=CorrectionSettings(), description="How refused messages are corrected."
     )
+    cluster: ClusterSettings = Field(default=ClusterSettings(), description="Where bulk work is done.")
     web: WebSettings = Field(default=WebSettings(), description="How the web services run.")
     oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to the web services.")
     channels: tuple[AnyChannel, ...] = Field(

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 from sqlalchemy import Connection, Engine, text
 
+from energycomm.bulk.runs import bucket_file
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import snapshot
 from energycomm.eis.store import MessageRow, StoreReader
@@ -101,7 +102,7 @@ def write_buckets(
     point = next(points, None)
     while point is not None:
         number += 1
-        path = folder / f"bucket-{number:07}.parquet"
+        path = bucket_file(folder, number)
         with written_whole(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
             told, rows = 0, []
             while point is not None and told < size:

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from energycomm.bulk.runs import Run
-from energycomm.bulk.workers import Processes
+from energycomm.bulk.cluster import workers
+from energycomm.bulk.verdicts import Verdicts
 from energycomm.commands.output import Json, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import Config, load
@@ -180,7 +180,9 @@ Work = Annotated[
 ]
 ProcessNumber = Annotated[
     int | None,
-    typer.Option("--processes", min=1, help="Processes of this machine; as many as it has cores by default."),
+    typer.Option(
+        "--processes", min=1, help="Processes of this machine; by default the cluster, or as many as there are cores."
+    ),
 ]
 
 
@@ -239,14 +241,14 @@ def apply(
 
 def _impact(
     config: Config, store: Store, folder: Path, since: str, work: Path | None, processes: int | None
-) -> AbstractContextManager[Run]:
+) -> AbstractContextManager[Verdicts]:
     markets = installed_adapters(config.mapping_files)
     begin = micros(datetime.combine(_day(since), time(), UTC))
     asked = question(folder, markets, begin, config.engine, config.curve_tolerance)
-    return impact(store, markets, asked, Processes(processes), work)
+    return impact(store, markets, asked, workers(config.cluster.address, processes), work)
 
 
-def _tell(found: Run, limit: int, verb: str) -> None:
+def _tell(found: Verdicts, limit: int, verb: str) -> None:
     typer.echo(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
     for words, number in found.words.most_common():
         typer.echo(f"{number}\t{words}")

@@ -20,6 +20,7 @@ from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.rejudging import AFTER_CORRECTION
 from energycomm.pipeline.replay import correct, make, mark, replay, replay_alone
 from energycomm.pipeline.rows import change_row
 
@@ -176,13 +177,26 @@ def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
 
 
 def judge_again(
-    store: Store, writer: BatchWriter, market: str, identifier: str | None, since: int | None = None
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    identifier: str | None,
+    since: int | None = None,
+    words: str = AFTER_CORRECTION,
 ) -> None:
-    """Judge the marked messages of an access point, or all marked messages without one."""
+    """Judge the marked messages of an access point, or all marked messages without one.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      market, identifier: the access point.
+      since: instant (microseconds) to judge again from at the latest, whether messages are marked or not.
+      words: why, for the record.
+    """
     if identifier is None:
         replay_alone(store, writer)
     else:
-        replay(store, writer, market, [identifier], since)
+        replay(store, writer, market, [identifier], since, words)
 
 
 def place_of(action: Action) -> Place | None:

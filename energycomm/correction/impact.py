@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from energycomm.bulk.judging import Question
-from energycomm.bulk.runs import Run, judged_again
+from energycomm.bulk.verdicts import Verdicts, judged_again
 from energycomm.bulk.workers import Processes, Workers
 from energycomm.correction.acting import judge_again
 from energycomm.eis.bulk import driver_of
@@ -23,6 +23,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.rejudging import BY_CHANGED_RULES
 
 
 def question(
@@ -59,7 +60,7 @@ def impact(
     workers: Workers | None = None,
     folder: Path | None = None,
     watch: Callable[[int, int], None] = lambda _done, _of: None,
-) -> Iterator[Run]:
+) -> Iterator[Verdicts]:
     """Judge the access points with messages that arrived since an instant again with other rules; nothing is stored.
 
     Args:
@@ -74,7 +75,7 @@ def impact(
       The verdicts that would change, as long as the block lasts.
 
     Raises:
-      UserError: see `energycomm.bulk.runs.judged_again`.
+      UserError: see `energycomm.bulk.runs.finished`.
     """
     with tempfile.TemporaryDirectory(prefix="energycomm-run-") as name:
         place = Path(name) / "run" if folder is None else folder
@@ -82,7 +83,9 @@ def impact(
             yield run
 
 
-def bring_about(store: Store, writer: BatchWriter, run: Run, watch: Callable[[int], None] = lambda _done: None) -> int:
+def bring_about(
+    store: Store, writer: BatchWriter, run: Verdicts, watch: Callable[[int], None] = lambda _done: None
+) -> int:
     """Give the access points whose verdicts would change to the live path: judged from their first message on.
 
     Each access point is a transaction of its own, and judged as it is then. Doing it twice changes nothing more.
@@ -98,7 +101,7 @@ def bring_about(store: Store, writer: BatchWriter, run: Run, watch: Callable[[in
     """
     done = 0
     for (market, identifier), _ in groupby(run.shifts(), key=lambda shift: (shift.market, shift.access_point)):
-        judge_again(store, writer, market, identifier, NEVER)
+        judge_again(store, writer, market, identifier, NEVER, BY_CHANGED_RULES)
         done += 1
         watch(done)
     return done

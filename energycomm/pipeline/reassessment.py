@@ -19,7 +19,7 @@ from energycomm.eis.store import NEVER, AccessPointRow, StoreTransaction
 from energycomm.pipeline.effects import DomainRow, Rows, content, contents
 from energycomm.pipeline.fold import Entry, Fold, around_broken
 from energycomm.pipeline.history import history_archived, past_of
-from energycomm.pipeline.rejudging import AGAIN, Judging, Rejudging
+from energycomm.pipeline.rejudging import AFTER_LATE, Judging, Rejudging
 from energycomm.pipeline.state import load_state
 
 
@@ -32,10 +32,19 @@ class Reassessment(Rejudging):
       point: the access point as it is stored.
       zone: the legal time of its market.
       now: the present, microseconds since the epoch.
+      why: words for the record.
     """
 
-    def __init__(self, tx: StoreTransaction, judging: Judging, point: AccessPointRow, zone: ZoneInfo, now: int) -> None:
-        super().__init__(tx, judging, now)
+    def __init__(
+        self,
+        tx: StoreTransaction,
+        judging: Judging,
+        point: AccessPointRow,
+        zone: ZoneInfo,
+        now: int,
+        why: str = AFTER_LATE,
+    ) -> None:
+        super().__init__(tx, judging, now, why)
         self.point, self.zone = point, zone
         self._unreadable: dict[int, str] = {}
 
@@ -110,7 +119,7 @@ class Reassessment(Rejudging):
         rows = {(at, message_id): (number, ended_at) for at, message_id, number, ended_at in found}
         for period in fold.state.periods:
             period.row, period.written = rows.pop((period.start, period.message), (0, None))
-        drop_rows(self.tx, table, "true", "id", [number for number, _ in rows.values()], AGAIN, self.now)
+        drop_rows(self.tx, table, "true", "id", [number for number, _ in rows.values()], self.why, self.now)
 
     def _difference(self, fold: Fold, start: int) -> Rows:
         """Withdraw stored domain rows that the fold no longer writes; return those that are not stored yet."""
@@ -131,7 +140,7 @@ class Reassessment(Rejudging):
                     again.pop()
                 else:
                     surplus.append(stored[0])
-            drop_rows(self.tx, table, "true", "id", surplus, AGAIN, self.now)
+            drop_rows(self.tx, table, "true", "id", surplus, self.why, self.now)
             if rows := [row for several in wanted.values() for row in several]:
                 missing[table] = rows
         return missing

@@ -35,7 +35,10 @@ WITHDRAWN = "withdrawn"
 WITHDRAWN_EVENT = "acceptance-withdrawn"
 """What the back office is told when an accepted message is refused after all."""
 
-AGAIN = "judged again after a late message"
+AFTER_LATE = "judged again after a late message"
+AFTER_CORRECTION = "judged again after a correction or replay"
+BY_CHANGED_RULES = "judged again by changed rules"
+"""Why stored messages are judged again: words for the record, where the verdict itself gives none."""
 
 
 class Change(Struct, frozen=True):
@@ -74,10 +77,11 @@ class Rejudging:
       tx: the transaction of the batch.
       judging: the rules of today.
       now: the present, microseconds since the epoch.
+      why: words for the record.
     """
 
-    def __init__(self, tx: StoreTransaction, judging: Judging, now: int) -> None:
-        self.tx, self.engine, self.now = tx, judging.engine, now
+    def __init__(self, tx: StoreTransaction, judging: Judging, now: int, why: str = AFTER_LATE) -> None:
+        self.tx, self.engine, self.now, self.why = tx, judging.engine, now, why
         self.rules_version_id, self.patience = judging.rules_version_id, judging.patience
         self.changes: list[Change] = []
         self.accepted: list[tuple[int, KernelMessage]] = []
@@ -115,7 +119,7 @@ class Rejudging:
             found = self.tx.driver.rows(sql, (row.id,))
             wanted = rows.get(table, [])
             if [content(table, tuple(one)) for one in found] != contents(table, wanted):
-                drop_rows(self.tx, table, "true", "id", [one[0] for one in found], AGAIN, self.now)
+                drop_rows(self.tx, table, "true", "id", [one[0] for one in found], self.why, self.now)
                 self.tx.insert(table, wanted)
 
     def give_up(self, row: MessageRow, why: str) -> None:
@@ -180,7 +184,7 @@ class Rejudging:
             return  # an earlier refusal may have been told in the same words: this one stays as it is
         if [event for _, event in untold] != [row["event"] for row in wanted]:
             # All of them anew: what is told of a message is told in the order of its rules.
-            drop_rows(tx, tables.outbox, "state = 'pending'", "id", [row_id for row_id, _ in untold], AGAIN, now)
+            drop_rows(tx, tables.outbox, "state = 'pending'", "id", [row_id for row_id, _ in untold], self.why, now)
             tx.insert(tables.outbox, wanted)
 
     def _change(self, entry: Entry, verdict: Verdict, before: str, after: str) -> None:
@@ -204,7 +208,7 @@ class Rejudging:
         lost = before in APPLIED and verdict.label != "accepted"
         told = lost and self._was_told(number, bool(untold))
         change_id = tx.reserve(tables.state_change, 1)[0]
-        why = verdict_why(verdict) or AGAIN
+        why = verdict_why(verdict) or self.why
         version = rules_version_of(self.engine, entry.message, self.rules_version_id)
         change = change_row(number, before, after, now, why)
         tx.insert(tables.state_change, [{**change, "id": change_id, "rules_version_id": version}])

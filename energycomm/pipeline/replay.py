@@ -30,7 +30,7 @@ from energycomm.pipeline.fold import Fold, fault_words
 from energycomm.pipeline.history import history_archived
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Reassessment
-from energycomm.pipeline.rejudging import Change, Rejudging
+from energycomm.pipeline.rejudging import AFTER_CORRECTION, Change, Rejudging
 from energycomm.pipeline.rows import change_row, message_row
 from energycomm.pipeline.state import dump_state
 
@@ -149,7 +149,12 @@ def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more
 
 
 def replay(
-    store: Store, writer: BatchWriter, market: str, access_points: Sequence[str], since: int | None = None
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    access_points: Sequence[str],
+    since: int | None = None,
+    words: str = AFTER_CORRECTION,
 ) -> Replayed:
     """Judge the messages of access points that are marked, each access point in a transaction of its own.
 
@@ -160,16 +165,17 @@ def replay(
       access_points: their identifiers.
       since: instant (microseconds) to judge again from at the latest, whether messages are marked or not: after
         something was withdrawn.
+      words: why, for the record.
     """
     outcome = Replayed()
     for identifier in access_points:
         try:
-            again = _replay_point(store, writer, market, identifier, since, {})
+            again = _replay_point(store, writer, market, identifier, since, {}, words)
         except Exception as error:
             if isinstance(error, Conflict) or is_lost(error):
                 raise
             log.error("replay.broke", access_point=identifier, exc_info=error)
-            again = _replay_around(store, writer, market, identifier, since, error)
+            again = _replay_around(store, writer, market, identifier, since, error, words)
         if again is None:
             continue
         outcome.changes.extend(again.changes)
@@ -178,7 +184,7 @@ def replay(
 
 
 def _replay_around(
-    store: Store, writer: BatchWriter, market: str, identifier: str, since: int | None, error: Exception
+    store: Store, writer: BatchWriter, market: str, identifier: str, since: int | None, error: Exception, words: str
 ) -> Reassessment | None:
     """Judge an access point that the program breaks on: without the message that is the cause, which gets the state
     `engine_error`; without all that are marked where none alone is.
@@ -196,7 +202,7 @@ def _replay_around(
     # First once more as it is: what happens once is no fault of a message.
     for without in ([], *([number] for number in marked), marked):
         try:
-            return _replay_point(store, writer, market, identifier, since, dict.fromkeys(without, why))
+            return _replay_point(store, writer, market, identifier, since, dict.fromkeys(without, why), words)
         except Exception as again:
             if isinstance(again, Conflict) or is_lost(again):
                 raise
@@ -205,12 +211,18 @@ def _replay_around(
 
 
 def _replay_point(
-    store: Store, writer: BatchWriter, market: str, identifier: str, least: int | None, faults: Mapping[int, str]
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    identifier: str,
+    least: int | None,
+    faults: Mapping[int, str],
+    words: str,
 ) -> Reassessment | None:
     zone = writer.markets.zone(market)
     with store.transaction() as tx:
         point = tx.access_points(market, [identifier])[identifier]
-        return _judge_point(tx, writer, point, zone, least, faults)
+        return _judge_point(tx, writer, point, zone, least, faults, words)
 
 
 def _judge_point(
@@ -220,6 +232,7 @@ def _judge_point(
     zone: ZoneInfo,
     least: int | None,
     faults: Mapping[int, str],
+    words: str,
 ) -> Reassessment | None:
     # Wrapped, so that the index of the corrections is taken and not all that is marked is walked through.
     sql = (
@@ -233,7 +246,7 @@ def _judge_point(
     if since is None:
         return None
     now = now_micros()
-    again = Reassessment(tx, writer, point, zone, now)
+    again = Reassessment(tx, writer, point, zone, now, words)
     fold = again.run([], since, faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
@@ -281,7 +294,7 @@ def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
     outcome = Replayed()
     with store.transaction() as tx:
         now = now_micros()
-        again = Rejudging(tx, writer, now)
+        again = Rejudging(tx, writer, now, AFTER_CORRECTION)
         for row in tx.marked_alone():
             message = decode(row.xml)
             if isinstance(message, KernelMessage):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from energycomm.archive import archiving
+from energycomm.bulk.buckets import read_bucket, write_buckets
+from energycomm.bulk.judging import _judged_anew
 from energycomm.eis import tables
 from energycomm.eis.archive import open_raw
 from energycomm.eis.away import archives, floor_of, refuse_archived
@@ -15,11 +19,15 @@ from energycomm.eis.comparison import differences
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.meaning import canonical
 from energycomm.eis.resealing import verify
-from energycomm.errors import UserError
+from energycomm.errors import HistoryArchived, UserError
 from energycomm.kernel.instants import micros
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import Origin
+from energycomm.pipeline.history import history_before
+from energycomm.pipeline.replay import mark
 from energycomm.transport.keys import StorageKey
+from energycomm.webservice.problems import Problem
+from energycomm.webservice.routes.messages import find
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 
@@ -258,3 +266,48 @@ def test_an_encrypted_message_stays_encrypted_in_its_file(database_url: str, tmp
     archiving.restore(desk.store, MONTH)
     assert differences(before, canonical(desk.database)) == []
     assert verify(desk.database).damaged_rows == 0
+
+
+def test_the_api_and_the_pages_name_the_archive(desk: Desk, tmp_path: Path) -> None:
+    """Both find a message by the same function."""
+    away(desk, tmp_path)
+    shared: Any = SimpleNamespace(store=desk.store)
+    with pytest.raises(Problem, match=f"archived in {MONTH}") as caught:
+        find(shared, 6)
+    assert (caught.value.status, f"eis archive restore {MONTH}" in caught.value.advice) == (404, True)
+    with pytest.raises(Problem, match="There is no message 999"):
+        find(shared, 999)
+
+
+def test_bulk_judging_begins_with_the_stored_state(desk: Desk, tmp_path: Path) -> None:
+    """Without it the nine readings that are there would wait for a start of supply."""
+    away(desk, tmp_path)
+    (bucket,) = write_buckets(desk.database, tmp_path, desk.markets, 0)
+    (point,) = read_bucket(bucket.read_bytes())
+    verdicts = [entry.verdict for entry in _judged_anew(desk.engine, desk.markets.zone("FR"), point)]
+    assert [verdict.label for verdict in verdicts if verdict is not None] == ["accepted"] * 9
+
+
+def test_what_lies_before_the_stored_state_is_neither_replayed_nor_explained_by_half(
+    database_url: str, tmp_path: Path
+) -> None:
+    """A refused index of February, which stays; and one of today, whose history is told as before."""
+    desk = Desk(database_url)
+    desk.deliver([start(PRM, day(0)), *months(15), reading(PRM, day(45), 1_000_500)], now=IN_MONTH)
+    desk.deliver(months(1, first=22), now=micros(day(230)))
+    finish(desk)
+    ((refused,),) = desk.rows("SELECT id FROM kernel_message WHERE state = 'rejected'")
+    ((latest,),) = desk.rows("SELECT max(id) FROM kernel_message")
+    known = history_before(desk.store, desk.engine, desk.markets, latest)
+    assert archiving.write(desk.store, tmp_path, MONTH, "test", NOW).messages > 0
+    after = history_before(desk.store, desk.engine, desk.markets, latest)
+    assert known is not None
+    assert after is not None
+    assert after.history == known.history
+    with pytest.raises(HistoryArchived, match="is not whole"):
+        history_before(desk.store, desk.engine, desk.markets, refused)
+    with pytest.raises(HistoryArchived, match="is not whole"), desk.store.transaction() as tx:
+        mark(tx, [refused], "test", "test")
+    archiving.restore(desk.store, MONTH)
+    with desk.store.transaction() as tx:
+        assert mark(tx, [refused], "test", "test") == [refused]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 
 from energycomm.archive import archiving
 from energycomm.bulk.buckets import read_bucket, write_buckets
 from energycomm.bulk.judging import _judged_anew
 from energycomm.eis import tables
-from energycomm.eis.archive import open_raw
+from energycomm.eis.archive import archive, open_raw
 from energycomm.eis.away import archives, floor_of, refuse_archived
 from energycomm.eis.comparison import differences
 from energycomm.eis.datakeys import unlock
@@ -24,7 +26,9 @@ from energycomm.kernel.instants import micros
 from energycomm.market.contract import Transaction
 from energycomm.pipeline.batch import Origin
 from energycomm.pipeline.history import history_before
+from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.pipeline.replay import mark
+from energycomm.pipeline.writer import Part, Settle, Writer
 from energycomm.transport.keys import StorageKey
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.routes.messages import find
@@ -311,3 +315,17 @@ def test_what_lies_before_the_stored_state_is_neither_replayed_nor_explained_by_
     archiving.restore(desk.store, MONTH)
     with desk.store.transaction() as tx:
         assert mark(tx, [refused], "test", "test") == [refused]
+
+
+def test_the_path_of_files_puts_aside_the_late_message_alone(desk: Desk, tmp_path: Path) -> None:
+    """The single writer halves its transaction until the message stands alone; its neighbours are judged."""
+    away(desk, tmp_path)
+    messages = [reading(PRM, day(15), 1_014_000), reading(PRM, day(270), 1_350_000), reading(PRM, day(280), 1_360_000)]
+    batch = desk.writer.prepare([structs.replace(one, position=n) for n, one in enumerate(messages, 1)])
+    with desk.store.transaction() as tx:
+        kept = archive(tx, "late.xml", BytesIO(b"late"), "test", NOW)
+    record = MemberRecord("late.xml", kept.sha256, kept.size)
+    part = Part(OpenEnvelope(kept.envelope_id, "late.xml", kept.sha256), record, "FR", batch, 3, last=True)
+    (step,) = Writer(desk.store, desk.writer, 500).write([part, Settle()])
+    assert step.tally.transactions == {("FR", "R15", "put-aside"): 1, ("FR", "R15", "digested"): 2}
+    assert desk.rows("SELECT code FROM incident") == [("CH_HISTORY_ARCHIVED",)]

@@ -199,21 +199,18 @@ def log_runs(driver: Writing, table: str, rows: Sequence[tuple[int, int]]) -> No
     """
     driver.run(_NEW_BATCH)
     driver.run(_BATCH)
-    first = before = None
-    runs: list[list[Any]] = []
+    runs: list[tuple[int, int, int]] = []
     for number, message in sorted(rows):
-        if number - 1 != before:
-            first = [table, number, message, 0]
-            runs.append(first)
-        assert first is not None
-        first[2] = min(first[2], message)
-        first[3] += 1
-        before = number
+        first, least, length = runs[-1] if runs else (0, 0, 0)
+        if length and number == first + length:
+            runs[-1] = (first, min(least, message), length + 1)
+        else:
+            runs.append((number, message, 1))
     for run in runs:
         driver.run(
             "INSERT INTO change_log (batch, table_name, row_id, op, message_id, run) "
             "SELECT number, ?, ?, 'insert', ?, ? FROM change_head",
-            run,
+            (table, *run),
         )
 
 

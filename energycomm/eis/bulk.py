@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from typing import Any, cast
 
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
+from energycomm.eis import changelog, triggers
 from energycomm.eis.fitting import check, ordered
 from energycomm.eis.sealing import PLAIN, VAULT, Vault, sealed_column
 
@@ -130,9 +132,20 @@ class SqliteDriver(Driver):
             self._connection.executemany(sql, rows)
 
     def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
-        """Store rows."""
-        if rows:
-            self._insert(table, self._sealed(table, ordered(table, rows)))
+        """Store rows. What triggers would do for each, which costs more than the row, is done for all at once."""
+        if not rows:
+            return
+        stored = self._sealed(table, ordered(table, rows))
+        logged, counted = table.name in changelog.LOGGED, table.name == _MESSAGES
+        if len(rows) == 1 or not (logged or counted):
+            self._insert(table, stored)
+            return
+        with changelog.together(self) as told:
+            self._insert(table, stored)
+            if logged and told:
+                changelog.log_runs(self, table.name, list(map(_picked(table, "id", "message_id"), stored)))
+            if counted:
+                triggers.count_messages(self, map(_picked(table, *_COUNTED), stored))
 
     def _insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Statements of many rows: SQLite copies the pages that a statement changes, to be able to undo it."""
@@ -219,6 +232,17 @@ class PostgresDriver(Driver):
         """Delete rows by id."""
         if ids:
             self._cursor.execute(_percent(f"DELETE FROM {table.name} WHERE id = ANY(?)"), (list(ids),))
+
+
+_MESSAGES = "kernel_message"
+_COUNTED = ("market", "market_type", "kind", "state", "received_at")
+
+
+@cache
+def _picked(table: Table, *names: str) -> Callable[[Row], Row]:
+    """What takes some columns out of a row of a table."""
+    places = column_names(table)
+    return itemgetter(*map(places.index, names))
 
 
 @cache

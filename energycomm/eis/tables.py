@@ -562,6 +562,7 @@ change_log = Table(
     Column("row_id", BigInteger, primary_key=True, autoincrement=False),
     Column("op", String(6), primary_key=True, comment="insert, update, delete"),
     Column("message_id", BigInteger, nullable=False, comment="The cause of the row (kernel_message)."),
+    Column("run", Integer, nullable=False, server_default="1", comment="Rows made together, by following ids."),
     comment="Which rows of what is exported were made, changed or taken back. Kept by triggers.",
 )
 

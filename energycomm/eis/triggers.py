@@ -14,7 +14,12 @@ then.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from sqlalchemy import Connection, text
+
+from energycomm.eis import changelog
 
 ALL_TIME = -1
 """The hour of the rows that count since the beginning."""
@@ -97,11 +102,11 @@ def postgres_statements() -> list[str]:
     return statements
 
 
-def sqlite_statements() -> list[str]:
-    """What makes the triggers on SQLite; they run for each row."""
+def sqlite_statements(condition: str) -> list[str]:
+    """What makes the triggers on SQLite; they run for each row, those of new messages under a condition."""
     statements = []
     plan = [
-        ("kernel_message_insert", "AFTER INSERT ON kernel_message", [("NEW", 1)]),
+        ("kernel_message_insert", f"AFTER INSERT ON kernel_message {condition}", [("NEW", 1)]),
         (
             "kernel_message_update",
             "AFTER UPDATE OF state ON kernel_message WHEN OLD.state <> NEW.state",
@@ -137,6 +142,24 @@ def _sqlite_count(row: str, n: int, hour: str) -> str:
     )
 
 
+def count_messages(driver: changelog.Writing, rows: Iterable[tuple[str, str, str, str, int]]) -> None:
+    """Count messages that were inserted together while the triggers of SQLite were still.
+
+    Args:
+      driver: SQLite's, in a writing transaction.
+      rows: market, type, kind, state and arrival (microseconds since the epoch) of each.
+    """
+    for (*key, at), messages in Counter((*row[:4], row[4] // HOUR) for row in rows).items():
+        for hour in (at, ALL_TIME):
+            driver.run(_COUNTED, (hour, *key, messages))
+
+
+_COUNTED = (
+    f"INSERT INTO message_tally ({_KEYS}, writer, messages) VALUES (?, ?, ?, ?, ?, 0, ?) "
+    f"ON CONFLICT ({_KEYS}, writer) DO UPDATE SET messages = messages + excluded.messages"
+)
+
+
 def _sqlite_found(what: str, column: str, held: str, ever: int, row: str = "NEW") -> str:
     """A message counts once for a code, with the first finding of it and until the last."""
     others = (
@@ -154,7 +177,8 @@ def _sqlite_found(what: str, column: str, held: str, ever: int, row: str = "NEW"
 def install(connection: Connection) -> None:
     """Make the triggers of the tallies; those that are there are replaced."""
     sqlite = connection.dialect.name == "sqlite"
-    for statement in sqlite_statements() if sqlite else postgres_statements():
+    condition = changelog.quiet_condition(connection, "<= 1") if sqlite else ""
+    for statement in sqlite_statements(condition) if sqlite else postgres_statements():
         connection.exec_driver_sql(statement)
 
 

@@ -9,6 +9,7 @@ in between, and doing it twice does no harm.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -175,19 +176,28 @@ class Export:
             yield from self._made_of(INSERT, several)
 
     def _changed(self, since: Place) -> Iterator[Row]:
+        logged = (
+            "FROM change_log l JOIN change_batch b ON b.id = l.batch {} "
+            "WHERE b.number > :number AND l.table_name = :name AND l.run {} 1"
+        )
+        single, runs = logged.format("", "="), logged.format("", ">")
+        of_runs = logged.format(f"JOIN {self.subject.table} t ON t.id >= l.row_id AND t.id < l.row_id + l.run", ">")
         sql = text(
-            "SELECT l.message_id, l.row_id, max(CASE WHEN l.op = 'insert' THEN 1 ELSE 0 END), "
-            "max(CASE WHEN l.op = 'delete' THEN 1 ELSE 0 END) FROM change_log l JOIN change_batch b ON b.id = l.batch "
-            "WHERE b.number > :number AND l.table_name = :name GROUP BY l.message_id, l.row_id "
-            "ORDER BY l.message_id, l.row_id"
+            "SELECT message_id, row_id, max(made), max(gone) FROM ("
+            "SELECT l.message_id, l.row_id, CASE WHEN l.op = 'insert' THEN 1 ELSE 0 END AS made, "
+            f"CASE WHEN l.op = 'delete' THEN 1 ELSE 0 END AS gone {single} "
+            f"UNION ALL SELECT t.message_id, t.id, 1, 0 {of_runs}) AS changed "
+            "GROUP BY message_id, row_id ORDER BY message_id, row_id"
         )
         options = {"stream_results": True, "max_row_buffer": 2000}
         values = {"number": since.number, "name": self.subject.table}
+        made = self.connection.execute(text(f"SELECT l.row_id, l.run {runs} ORDER BY l.row_id"), values).all()
+        starts = [start for start, _ in made]
         found = self.connection.execute(sql, values, execution_options=options)
         together: list[tuple[int, list[int], bool]] = []
         for message, several in groupby(found, key=lambda row: row[0]):
             changes = list(several)
-            before = any(not row[2] for row in changes)
+            before = any(not row[2] and not _in_runs(made, starts, row[1]) for row in changes)
             together.append((message, [row[1] for row in changes if not row[3]], before))
             if len(together) == TOGETHER:
                 yield from self._told(together)
@@ -275,6 +285,12 @@ class Export:
                 moved = local.replace(year=local.year + months // 12, month=months % 12 + 1)
             bounds.append(moved.replace(tzinfo=zone).astimezone(start.tzinfo))
         return bounds[0], bounds[1]
+
+
+def _in_runs(runs: Sequence[Sequence[int]], starts: Sequence[int], number: int) -> bool:
+    """Whether a row is of one of the runs (first row, how many), which are in the order of their starts."""
+    place = bisect_right(starts, number) - 1
+    return place >= 0 and number < runs[place][0] + runs[place][1]
 
 
 def _value(column: Column, stored: Any) -> Any:

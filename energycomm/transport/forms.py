@@ -37,6 +37,7 @@ _UTF_16 = (
     (b"\0<", "utf-16-be"),
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f\x7f]")
+_CONTROL_BYTES = bytes(number for number in range(128) if _CONTROLS.match(chr(number)))
 _XML_BEGINS = re.compile(r"<[A-Za-z_?!:\u00c0-\uffff]")
 _BLANKS = " \t\r\n\ufeff"
 
@@ -68,14 +69,14 @@ def _as_text(head: bytes) -> str | None:
     for mark, encoding in _UTF_16:
         if head.startswith(mark):
             text = head[: len(head) & ~1].decode(encoding, "replace")
-            break
-    else:
-        try:
-            # A character may be cut at the end of the head: the incremental decoder keeps it back.
-            text = codecs.getincrementaldecoder("utf-8")().decode(head)
-        except UnicodeDecodeError:
-            text = head.decode("latin-1")
-    return None if _CONTROLS.search(text) else text
+            return None if _CONTROLS.search(text) else text
+    if len(head.translate(None, _CONTROL_BYTES)) < len(head):  # in UTF-8 no other character has these bytes
+        return None
+    try:
+        # A character may be cut at the end of the head: the incremental decoder keeps it back.
+        return codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
 
 
 def known_binary(head: bytes) -> str | None:

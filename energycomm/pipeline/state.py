@@ -8,6 +8,7 @@ all that the rules of the batch may know.
 from __future__ import annotations
 
 from itertools import islice
+from threading import Lock
 
 import msgspec
 from msgspec import Struct, field
@@ -278,17 +279,18 @@ class KnownStates:
     def __init__(self, most: int = 500_000) -> None:
         self._most, self._held = most, 0
         self._known: dict[bytes, AccessPointState] = {}
+        self._lock = Lock()
 
     def take(self, data: bytes | memoryview | None) -> AccessPointState:
         """The state of these bytes, for the taker to change: it is known no more."""
         if not data:
             return AccessPointState()
         stored = bytes(data)
-        state = self._known.pop(stored, None)
-        if state is None:
-            return load_state(stored)
-        self._held -= len(stored)
-        return state
+        with self._lock:
+            state = self._known.pop(stored, None)
+            if state is not None:
+                self._held -= len(stored)
+        return load_state(stored) if state is None else state
 
     def look(self, data: bytes | memoryview) -> AccessPointState:
         """The state of these bytes, which stays known: it must not be changed."""
@@ -298,10 +300,11 @@ class KnownStates:
 
     def keep(self, stored: bytes, state: AccessPointState) -> None:
         """Remember what a state is stored as; nobody changes it from now on but who takes it."""
-        if stored not in self._known:
-            self._held += len(stored)
-        self._known[stored] = state
-        while self._held > self._most:
-            oldest = next(iter(self._known))
-            del self._known[oldest]
-            self._held -= len(oldest)
+        with self._lock:
+            if stored not in self._known:
+                self._held += len(stored)
+            self._known[stored] = state
+            while self._held > self._most:
+                oldest = next(iter(self._known))
+                del self._known[oldest]
+                self._held -= len(oldest)

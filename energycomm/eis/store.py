@@ -264,8 +264,13 @@ class StoreTransaction(StoreReader):
         both are done in one order everywhere: so no two transactions ever wait for each other in a circle.
         """
         wanted = sorted(set(identifiers))
-        found = {row.identifier: row for row in self._access_points(market, wanted)}
-        missing = [identifier for identifier in wanted if identifier not in found]
+        found: dict[str, AccessPointRow] = {}
+        if self._locks:  # states are read once, with the lock
+            known = {row[0] for row in self.driver.matching(_KNOWN_ACCESS_POINTS, wanted, "identifier", "", (market,))}
+        else:
+            found = {row.identifier: row for row in self._access_points(market, wanted)}
+            known = set(found)
+        missing = [identifier for identifier in wanted if identifier not in known]
         if missing:
             ids = self.reserve(tables.access_point, len(missing))
             rows = [(i, market, identifier, NEVER, b"", 0) for i, identifier in zip(ids, missing, strict=True)]
@@ -357,6 +362,7 @@ class StoreTransaction(StoreReader):
 
 
 _ACCESS_POINTS = "SELECT id, identifier, last_at, state, messages FROM access_point WHERE market = ?"
+_KNOWN_ACCESS_POINTS = "SELECT identifier FROM access_point WHERE market = ?"
 # NO KEY: rows that refer to the access point may still be stored by others, but nobody else judges it.
 _LOCK = "ORDER BY identifier FOR NO KEY UPDATE"
 _NEW_ACCESS_POINT = (

@@ -58,7 +58,7 @@ from energycomm.pipeline.rows import (
     notification_rows,
     verdict_why,
 )
-from energycomm.pipeline.state import dump_state, load_state
+from energycomm.pipeline.state import KnownStates, dump_state
 
 log = structlog.get_logger()
 
@@ -197,6 +197,7 @@ class BatchWriter:
         self.since = now_micros()
         """Messages that arrived since then belong to this run."""
         self.checker = KernelChecker()
+        self.states = KnownStates()
 
     def prepare(self, transactions: Sequence[ChMessage]) -> Prepared:
         """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
@@ -476,7 +477,10 @@ class _Work:
     def add(self, fresh: list[tuple[int, int]], batch: Prepared, origin: Origin, tally: Tally) -> None:
         """Take in the Kernel messages of the CH messages that are new."""
         total = sum(len(batch.xmls[index]) for index, _ in fresh)
-        ids = iter(self.tx.reserve(tables.kernel_message, total))
+        reserved = self.tx.reserve(tables.kernel_message, total)
+        if total:
+            tally.ids = reserved[0], reserved[-1]
+        ids = iter(reserved)
         for index, ch_message_id in fresh:
             transaction = batch.transactions[index]
             for position, (message, xml) in enumerate(zip(transaction.messages, batch.xmls[index], strict=True), 1):
@@ -506,7 +510,7 @@ class _Work:
             assert point is not None
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
-            again = _touched(row, entries)
+            again = _touched(row, entries, self.writer.states)
             if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
                 late = Reassessment(self.tx, self.writer, row, zone, self.now)
                 starts = [one for one in (since.get(point), again) if one is not None]
@@ -520,7 +524,8 @@ class _Work:
 
     def _ahead(self, row: AccessPointRow, zone: ZoneInfo, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
         """The fold of messages that come after all that are stored of their access point."""
-        fold = Fold(self.writer.engine, zone, load_state(row.state), row.id, {}, row.messages, faults=faults)
+        state = self.writer.states.take(row.state)
+        fold = Fold(self.writer.engine, zone, state, row.id, {}, row.messages, faults=faults)
         fold.foresee(entries)
         for entry in entries:
             fold.judge(entry)
@@ -553,11 +558,12 @@ class _Work:
         tx.driver.update(tables.ch_message, ("outcome",), sorting.outcomes)
         tx.insert(tables.ch_duplicate, sorting.duplicates)
         tx.insert(tables.kernel_message, self._message_rows())
-        store_particulars(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
-        store_invoices(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
+        messages = [(one[0].message_id, one[0].message) for one in self.entries]
+        store_particulars(tx, messages)
+        store_invoices(tx, messages)
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
-        for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):
+        for (entry, _, _, _, _, tally), change_id in zip(self.entries, change_ids, strict=True):
             self._verdict_rows(entry, change_id, tally)
         tx.insert(tables.state_change, self.changes)
         tx.insert(tables.finding, self.findings)
@@ -570,18 +576,20 @@ class _Work:
         correlate(tx, [*self._accepted(), *self.again], self.now)
 
     def _accepted(self) -> list[tuple[int, KernelMessage]]:
+        entries = [one[0] for one in self.entries]
         return [
             (entry.message_id, entry.message)
-            for entry, *_ in self.entries
+            for entry in entries
             if entry.verdict is not None and entry.verdict.label == "accepted"
         ]
 
     def _save_points(self) -> None:
         folds, tx = self.folds, self.tx
         project_periods(tx, [(fold.access_point_id, fold.state) for fold in folds], self.now)
-        tx.save_access_points(
-            [(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint) for fold in folds]
-        )
+        rows = [(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint) for fold in folds]
+        tx.save_access_points(rows)
+        for fold, (_, _, stored, _) in zip(folds, rows, strict=True):
+            self.writer.states.keep(stored, fold.state)
         tx.save_checkpoints(self.checkpoints)
 
     def _message_rows(self) -> list[NewRow]:
@@ -604,8 +612,6 @@ class _Work:
         assert verdict is not None
         tally.messages[message.market, message.market_type, verdict.label] += 1
         number = entry.message_id
-        first, last = tally.ids or (number, number)
-        tally.ids = (min(first, number), max(last, number))
         why = verdict_why(verdict)
         if verdict.label != "accepted":
             tally.refused.append((number, verdict.label, why))
@@ -617,10 +623,11 @@ class _Work:
                 counted = tally.codes if found.severity == "error" else tally.warnings
                 counted[found.error_code] += 1
                 self.findings.append(finding_row(found, entry.message_id, change_id))
-        self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
+        if verdict.actions:
+            self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
 
 
-def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
+def _touched(row: AccessPointRow, entries: Sequence[Entry], states: KnownStates) -> int | None:
     """The first stored message of an access point that messages after it concern: it waits for a start of supply, named
     its contract or none, or is a series of a stream that reaches into another one. None for none."""
     if not row.state:
@@ -629,7 +636,7 @@ def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
     curves = [entry.at for entry in entries if isinstance(entry.message, MeasureSeries) and entry.message.stream]
     if not (started or curves):
         return None
-    state = load_state(row.state)
+    state = states.look(row.state)
     names = (*started, "") if started else ()
     touched = [state.awaited[reference] for reference in names if reference in state.awaited]
     touched += [reached for at in curves[:1] if (reached := state.reaches(at)) < at]

@@ -26,7 +26,7 @@ from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.parts import Part, Position, Register, Volume
-from energycomm.kernel.registers import WH_PER_UNIT, register_key
+from energycomm.kernel.registers import WH_PER_UNIT, register_key, register_keys
 from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
     curve_key,
@@ -95,14 +95,15 @@ class Step(Struct):
 
     def remember(self) -> None:
         """Keep the values that the message states in the state, as declared."""
-        kind: type[KernelMessage] = type(self.message)
-        stated = []
-        for name, fact in stated_by(kind):
-            value = getattr(self.message, name)
+        message, known = self.message, self.state.stated
+        kind: type[KernelMessage] = type(message)
+        facts = stated_by(kind)
+        for name, fact in facts:
+            value = getattr(message, name)
             if value is not None:
-                setattr(self.state.stated, fact, value)
-                stated.append(fact)
+                setattr(known, fact, value)
         if self.state.opening_at is not None:
+            stated = [fact for name, fact in facts if getattr(message, name) is not None]
             others = set(self.state.opening_facts).difference(stated)
             self.state.opening_facts = sorted(others.union(stated) if is_opening(self.message) else others)
 
@@ -248,14 +249,14 @@ def store_reading(step: Step) -> None:
         return
     _supersede(step, tables.reading, "registers", Register, register_key)
     estimated = m.nature in ("estimated", "unknown")
-    generation, opening = generation_for(state, m, step.at), is_opening(m)
+    generation, opening, at = generation_for(state, m, step.at), is_opening(m), step.at
     registers = {}
-    for register in m.registers:
+    for key, register in zip(register_keys(m.registers), m.registers, strict=True):
         unit = WH_PER_UNIT.get(register.unit, 1)
-        registers[register_key(register)] = RegisterState(
+        registers[key] = RegisterState(
             register.value * unit,
             unit,
-            step.at,
+            at,
             register.digits,
             estimated,
             register.meter or m.meter,
@@ -321,7 +322,7 @@ Key = Callable[[Any], object]
 
 def _supersede(step: Step, table: Table, column: str, part: type[Part], key_of: Key) -> None:
     """Take what the message tells anew out of the rows that told it before."""
-    for known, gone in supersede(step.state, step.message):
+    for known, gone in supersede(step.state, step.message) if step.state.readings else ():
         _take_out(step, table, known.message, column, part, key_of, gone)
 
 

@@ -74,23 +74,36 @@ class Node:
 
     def kill(self) -> None:
         """End it and all it started, at once."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        for number in [self.process.pid, *_started_by(self.process.pid)]:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
 
     def cpu(self) -> float:
-        """CPU seconds that its processes have taken, those that live."""
+        """CPU seconds of its processes, and of those that these waited for."""
         ticks = 0
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rpartition(") ")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) == self.process.pid:  # the session
-                ticks += sum(map(int, fields[11:15]))
+        for number in [self.process.pid, *_started_by(self.process.pid)]:
+            ticks += sum(map(int, _stat(number)[11:15]))
         return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _started_by(number: int) -> list[int]:
+    """The processes below one: Ray gives some of them sessions of their own."""
+    parents = {int(path.name): int((_stat(int(path.name)) or ["0", "0"])[1]) for path in Path("/proc").glob("[0-9]*")}
+    found = [number]
+    for one in found:  # grows
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def _stat(number: int) -> list[str]:
+    """What the kernel says of a process, from its state on; nothing where it is gone."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text("utf-8").rpartition(") ")[2].split()
+    except OSError:
+        return []
 
 
 class Cluster:

@@ -173,6 +173,7 @@ class _Told:
 
 
 def _line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    words = " ".join(str(error).split())
+    """What an error says, in one line; of a traceback from another host its end."""
+    told = str(error).strip()
+    words = " ".join((told.splitlines()[-1] if "Traceback" in told else told).split())
     return f"{type(error).__name__}: {words[:300]}"

@@ -60,6 +60,7 @@ class Question(Struct, frozen=True, kw_only=True):
       curve_tolerance: percent by which a curve may differ from the indexes of the same days.
       zones: market -> name of its legal time.
       since: microseconds since the epoch; only verdicts of messages that arrived since then are asked for.
+      states: only verdicts of messages in these states; in any when empty.
       program: version of EnergyComm that asks: another one may judge otherwise.
     """
 
@@ -69,6 +70,7 @@ class Question(Struct, frozen=True, kw_only=True):
     curve_tolerance: Decimal
     zones: dict[str, str]
     since: int
+    states: tuple[str, ...] = ()
     program: str = version("energycomm")
 
 

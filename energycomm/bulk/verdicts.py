@@ -34,7 +34,7 @@ class Judging:
 
     def write(self, engine: Engine, folder: Path) -> Iterator[Path]:
         """Write the buckets."""
-        return write_buckets(engine, folder, self._markets, self._asked.since, self._size)
+        return write_buckets(engine, folder, self._markets, self._asked.since, self._asked.states, self._size)
 
 
 class Verdicts:

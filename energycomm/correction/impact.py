@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from itertools import groupby
@@ -27,7 +27,12 @@ from energycomm.pipeline.rejudging import BY_CHANGED_RULES
 
 
 def question(
-    folder: Path, markets: Markets, since: int, engine: str = "parallel", curve_tolerance: Decimal = CURVE_TOLERANCE
+    folder: Path,
+    markets: Markets,
+    since: int,
+    engine: str = "parallel",
+    curve_tolerance: Decimal = CURVE_TOLERANCE,
+    states: Iterable[str] = (),
 ) -> Question:
     """What stored messages are to be judged by.
 
@@ -37,6 +42,7 @@ def question(
       since: microseconds since the epoch; only verdicts of messages that arrived since then are compared.
       engine: name of the rules engine.
       curve_tolerance: percent by which a curve may differ from the indexes of the same days.
+      states: only verdicts of messages in these states are compared; in any when empty.
 
     Raises:
       UserError: the rules are broken.
@@ -49,6 +55,7 @@ def question(
         curve_tolerance=curve_tolerance,
         zones={market: zone.key for market, zone in markets.zones.items()},
         since=since,
+        states=tuple(sorted(states)),
     )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import groupby
 
 from msgspec import Struct
 
+from energycomm.bulk.verdicts import Verdicts
 from energycomm.correction.acting import Place, judge_again, sorted_places
 from energycomm.correction.cases import content_of, stuck_ids
 from energycomm.correction.impact import catalogue_named
@@ -132,11 +134,36 @@ def replay_messages(
         writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY, writer.markets)
     for market, identifier in _places(store, ids):
         judge_again(store, writer, market, identifier)
-    with reading(store.engine) as connection:
-        sql = "SELECT id, state FROM kernel_message WHERE true"
-        states: dict[int, str] = dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
     used = {number: versions[number].digest for number in ids if number in versions}
-    return Replaying(marked=tuple(ids), states=states, rules=used)
+    return Replaying(marked=tuple(ids), states=_states(store, ids), rules=used)
+
+
+def replay_changed(store: Store, writer: BatchWriter, found: Verdicts, *, by: str, why: str) -> Replaying:
+    """Send back those messages whose verdicts bulk work found to come out otherwise; the others stay as they are.
+
+    The live path judges them, with what is stored then. Doing it twice changes nothing more.
+
+    Args:
+      store: the EIS.
+      writer: the rules of today.
+      found: what came out otherwise, by the rules of today.
+      by: who asks.
+      why: words for the record.
+    """
+    sent: list[int] = []
+    for (market, identifier), several in groupby(found.shifts(), key=lambda shift: (shift.market, shift.access_point)):
+        ids = [shift.message_id for shift in several]
+        with store.transaction() as tx:
+            mark(tx, ids, by, why)
+            sent += sorted(row[0] for row in tx.driver.matching(_MARKED, ids, "id"))
+        judge_again(store, writer, market, identifier)
+    return Replaying(marked=tuple(sent), states=_states(store, sent), rules={})
+
+
+def _states(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    sql = "SELECT id, state FROM kernel_message WHERE true"
+    with reading(store.engine) as connection:
+        return dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
 
 
 def _stored(store: Store, ids: Sequence[int]) -> list[MessageRow]:

@@ -71,17 +71,14 @@ def export(
     config = load()
     _check_folder(to)
     zones = installed_adapters(config.mapping_files).zones
-    with (
-        open_store(config) as store,
-        opened_export(
-            store.engine, subject, selection, zones, since, InvoiceCheck(store, config.rules_folder, zones)
-        ) as found,
-    ):
-        _write(to, pieces(chosen, found))
-        away = found.lacks()
-    told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
+    with open_store(config) as store:
+        invoices = InvoiceCheck(store, config.rules_folder, zones)
+        with opened_export(store.engine, subject, selection, zones, since, invoices) as found:
+            _write(to, pieces(chosen, found))
+            away = found.lacks()
     for line in told_missing(away):
         typer.echo(line, err=True)
+    told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
     if json:
         print_json({**told, "archived": [one.name for one in away]})
         return

@@ -556,15 +556,7 @@ class _Gathering:
         """The consumption of a direction by the source that covers the period with the most time classes; nothing where
         none covers it."""
         where, lieu = _side(grid, direction), _cote(grid, direction)
-        covering: dict[str, dict[str, list[_Energy]]] = {}
-        for source, energies in sorted(sources.items()):
-            classes: dict[str, list[_Energy]] = {}
-            for one in energies:
-                classes.setdefault(one.time_class, []).append(one)
-            if set(classes) - self.totals:
-                classes = {name: several for name, several in classes.items() if name not in self.totals}
-            if all(self._covers(several) for several in classes.values()):
-                covering[source] = classes
+        covering = self._covering(sources)
         if not covering:
             return []
         sums = {
@@ -614,6 +606,19 @@ class _Gathering:
                 )
             )
         return found
+
+    def _covering(self, sources: Mapping[str, list[_Energy]]) -> dict[str, dict[str, list[_Energy]]]:
+        """The volumes of the sources that cover the period, by time class; totals only where nothing else is told."""
+        covering: dict[str, dict[str, list[_Energy]]] = {}
+        for source, energies in sorted(sources.items()):
+            classes: dict[str, list[_Energy]] = {}
+            for one in energies:
+                classes.setdefault(one.time_class, []).append(one)
+            if set(classes) - self.totals:
+                classes = {name: several for name, several in classes.items() if name not in self.totals}
+            if all(self._covers(several) for several in classes.values()):
+                covering[source] = classes
+        return covering
 
     def _covers(self, energies: Sequence[_Energy]) -> bool:
         """Whether volumes follow one another from the first to the last instant of the period, without hole or overlap;

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from energycomm.commands.outgoing import check_state, chosen
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
-from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.acknowledgement import kept_acknowledgements
 from energycomm.pipeline.acknowledgement import retry as retry_rows
@@ -31,8 +31,7 @@ def list_(
 
     Example: energycomm acknowledgement list --state dead
     """
-    if state is not None and state not in STATES:
-        raise UserError(f"{state!r} is no state of an acknowledgement.", f"States: {', '.join(STATES)}.")
+    check_state(state, STATES, "an acknowledgement")
     with open_store(load()) as store:
         rows = kept_acknowledgements(store, state=state, limit=limit)
     if json:
@@ -60,8 +59,7 @@ def retry(
 
     Example: energycomm acknowledgement retry --all
     """
-    if bool(envelopes) == everything:
-        raise UserError("Name the envelopes.", "Name their numbers, or --all.")
+    named = chosen(envelopes, everything, "envelopes", "numbers")
     with open_store(load()) as store:
-        number = retry_rows(store, None if everything else envelopes)
+        number = retry_rows(store, named)
     typer.echo(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")

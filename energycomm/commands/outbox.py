@@ -8,10 +8,10 @@ import typer
 
 from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
+from energycomm.commands.outgoing import check_state, chosen
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
-from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 
@@ -31,8 +31,7 @@ def list_(
 
     Example: energycomm outbox list --state dead
     """
-    if state is not None and state not in STATES:
-        raise UserError(f"{state!r} is no state of a notification.", f"States: {', '.join(STATES)}.")
+    check_state(state, STATES, "a notification")
     with open_store(load()) as store:
         rows = list_outbox(store, state, limit)
     if json:
@@ -55,8 +54,7 @@ def retry(
 
     Example: energycomm outbox retry --all
     """
-    if bool(ids) == everything:
-        raise UserError("Name the notifications.", "Name their ids, or --all.")
+    named = chosen(ids, everything, "notifications")
     with open_store(load()) as store:
-        number = retry_rows(store, None if everything else ids)
+        number = retry_rows(store, named)
     typer.echo(f"{counted(number, 'notification is', 'notifications are')} due again")

@@ -250,11 +250,20 @@ def settle(
     """
     now = now_micros()
     with store.transaction() as tx:
-        if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
+        came_to = [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)]
+        # A worker that was cut off may get through when another one has sent the same, and has the answer.
+        known = bool(tx.driver.rows(_ANSWERED, (parcel.id, now)))
+        if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None and not known:
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
             answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
-        came_to = [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)]
     return came_to[0]
+
+
+_ANSWERED = (
+    "SELECT 1 FROM outgoing o WHERE o.id = ? AND o.sent_at <> ? "
+    "AND EXISTS (SELECT 1 FROM envelope e WHERE e.answers = o.id)"
+)
+"""Whether another sending of a request brought its answer; where ours is the one, it was sent just now."""
 
 
 def _settle(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -88,9 +88,15 @@ def gs1_ok(text: str) -> bool:
     """
     if not (text.isascii() and text.isdigit() and len(text) in (8, 12, 13, 14, 18)):
         return False
-    body = text[-2::-1]
-    total = sum(int(figure) * (3 if place % 2 == 0 else 1) for place, figure in enumerate(body))
-    return (10 - total % 10) % 10 == int(text[-1])
+    return _gs1_digit(text[:-1]) == int(text[-1])
+
+
+@lru_cache(maxsize=4096)
+def _gs1_digit(body: str) -> int:
+    """The GS1 check digit of a number: from its end, each second figure counts three times. Few parties are named in
+    many messages."""
+    total = 3 * sum(map(int, body[-1::-2])) + sum(map(int, body[-2::-2]))
+    return -total % 10
 
 
 @predicate

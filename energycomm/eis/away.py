@@ -6,6 +6,7 @@ instant at which there is a checkpoint, and before which its history is not whol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -143,9 +144,14 @@ def where_bytes_are(engine: Engine, sha256: bytes) -> Archive | None:
 
 def floor_of(driver: Driver, access_point_id: int) -> int | None:
     """The floor of an access point, microseconds since the epoch; None where its history is whole."""
-    rows = driver.rows("SELECT max(upto) FROM archived_point WHERE access_point_id = ?", (access_point_id,))
-    floor: int | None = rows[0][0]
-    return floor
+    return floors_of(driver, [access_point_id]).get(access_point_id)
+
+
+def floors_of(driver: Driver, access_point_ids: Sequence[int]) -> dict[int, int]:
+    """The floors of access points, by id; those whose history is whole have none."""
+    sql = "SELECT access_point_id, max(upto) FROM archived_point WHERE true"
+    found = driver.matching(sql, access_point_ids, "access_point_id", "GROUP BY access_point_id")
+    return {row[0]: row[1] for row in found}
 
 
 def archive_at(driver: Driver, access_point_id: int) -> str:

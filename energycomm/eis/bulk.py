@@ -86,6 +86,16 @@ class Driver(ABC):
         """Rows of a query whose column is one of the values: ``sql AND column in values tail``."""
 
     @abstractmethod
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours, whole numbers all of them, as its table `given`.
+
+        Args:
+          sql: the query; joins with CROSS JOIN begin at `given`.
+          columns: names of the columns of `given`.
+          rows: its rows.
+        """
+
+    @abstractmethod
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""
 
@@ -175,6 +185,20 @@ class SqliteDriver(Driver):
             found += self._connection.execute(statement, (*head, *piece)).fetchall()
         return found
 
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours as its table `given`."""
+        found: list[Row] = []
+        start, size = 0, SQLITE_ROWS
+        while left := len(rows) - start:
+            while size > left:
+                size >>= 1
+            values = ", ".join([f"({_marks(len(columns))})"] * size)
+            statement = f"WITH given({', '.join(columns)}) AS (VALUES {values}) {sql}"
+            piece = rows[start : start + size]
+            found += self._connection.execute(statement, list(chain.from_iterable(piece))).fetchall()
+            start += size
+        return found
+
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""
         self.many(f"DELETE FROM {table.name} WHERE id = ?", [(i,) for i in ids])
@@ -227,6 +251,14 @@ class PostgresDriver(Driver):
             return []
         statement = f"{sql} AND {column} = ANY(?) {tail}"
         return self._cursor.execute(_percent(statement), (*head, list(values))).fetchall()
+
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours as its table `given`."""
+        if not rows:
+            return []
+        arrays = ", ".join(["?::int8[]"] * len(columns))
+        statement = f"WITH given({', '.join(columns)}) AS (SELECT * FROM unnest({arrays})) {sql}"
+        return self._cursor.execute(_percent(statement), [list(one) for one in zip(*rows, strict=True)]).fetchall()
 
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""

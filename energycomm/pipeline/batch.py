@@ -48,7 +48,7 @@ from energycomm.pipeline.fold import (
 )
 from energycomm.pipeline.openings import withdraw_replaced
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Reassessment
+from energycomm.pipeline.reassessment import Late, Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
 from energycomm.pipeline.rows import (
     change_row,
@@ -506,21 +506,27 @@ class _Work:
             since[replaced] = min(at, since.get(replaced, at))
         for entry in self.by_point.pop(None, ()):
             judge_alone(engine, entry, self.rows)
+        late: list[Late] = []
         for point in dict.fromkeys((*self.by_point, *since)):
             assert point is not None
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
             again = _touched(row, entries, self.writer.states)
             if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
-                late = Reassessment(self.tx, self.writer, row, zone, self.now)
-                starts = [one for one in (since.get(point), again) if one is not None]
-                fold = late.run(entries, min(starts, default=None))
-                self._judged_again(late, tally)
-            else:
-                fold = around_broken(partial(self._ahead, row, zone, entries))
-                self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
-            add_rows(self.rows, fold.rows)
-            self.folds.append(fold)
+                starts = (since.get(point), again, entries[0].at if entries else None)
+                late.append(Late(row, min(one for one in starts if one is not None), entries))
+                continue
+            fold = around_broken(partial(self._ahead, row, zone, entries))
+            self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
+            self._folded(fold)
+        reassessment = Reassessment(self.tx, self.writer, zone, self.now)
+        for fold in reassessment.run(late):
+            self._folded(fold)
+        self._judged_again(reassessment, tally)
+
+    def _folded(self, fold: Fold) -> None:
+        add_rows(self.rows, fold.rows)
+        self.folds.append(fold)
 
     def _ahead(self, row: AccessPointRow, zone: ZoneInfo, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
         """The fold of messages that come after all that are stored of their access point."""

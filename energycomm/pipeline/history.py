@@ -94,10 +94,14 @@ def past_of(reader: StoreReader, access_point_id: int, since: int = NEVER, keepi
       since: only those effective at or after this instant, microseconds since the epoch.
       keeping: a message that is there in any case; its versions and what it corrects are not, then.
     """
-    found = reader.messages_from(access_point_id, since)
-    counted = {row.id: row for row in counting(reader, found, keeping)}
+    return past_in(counting(reader, reader.messages_from(access_point_id, since), keeping))
+
+
+def past_in(rows: Sequence[MessageRow]) -> Past:
+    """The past of an access point in its messages that count."""
+    counted = {row.id: row for row in rows}
     entries, unreadable = [], {}
-    for row in counted.values():
+    for row in rows:
         message = decode(row.xml)
         if isinstance(message, KernelMessage):
             key = business_key(message, row.effective, row.identity or b"", row.position)

@@ -29,7 +29,7 @@ from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.fold import Fold, fault_words
 from energycomm.pipeline.history import history_archived
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Reassessment
+from energycomm.pipeline.reassessment import Late, Reassessment
 from energycomm.pipeline.rejudging import AFTER_CORRECTION, Change, Rejudging
 from energycomm.pipeline.rows import change_row, message_row
 from energycomm.pipeline.state import dump_state
@@ -246,8 +246,8 @@ def _judge_point(
     if since is None:
         return None
     now = now_micros()
-    again = Reassessment(tx, writer, point, zone, now, words)
-    fold = again.run([], since, faults)
+    again = Reassessment(tx, writer, zone, now, words)
+    (fold,) = again.run([Late(point, since)], faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
     correlate(tx, again.accepted, now)

@@ -74,7 +74,7 @@ def grow(folder: Path, databases: dict[str, UrlOf], sizes: list[int]) -> list[st
     rows = []
     first: dict[tuple[str, str], float] = {}
     for size in sizes:
-        for flux in ("R151", "C15"):
+        for flux in ("C15", "R151"):
             material = flat(folder, flux, size)
             for name, url_of in databases.items():
                 command = [sys.executable, "-m", "benchmarks.memory", url := url_of(), *map(str, material.files)]
@@ -83,16 +83,16 @@ def grow(folder: Path, databases: dict[str, UrlOf], sizes: list[int]) -> list[st
                 run = Run(*json.loads(done.stdout))
                 cost, server = (seconds / run.messages * 1e6 for seconds in (run.client, run.server))
                 against = (cost + server) / first.setdefault((flux, name), cost + server)
-                row = [flux, f"{material.xml / 1e6:.0f}", name, str(run.messages)]
-                row += [f"{run.before / 1024:.0f}", f"{run.after / 1024:.0f}", f"{cost:.0f}"]
-                rows.append([*row, f"{server:.0f}" if server else "-", f"{against:.2f}"])
+                row = [flux, f"{material.xml / 1e6:.0f}", name, f"{run.before / 1024:.0f}", f"{run.after / 1024:.0f}"]
+                row += [str(run.messages), f"{cost:.0f}", f"{server:.0f}" if server else "-", f"{against:.2f}"]
+                rows.append(row)
                 print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
                 address = make_url(url)
                 if address.get_backend_name() == "sqlite":
                     Path(str(address.database)).unlink()
             for path in (*material.before, *material.files):
                 path.unlink()
-    head = ["type", "file, MB", "database", "messages", "MB at the start", "MB at the most", "us a message"]
+    head = ["type", "file, MB", "database", "MB at the start", "MB at the most", "messages", "us a message"]
     return table([*head, "server, us a message", "against the first"], rows)
 
 

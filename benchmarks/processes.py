@@ -16,6 +16,7 @@ from benchmarks.stages import PARENT, PROCESSES, USER, process_statistics
 from benchmarks.whole_path import UrlOf
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
+from energycomm.errors import ExitCode
 
 LOOK = 0.1
 """Seconds between two looks at the processes."""
@@ -57,7 +58,10 @@ def process(files: list[Path], url: str, number: int) -> Run:
             memory = max(memory, peak_kilobytes(one))
         time.sleep(LOOK)
     wall = time.monotonic() - begun
-    _, _, used = os.wait4(running.pid, 0)  # of the process, and of those that it waited for
+    _, status, used = os.wait4(running.pid, 0)  # of the process, and of those that it waited for
+    running.returncode = os.waitstatus_to_exitcode(status)
+    if running.returncode not in (ExitCode.OK, ExitCode.REJECTED):
+        raise RuntimeError(f"energycomm process ended with {running.returncode}")
     return Run(wall, used.ru_utime + used.ru_stime, max(cpu.values()) / os.sysconf("SC_CLK_TCK"), memory)
 
 

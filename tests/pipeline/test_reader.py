@@ -29,6 +29,9 @@ from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 from tests.stores import make_store
 
+FIRST = 7
+"""CH messages in a batch."""
+
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def process(url: str, files: list[Path], number: int) -> tuple[Any, dict[str, Any]]:
     """Process files by some processes; the summed steps and what the store means."""
-    settings: dict[str, Any] = {"database": url, "processes": number, "batch_size": 7}
+    settings: dict[str, Any] = {"database": url, "processes": number, "batch_size": FIRST}
     config = Config(**settings)
     with opened(url) as engine:
         done = total(Gateway(config, Store(engine)).inbound.take(files, "test"))
@@ -106,18 +109,19 @@ def test_two_processes_make_the_store_of_one(database_url: str, alone: Any, file
 def test_a_reader_that_is_killed_is_done_without(
     tmp_path: Path, alone: Any, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the first batches of each member: this process reads the rest, and says so."""
+    """With the first batch of each member: this process reads the rest of it, and says so."""
     url = make_store(f"sqlite:///{tmp_path}/killed.db")
     read = reader._unpacked
-    batches: list[int] = []
 
     def kill(*packed: Any) -> Any:
-        batches.append(packed[-2])
-        if len(batches) % 4 == 3:
+        if packed[-2] <= FIRST:
             for child in multiprocessing.active_children():
-                os.kill(child.pid or 0, signal.SIGKILL)
+                assert child.pid is not None
+                os.kill(child.pid, signal.SIGKILL)
+                child.join()
         return read(*packed)
 
+    monkeypatch.setattr(reader, "AHEAD", 1)  # else all of a member may have been read by then
     monkeypatch.setattr(reader, "_unpacked", kill)
     with capture_logs() as log:
         _, meaning = process(url, files, 2)

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import browsing, bulk, growth, memory, rules_alone, size, table, whole_path, workers
+from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, size, table, whole_path, workers
 from benchmarks.material import flat, mixed
 from benchmarks.page import PAGE, fill, origin
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "bulk", "memory", "size")
+SECTIONS = ("whole-path", "processes", "workers", "rules", "growth", "browsing", "bulk", "memory", "size")
 """In the order of the page."""
 
 LONG = ("--messages", "1000000", "--judged", "1000000", "--memory", "10", "100", "1000")
@@ -37,6 +37,8 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
+    parser.add_argument("--large", type=float, default=60, help="MB of the files that several processes share")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them to compare")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
     parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
     parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for")
@@ -76,6 +78,7 @@ def main(typed: list[str] | None = None) -> int:
         with databases(folder, postgres=not asked.no_postgres) as found:
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
+                "processes": ("Several processes for one file", lambda: _processes(folder, found, asked)),
                 "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
@@ -111,6 +114,11 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
     materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
     materials.append(mixed(folder / "mixed", asked.access_points, 6))
     return whole_path.compare(materials, found, asked.rounds)
+
+
+def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    files = [flat(folder / f"large-{flux}", flux, int(asked.large * 1e6)) for flux in ("R151", "C15")]
+    return processes.compare(files, found, asked.processes)
 
 
 def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Protocol, TypeAlias
+
+from energycomm.processes import cores, helpers
 
 AHEAD = 2
 """Buckets that wait at each process, so that none is idle while its result is written."""
@@ -57,7 +57,7 @@ class Processes:
     """
 
     def __init__(self, number: int | None = None) -> None:
-        self.number = number or len(os.sched_getaffinity(0))
+        self.number = number or cores()
 
     def results(self, task: Task, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
         """Do a task on buckets, see `Workers`."""
@@ -67,9 +67,7 @@ class Processes:
             # Another process would read the rules once more for one bucket.
             yield from ((number, task(question, content)) for number, content in _both(first, waiting))
             return
-        # A forked process would share the connections of the store.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.number, mp_context=context)
+        pool = helpers(self.number)
         try:
             yield from self._through(pool, task, question, _both(first, waiting))
         except BrokenProcessPool as broken:

@@ -200,22 +200,8 @@ class BatchWriter:
         self.states = KnownStates()
 
     def prepare(self, transactions: Sequence[ChMessage]) -> Prepared:
-        """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
-        refuses its CH message here, before any store."""
-        written = iter(self.checker.write([message for one in transactions for message in one.messages]))
-        xmls: list[list[str]] = []
-        refusals: list[tuple[Refusal, ...]] = []
-        for transaction in transactions:
-            of_one = [next(written) for _ in transaction.messages]
-            good = [xml for xml in of_one if isinstance(xml, str)]
-            xmls.append(good)
-            unfit = _unfit(transaction)
-            if unfit or transaction.refusals or len(good) < len(of_one):
-                wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
-                refusals.append(tuple(dict.fromkeys((*transaction.refusals, *unfit, *wrong))))
-            else:
-                refusals.append(())
-        return Prepared(transactions, xmls, refusals)
+        """Write the Kernel XML of a batch: `prepare` with the checker of this writer."""
+        return prepare(self.checker, transactions)
 
     def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
         """Judge and store the messages of one member inside a transaction of the EIS: `store_parts` of one part."""
@@ -307,6 +293,25 @@ class BatchWriter:
 def _stops(error: Exception) -> bool:
     """Whether an error is of no message: the transaction is run again, or the run stops."""
     return isinstance(error, Conflict | UserError) and not isinstance(error, HistoryArchived)
+
+
+def prepare(checker: KernelChecker, transactions: Sequence[ChMessage]) -> Prepared:
+    """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
+    refuses its CH message here, before any store."""
+    written = iter(checker.write([message for one in transactions for message in one.messages]))
+    xmls: list[list[str]] = []
+    refusals: list[tuple[Refusal, ...]] = []
+    for transaction in transactions:
+        of_one = [next(written) for _ in transaction.messages]
+        good = [xml for xml in of_one if isinstance(xml, str)]
+        xmls.append(good)
+        unfit = _unfit(transaction)
+        if unfit or transaction.refusals or len(good) < len(of_one):
+            wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
+            refusals.append(tuple(dict.fromkeys((*transaction.refusals, *unfit, *wrong))))
+        else:
+            refusals.append(())
+    return Prepared(transactions, xmls, refusals)
 
 
 _OWN = ("type", "version", "sender", "reference", "access_point")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lxml.etree import XMLSyntaxError
 
-from benchmarks import browsing, bulk, growth, memory, rules_alone, workers
+from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, workers
 from benchmarks.__main__ import SECTIONS, main
 from benchmarks.material import bare_parse, bare_parse_of_pieces, flat, mixed
 from benchmarks.page import PAGE, fill, origin, sections
@@ -101,6 +101,15 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     for row in cells(table):
         assert 20 < int(row[3]) <= int(row[4]), "a Python with its libraries, and what the file needs besides"
     assert not list((tmp_path / "files").iterdir()), "the files are removed"
+
+
+def test_processes_are_measured_together_and_apart(tmp_path: Path) -> None:
+    """The whole of the CPU time is more than that of any of them, and no row is of a run that did nothing."""
+    file = flat(tmp_path / "files", "C15", 20_000)
+    (row,) = cells(processes.compare([file], {"SQLite": sqlite_urls(tmp_path)}, [1]))
+    assert row[:4] == ["C15, one plain file", "0", "SQLite", "1"]
+    assert float(row[6]) >= float(row[7]) > 0
+    assert int(row[8]) > 20
 
 
 def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:

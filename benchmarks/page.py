@@ -6,6 +6,7 @@ The words around the marks are written by hand: what is measured, the target, wh
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -64,5 +65,5 @@ def _commit() -> str:
 
 
 def _git(*words: str) -> str:
-    done = subprocess.run(["git", *words], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([shutil.which("git") or "git", *words], capture_output=True, text=True, check=True, cwd=ROOT)
     return done.stdout.strip()

@@ -218,11 +218,8 @@ class Config(BaseSettings):
     )
     engine: Literal["parallel", "durable-rules"] = Field(default="parallel", description="Rules engine.")
     batch_size: int = Field(default=500, ge=1, le=10_000, description="Messages per transaction.")
-    processes: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description="Processes that share the work on one large file; as many as there are cores if not set.",
+    processes: int = Field(
+        default=1, ge=1, le=64, description="Processes that share the work on one large file; more than 2 are not used."
     )
     parties: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Our own identifiers (EIC, GLN); in the environment separated by commas."

@@ -40,7 +40,7 @@ def process(
     processes: Annotated[
         int | None,
         typer.Option(
-            "--processes", min=1, max=64, help="Processes for one large file; as many as there are cores by default."
+            "--processes", min=1, max=64, help="Processes for one large file; those of the setting by default."
         ),
     ] = None,
 ) -> None:

@@ -34,7 +34,6 @@ from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.quarantine import give_up
 from energycomm.pipeline.reader import Place, Reader
-from energycomm.processes import cores
 from energycomm.transport.keys import STORAGE, KeyRing, read_keys
 
 log = structlog.get_logger()
@@ -73,7 +72,7 @@ class Gateway:
             config.limits,
             config.batch_size,
             channels={channel.name: channel.market for channel in config.channels},
-            reader=Reader(partial(_place, config)) if (config.processes or cores()) > 1 else None,
+            reader=Reader(partial(_place, config)) if config.processes > 1 else None,
         )
 
     def give_up_overdue(self) -> int:

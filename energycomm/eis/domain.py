@@ -29,8 +29,8 @@ _json = msgspec.json.Encoder(decimal_format="string")
 
 
 class KeptField(NamedTuple):
-    """A field of a kind and the column that keeps it; where it holds parts, which are kept as arrays
-    (`energycomm.eis.arrays`), `scalar` is None and `part` their class."""
+    """A field of a kind and the column that keeps it. `scalar` is None where it holds parts: of several, which are kept
+    as arrays (`energycomm.eis.arrays`), `part` is the class; one alone is kept as JSON."""
 
     column: str
     field: str
@@ -61,9 +61,8 @@ def kept_fields(cls: type[KernelMessage]) -> tuple[KeptField, ...]:
             found.append(KeptField(column, one.field, one.declared, one.scalar, required))
     for child in shape.children:
         if child.declared.kept is not None:
-            if not child.many:
-                raise TypeError(f"{cls.__name__}.{child.field}: a part alone is not kept")
-            found.append(KeptField(child.declared.kept, child.field, child.declared, None, True, child.part))
+            part = child.part if child.many else None
+            found.append(KeptField(child.declared.kept, child.field, child.declared, None, child.many, part))
     return tuple(found)
 
 
@@ -128,6 +127,8 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
         convert = conversions.get(one.scalar.name if one.scalar else None)
         if cls.kept is not None and (cls.kept.table, one.column) in SEARCHED:
             convert = json_text
+        if one.scalar is None and one.part is None:
+            convert = _alone
         if convert is not None:
             scope[f"c{number}"] = convert
             value = f"None if {value} is None else c{number}({value})"
@@ -137,6 +138,10 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
     # The source is made of nothing but names of our own fields and columns: no input reaches it.
     made: Callable[[KernelMessage], dict[str, Any]] = eval(f"lambda m: {{{', '.join(items)}}}", scope)  # noqa: S307 - as above
     return made
+
+
+def _alone(part: Struct) -> str:
+    return _json.encode(part).decode()
 
 
 def _own_fields(message: KernelMessage) -> str:

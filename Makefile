@@ -16,14 +16,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Exactly the files whose hashes are written down; what comes as source is built with tools that were checked as well.
 PINNED := $(PIP) install --quiet --require-hashes --no-build-isolation
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' constraints-torch.txt)
-EXTRAS := test lint durable assistant
+EXTRAS := test lint durable cluster assistant
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --no-annotate --custom-compile-command "make pins"
 # The fixtures bring the keys of their encrypted envelopes along.
 DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsubst %,ENERGYCOMM_CONFIG=%,$(wildcard fixtures/fr/energycomm.toml))
 FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all assistant test-assistant soak lint format pins wheel sbom docs bench screenshots clean
+.PHONY: help demo test test-all test-cluster assistant test-assistant soak lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -66,7 +66,15 @@ test: $(VENV)/.installed-test ## Run the tests on SQLite and PostgreSQL (ARGS="-
 	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-all: $(VENV)/.installed-test ## Run every test, the slow ones too
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not soak" $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not soak and not cluster" $(ARGS)
+
+$(VENV)/.installed-cluster: $(VENV)/.installed-test constraints-cluster.txt
+	@echo "installing Ray"
+	@$(PINNED) -r constraints.txt -r constraints-cluster.txt
+	@touch $@
+
+test-cluster: $(VENV)/.installed-cluster ## Run bulk work on a cluster of Ray, two nodes of which are started here
+	@$(BIN)/python -m pytest -n 0 -m cluster tests/bulk $(ARGS)
 
 $(VENV)/.installed-assistant: $(VENV)/.installed-test constraints-assistant.txt constraints-torch.txt
 	@echo "installing the assistant; some minutes, 2.5 GB with its models"

@@ -1,4 +1,4 @@
-"""Measures EnergyComm and prints the tables of docs/benchmarks.md.
+"""Measures EnergyComm and prints the sections of docs/benchmarks.md, in its order and form.
 
 Example: python -m benchmarks --only whole-path --size 5
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -16,12 +19,17 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import browsing, bulk, growth, memory, rules_alone, size, table, whole_path, workers
+from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, size, table, whole_path, workers
 from benchmarks.material import flat, mixed
+from benchmarks.page import PAGE, fill, origin
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "workers", "rules", "growth", "browsing", "memory", "size", "bulk")
+SECTIONS = ("whole-path", "processes", "workers", "rules", "growth", "browsing", "bulk", "memory", "size")
+"""In the order of the page."""
+
+LONG = ("--messages", "1000000", "--judged", "1000000", "--memory", "10", "100", "1000")
+"""What `--long` stands for; what is typed besides counts more."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -29,16 +37,19 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
+    parser.add_argument("--large", type=float, default=60, help="MB of the files that several processes share")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them to compare")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
     parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
     parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for")
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts")
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
-    parser.add_argument(
-        "--memory", type=float, nargs="+", default=[10, 50, 200], help="MB of the files; 1000 takes long"
-    )
+    parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
+    parser.add_argument("--memory", type=float, nargs="+", default=[10, 50], help="MB of the files; 1000 takes long")
     parser.add_argument("--readings", type=int, default=6_000, help="whose size in a store is measured")
     parser.add_argument("--no-postgres", action="store_true", help="SQLite alone")
+    parser.add_argument("--long", action="store_true", help="a million messages, files of up to 1 GB: hours")
+    parser.add_argument("--page", action="store_true", help="put the figures into docs/benchmarks.md too")
     return parser
 
 
@@ -59,25 +70,43 @@ def databases(folder: Path, *, postgres: bool) -> Iterator[dict[str, UrlOf]]:
 
 def main(typed: list[str] | None = None) -> int:
     """Measure what was asked for and print it."""
-    asked = arguments().parse_args(typed)
+    typed = sys.argv[1:] if typed is None else typed
+    asked = arguments().parse_args([*LONG, *typed] if "--long" in typed else typed)
     print(machine(), end="\n\n")
     with tempfile.TemporaryDirectory(prefix="energycomm-bench-") as name:
         folder = Path(name)
         with databases(folder, postgres=not asked.no_postgres) as found:
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
+                "processes": ("Several processes for one file", lambda: _processes(folder, found, asked)),
                 "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "browsing": ("Looking", lambda: _looking(found, asked)),
-                "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.messages)),
+                "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
             }
-            for section, (title, measure) in sections.items():
+            for section in SECTIONS:
                 if asked.only is None or section in asked.only:
-                    print(f"## {title}\n\n" + "\n".join(measure()), end="\n\n", flush=True)
+                    _measure(section, *sections[section], typed, page=asked.page)
     return 0
+
+
+def _measure(section: str, title: str, measure: Callable[[], list[str]], typed: list[str], *, page: bool) -> None:
+    begun, spent = time.monotonic(), _cpu()
+    lines = [origin(typed, section), "", *measure()]
+    print(f"## {title}\n\n" + "\n".join(lines), end="\n\n", flush=True)
+    took, cpu = time.monotonic() - begun, _cpu() - spent
+    print(f"{section}: {took:.0f} s, CPU without the database server {cpu:.0f} s", file=sys.stderr, flush=True)
+    if page:
+        fill(PAGE, section, lines)
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of those that it started and that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
@@ -85,6 +114,11 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
     materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
     materials.append(mixed(folder / "mixed", asked.access_points, 6))
     return whole_path.compare(materials, found, asked.rounds)
+
+
+def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    files = [flat(folder / f"large-{flux}", flux, int(asked.large * 1e6)) for flux in ("R151", "C15")]
+    return processes.compare(files, found, asked.processes)
 
 
 def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

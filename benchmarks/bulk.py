@@ -13,7 +13,7 @@ from benchmarks.material import flat
 from benchmarks.whole_path import UrlOf, fresh_gateway
 from energycomm.bulk.buckets import write_buckets
 from energycomm.bulk.judging import Question, opened
-from energycomm.bulk.runs import judged_again
+from energycomm.bulk.verdicts import judged_again
 from energycomm.bulk.workers import Processes
 from energycomm.correction.impact import question
 from energycomm.pipeline.gateway import Gateway

@@ -67,7 +67,7 @@ def contents(files: list[Path]) -> Iterator[bytes]:
 
 def bare_parse(files: list[Path], rounds: int = 3) -> float:
     """CPU seconds of a bare streaming parse of the XML, the best of some rounds: `iterparse` of lxml over every
-    element, letting go of each message. The bytes of zips are unpacked beforehand."""
+    element, letting go of each message. The bytes of zips are unpacked beforehand. EDIFACT is cut at its signs."""
     return min(_parse(files, None) for _ in range(rounds))
 
 
@@ -84,6 +84,9 @@ def _parse(files: list[Path], tags: list[str] | None) -> float:
         begun = time.process_time()
         for source in sources:
             with source:
+                if path.suffix == ".edi":
+                    _split(source.read())
+                    continue
                 for _, element in etree.iterparse(source, events=("end",), tag=tags, **_SAFE):
                     if element.tag in PIECES:
                         element.clear()
@@ -91,3 +94,10 @@ def _parse(files: list[Path], tags: list[str] | None) -> float:
                             del element.getparent()[0]
         spent += time.process_time() - begun
     return spent
+
+
+def _split(interchange: bytes) -> None:
+    """What a bare parse is to EDIFACT: each segment is cut into its elements, which pass Python one by one."""
+    for segment in interchange.split(b"'"):
+        for _ in segment.split(b"+"):
+            pass

@@ -29,10 +29,12 @@ class Clock:
 
     Attributes:
       seconds: CPU seconds by stage.
+      calls: how often each function on the clock was called: one that never was is not where its stage begins.
     """
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(STAGES, 0.0)
+        self.calls: dict[str, int] = {}
         self._stack = [REST]
         self._since = time.process_time()
 
@@ -54,7 +56,10 @@ class Clock:
     def around(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that does the same on the clock of a stage."""
 
+        name = self._named(function)
+
         def timed(*arguments: Any, **named: Any) -> Any:
+            self.calls[name] += 1
             self.enter(stage)
             try:
                 return function(*arguments, **named)
@@ -66,7 +71,10 @@ class Clock:
     def around_steps(self, stage: str, function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
         """A generator function whose every step is on the clock of a stage."""
 
+        name = self._named(function)
+
         def timed(*arguments: Any, **named: Any) -> Iterator[Any]:
+            self.calls[name] += 1
             steps = function(*arguments, **named)
             while True:
                 self.enter(stage)
@@ -79,6 +87,10 @@ class Clock:
                 yield step
 
         return timed
+
+    def _named(self, function: Callable[..., Any]) -> str:
+        self.calls.setdefault(function.__name__, 0)
+        return function.__name__
 
 
 @contextmanager
@@ -94,15 +106,12 @@ def on_the_clock(way: inbound.Inbound) -> Iterator[Clock]:
         (batch._Work, "judge", JUDGE),
         (way.writer, "store_parts", STORE),
         (records, "save_member", STORE),
-        (way.store, "transaction", STORE),
+        (records.Book, "store", STORE),
     )
     with ExitStack() as stack:
         for owner, name, stage in functions:
-            if name == "transaction":
-                timed: Any = _timed_transaction(clock, way.store.transaction)
-            else:
-                timed = clock.around(stage, getattr(owner, name))
-            stack.enter_context(patch.object(owner, name, timed))
+            stack.enter_context(patch.object(owner, name, clock.around(stage, getattr(owner, name))))
+        stack.enter_context(patch.object(way.store, "transaction", _timed_transaction(clock, way.store.transaction)))
         for adapter in way.adapters.values():
             stack.enter_context(patch.object(adapter, "digest", clock.around_steps(DIGEST, adapter.digest)))
         yield clock

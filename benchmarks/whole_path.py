@@ -46,10 +46,10 @@ class Run(NamedTuple):
 
 
 @contextmanager
-def fresh_gateway(url: str, engine: str = "parallel") -> Iterator[Gateway]:
+def fresh_gateway(url: str, engine: str = "parallel", processes: int = 1) -> Iterator[Gateway]:
     """A gateway on an empty database, which gets its tables."""
     logs.configure("text", "error")
-    settings: dict[str, Any] = {"database": url, "engine": engine}
+    settings: dict[str, Any] = {"database": url, "engine": engine, "processes": processes}
     with opened(url) as database:
         upgrade(database)
         yield Gateway(Config(**settings), Store(database))

@@ -2,10 +2,16 @@
 
 The envelopes lie archived before the clock starts, and the workers wait: what is measured is what the workers do to
 them. Wall time tells the throughput of a machine that has nothing else to do; CPU time what the work costs on any.
+
+On a machine with other load, what two workers do against one is reckoned. A worker runs, is ready to run, or waits; so
+does the server's process that serves it, and the kernel counts both (/proc/PID/schedstat). What is left of the wall
+time, the worker was kept waiting: by locks, by the worker before it in its series, by the disk, or because nothing was
+left to do. A load slows all of this alike: a worker on an idle core is as busy, and its messages cost as much CPU time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import time
@@ -27,6 +33,8 @@ from energycomm.eis import archive
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading, writing
 from energycomm.kernel.instants import now_micros
+from energycomm.market.dispatch import series_of
+from energycomm.pipeline import records
 from energycomm.pipeline.gateway import Gateway
 from energycomm.simulation.port import load_simulator
 from energycomm.simulation.scenario import Scenario
@@ -48,12 +56,19 @@ class Work(NamedTuple):
       wall: from the first envelope to the last.
       client: CPU time of the workers.
       server: CPU time of the database server; None where it cannot be told.
+      idle: share of the wall time in which a worker was kept waiting, the mean of all.
     """
 
     messages: int
     wall: float
     client: float
     server: float | None
+    idle: float
+
+    @property
+    def pace(self) -> float:
+        """Messages that a worker on an idle core would do in a second."""
+        return (1 - self.idle) * self.messages / (self.client + (self.server or 0.0))
 
 
 def material(folder: Path, market: str, access_points: int, months: int, seed: int = 1) -> Material:
@@ -91,15 +106,17 @@ def measure(found: Material, url: str, workers: int) -> Work:
             with reading(gateway.store.engine) as connection:
                 before = driver_of(connection).rows(COUNT)[0][0]
             pids = [process.pid for process in processes if process.pid is not None]
-            served, spent = watched.seconds(), _cpu(pids)
+            serving = _backends(gateway)
+            served, spent, busy = watched.seconds(), _cpu(pids), _busy(pids + serving)
             begun = time.monotonic()
             _release(gateway)
             _wait(gateway, processes)
             wall, client = time.monotonic() - begun, _cpu(pids) - spent
+            idle = 1 - (_busy(pids + serving) - busy) / (wall * workers)
             server = None if served is None else (watched.seconds() or 0.0) - served
         with reading(gateway.store.engine) as connection:
             messages = driver_of(connection).rows(COUNT)[0][0]
-    return Work(messages - before, wall, client, server)
+    return Work(messages - before, wall, client, server, max(idle, 0.0))
 
 
 def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int, rounds: int) -> list[str]:
@@ -114,15 +131,16 @@ def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int,
     if url_of is None:
         return ["Several workers need PostgreSQL: nothing was measured."]
     head = ["market", "envelopes", "XML, MB", "Kernel messages", "workers", "messages a second", "against one worker"]
+    head += ["kept waiting", "against one worker, reckoned for idle cores"]
     head += ["wall time, times the bare parse", "CPU of the workers, times the bare parse"]
     head += ["CPU of the server, times the bare parse"]
     rows = []
     for market in MARKETS:
         found = material(folder / market, market, access_points, months)
-        bare, alone = bare_parse(found.files), 0.0
+        bare, alone = bare_parse(found.files), None
         for workers in (1, 2):
             done = min((measure(found, url_of(), workers) for _ in range(rounds)), key=lambda one: one.wall)
-            alone = alone or done.wall
+            alone = alone or done
             rows.append(
                 [
                     market,
@@ -131,7 +149,9 @@ def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int,
                     str(done.messages),
                     str(workers),
                     f"{done.messages / done.wall:.0f}",
-                    f"{alone / done.wall:.2f}",
+                    f"{alone.wall / done.wall:.2f}",
+                    f"{done.idle:.0%}",
+                    f"**{workers * done.pace / alone.pace:.2f}**",
                     f"{done.wall / bare:.1f}",
                     f"**{done.client / bare:.1f}**",
                     "-" if done.server is None else f"{done.server / bare:.1f}",
@@ -141,11 +161,14 @@ def compare(folder: Path, url_of: UrlOf | None, access_points: int, months: int,
 
 
 def _archive(gateway: Gateway, files: list[Path]) -> None:
-    """Archive envelopes, so that no worker takes them yet."""
+    """Archive envelopes, each in the series that its name tells, so that no worker takes them yet."""
     with gateway.store.transaction() as tx:
         for path in files:
             with path.open("rb") as source:
-                archive.archive(tx, path.name, source, "bench", now_micros())
+                archived = archive.archive(tx, path.name, source, "bench", now_micros())
+            named = series_of(gateway.inbound.adapters, path.name)
+            if isinstance(named, tuple):
+                records.set_series(tx, archived.envelope_id, *named)
         tx.driver.run("UPDATE envelope SET state = ? WHERE state = 'archived'", (HELD,))
 
 
@@ -199,3 +222,20 @@ def _wait(gateway: Gateway, processes: list[BaseProcess]) -> None:
 def _cpu(pids: list[int]) -> float:
     """CPU seconds that processes used so far."""
     return sum(sum(process_statistics(pid)[USER : USER + 2]) for pid in pids) / os.sysconf("SC_CLK_TCK")
+
+
+def _backends(gateway: Gateway) -> list[int]:
+    """The server's processes that serve the workers."""
+    sql = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with reading(gateway.store.engine) as connection:
+        return [int(row[0]) for row in driver_of(connection).rows(sql)]
+
+
+def _busy(pids: list[int]) -> float:
+    """Seconds in which the main threads of processes ran or were ready to run so far."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            ran, ready, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text(encoding="ascii").split()
+            total += int(ran) + int(ready)
+    return total / 1e9

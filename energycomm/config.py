@@ -154,6 +154,33 @@ class RetentionSettings(Settings):
         ge=1,
         description="Days after which the log of changes is removed; cursors of exports that are older are refused.",
     )
+    prediction_days: int | None = Field(
+        default=None, ge=1, description="Days after which second opinions of models are removed."
+    )
+    former_days: int | None = Field(
+        default=None, ge=1, description="Days after which images of rows as they were before a change are removed."
+    )
+    note_days: int | None = Field(
+        default=None, ge=1, description="Days after which notes (what was noticed and did no harm) are removed."
+    )
+    reading_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which settled indexes and energies are removed, with their messages.",
+    )
+    curve_days: int | None = Field(
+        default=None, ge=1, description="Days after which settled curves are removed, with their messages."
+    )
+    customer_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after the end of a supply after which the data of its customer are removed, with their "
+        "messages.",
+    )
+    archive: Path = Field(
+        default=Path("archive"),
+        description="Folder of the archives that `energycomm eis archive` writes; on storage that is backed up.",
+    )
 
 
 class CorrectionSettings(Settings):
@@ -163,6 +190,16 @@ class CorrectionSettings(Settings):
         default=None, description="Folder of your own correction scripts, in addition to those shipped with EnergyComm."
     )
     four_eyes: bool = Field(default=False, description="A campaign runs only when a second person has approved it.")
+
+
+class ClusterSettings(Settings):
+    """Where bulk work is done. In processes of this machine, unless an address is set."""
+
+    address: str | None = Field(
+        default=None,
+        pattern=r"^ray://[A-Za-z0-9.\-\[\]:]+:([1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$",
+        description="Client server of a Ray cluster: ray://HOST:10001.",
+    )
 
 
 class Config(BaseSettings):
@@ -182,6 +219,9 @@ class Config(BaseSettings):
     )
     engine: Literal["parallel", "durable-rules"] = Field(default="parallel", description="Rules engine.")
     batch_size: int = Field(default=500, ge=1, le=10_000, description="Messages per transaction.")
+    processes: int = Field(
+        default=1, ge=1, le=64, description="Processes that share the work on one large file; more than 2 are not used."
+    )
     parties: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Our own identifiers (EIC, GLN); in the environment separated by commas."
     )
@@ -205,6 +245,7 @@ class Config(BaseSettings):
     correction: CorrectionSettings = Field(
         default=CorrectionSettings(), description="How refused messages are corrected."
     )
+    cluster: ClusterSettings = Field(default=ClusterSettings(), description="Where bulk work is done.")
     web: WebSettings = Field(default=WebSettings(), description="How the web services run.")
     oidc: OidcSettings = Field(default=OidcSettings(), description="How people sign in to the web services.")
     channels: tuple[AnyChannel, ...] = Field(
@@ -323,6 +364,11 @@ class Config(BaseSettings):
     def scripts_folder(self) -> Path | None:
         """Folder of one's own correction scripts."""
         return None if self.correction.scripts is None else self.folder / self.correction.scripts
+
+    @property
+    def archive_folder(self) -> Path:
+        """Folder of the archives."""
+        return self.folder / self.retention.archive
 
     @property
     def spool_folder(self) -> Path:

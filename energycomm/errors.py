@@ -59,3 +59,14 @@ class DamagedRow(Exception):
     def __init__(self, table: str, row: str, reason: str) -> None:
         super().__init__(f"{self.code}: row {row} of {table} {reason}")
         self.table, self.row, self.reason = table, row, reason
+
+
+class HistoryArchived(UserError):
+    """A message takes effect where the history of its access point is not whole: part of it is in an archive, or was
+    removed."""
+
+    code = "CH_HISTORY_ARCHIVED"
+
+
+class Absent(UserError):
+    """Content that the store knows and does not hold now: it is in an archive, or was removed."""

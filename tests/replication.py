@@ -25,13 +25,12 @@ class Pair:
     """
 
     def __init__(self, first: PostgresServer, second: PostgresServer) -> None:
-        self._servers = (first, second)
         self.primary, self.standby = first, second
         self.heal()
 
     def url(self, database: str) -> str:
-        """Address of a database, with both servers in it: whichever is written to is used."""
-        servers = ",".join(f"{server.host}:{server.port}" for server in self._servers)
+        """Address of a database, with both servers in it, today's primary first: whichever is written to is used."""
+        servers = ",".join(f"{server.host}:{server.port}" for server in (self.primary, self.standby))
         return f"postgresql://postgres@{servers}/{database}"
 
     def create_database(self) -> str:
@@ -43,6 +42,15 @@ class Pair:
         self.primary.lose_power()
         self.standby.promote()
         self.primary, self.standby = self.standby, self.primary
+
+    def split(self) -> None:
+        """Let the standby take its place beside a primary that lives on, as when the line between them is cut."""
+        self.standby.promote()
+        self.primary, self.standby = self.standby, self.primary
+
+    def fence(self) -> None:
+        """End the server that was primary before `split`."""
+        self.standby.lose_power()
 
     def heal(self) -> None:
         """Let the server that is not written to follow anew; from now on commits wait for it."""

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.private_files": set(),
     "energycomm.errors": {"energycomm.masking"},
     "energycomm.logs": {"energycomm.masking"},
+    "energycomm.processes": set(),
     "rules": {"energycomm.kernel"},
     "energycomm.market": COMMON,
     "adapters": COMMON | {"energycomm.market"},
@@ -49,8 +50,10 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis", "energycomm.invoicing"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
     "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},
-    "energycomm.bulk": LOWER | {"energycomm.pipeline"},
-    "energycomm.pipeline": LOWER | {"energycomm.config", "energycomm.portfolio"},
+    "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},
+    "energycomm.bulk": LOWER | {"energycomm.pipeline", "energycomm.processes"},
+    "energycomm.pipeline": LOWER
+    | {"energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
 }
 """Part -> the parts that it may import besides itself."""
 

@@ -44,7 +44,10 @@ RECORDED: dict[str, str] = {
     "correct script run": "create-missing-start",
     "correct tickets": "",
     "correct undo": "1",
+    "eis archive restore": "2026-01",
+    "eis archive write": "2026-01",
     "eis compare": "{database}",
+    "eis retention": "",
     "envelope acknowledge": "1",
     "envelope extract": "1",
     "envelope put-aside": "1",
@@ -95,6 +98,7 @@ OF_THE_ASSISTANT = {
 NOTHING_PERSONAL = {
     # What the machine does by itself, and its counts.
     "process", "daemon", "channel poll", "eis stats", "eis status", "eis upgrade", "assistant shadow",
+    "eis archive list", "eis archive verify",
     "eis compact", "eis encrypt", "eis decrypt", "eis verify", "keys list", "keys generate", "keys rotate",
     "assistant drift",
     # The web services record by themselves.

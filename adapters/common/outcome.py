@@ -151,7 +151,9 @@ class Digester(NamedTuple, Generic[C]):
 
     def _digested(self, fields: Fields, context: C, notes: Notes, beside: Beside | None) -> Outcome:
         digested = self.digest(fields, context, notes)
-        messages = tuple(sorted(digested.messages, key=business_order))
+        messages = tuple(digested.messages)
+        if len(messages) > 1:
+            messages = tuple(sorted(messages, key=business_order))
         if beside is not None:
             messages, left = beside(messages, fields)
             notes += left

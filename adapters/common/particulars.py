@@ -10,7 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from lxml import etree
 from msgspec import Struct, field, structs
@@ -60,6 +60,14 @@ class _Step(Struct):
     below: dict[str, _Step] = field(default_factory=dict)
 
 
+Collector: TypeAlias = Callable[[Fields], tuple[Particular, ...]]
+"""Makes the particulars of one document, in the order of their names. Raises `_Unusual`."""
+
+
+class _Unusual(Exception):
+    """A name or a text is too long, or there are too many: `with_particulars` knows what to do."""
+
+
 class Particulars:
     """The table of a market: document, path from the CH message's element, type.
 
@@ -74,6 +82,7 @@ class Particulars:
           ValueError: the table has other columns, or a type that is none.
         """
         self.documents: dict[str, _Step] = {}
+        self._collectors: dict[str, Collector] = {}
         with path.open(newline="", encoding="utf-8") as lines:
             rows = csv.DictReader(lines)
             if rows.fieldnames != COLUMNS:
@@ -99,8 +108,22 @@ class Particulars:
         table = self.documents.get(document)
         if table is None or not messages:
             return messages, ()
-        fields = content if isinstance(content, dict) else read_with_attributes(content)
-        return with_particulars(messages, _values(fields, table, "", []))
+        if not isinstance(content, dict):
+            return with_particulars(messages, _values(read_with_attributes(content), table, "", []))
+        first, *others = messages
+        if not first.particulars:
+            try:
+                made = self._collector(document)(content)
+            except _Unusual:
+                pass
+            else:
+                return (structs.replace(first, particulars=made) if made else first, *others), ()
+        return with_particulars(messages, _values(content, table, "", []))
+
+    def _collector(self, document: str) -> Collector:
+        if document not in self._collectors:
+            self._collectors[document] = _compiled(self.documents[document])
+        return self._collectors[document]
 
 
 def with_particulars(
@@ -166,6 +189,65 @@ def _name(told: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[-LONGEST_NAME:].partition("/")[2] or name[-LONGEST_NAME:]
 
 
+def _compiled(table: _Step) -> Collector:
+    """A function that collects what a table says, without a walk through it."""
+    lines = ["def collect(fields):", "    found, more = [], []"]
+    steps: list[_Step] = []
+    _collecting(table, "fields", "", lines, steps)
+    lines.append("    return finished(found, more)")
+    names: dict[str, Any] = {"made": _made, "rest": _rest, "finished": _finished, "steps": steps}
+    # The code is made of the names in our own table: no input reaches it.
+    exec(compile("\n".join(lines), "<particulars>", "exec"), names)  # noqa: S102 - our own words
+    collector: Collector = names["collect"]
+    return collector
+
+
+def _collecting(table: _Step, fields: str, above: str, lines: list[str], steps: list[_Step]) -> None:
+    """The lines that collect what stands below an element, by name."""
+    indent = "    " * (fields.count("_") + 1)
+    for name in sorted(table.below, key=lambda name: name if table.below[name].type else f"{name}/"):
+        step, path, held = table.below[name], above + name, f"held_{len(steps)}"
+        steps.append(step)
+        lines.append(f"{indent}{held} = {fields}.get({name!r})")
+        lines.append(f"{indent}if {held}:")
+        if step.type is not None:
+            lines.append(f"{indent}    if type({held}) is str: found.append(made({path!r}, {step.type!r}, {held}))")
+            lines.append(f"{indent}    else: rest(steps[{len(steps) - 1}], {path!r}, {held}, 0, more)")
+            continue
+        inner = f"{fields}_{len(steps)}"
+        lines.append(f"{indent}    if type({held}) is str: {held} = [{{}}]")
+        lines.append(f"{indent}    {inner} = {held}[0]")
+        lines.append(f"{indent}    if len({held}) > 1: rest(steps[{len(steps) - 1}], {path!r}, {held}, 1, more)")
+        _collecting(step, inner, f"{path}/", lines, steps)
+
+
+@lru_cache(maxsize=8192)  # the points of a file share most of them
+def _made(name: str, kind: str, written: str) -> Particular:
+    if len(written) > _LONGEST_TEXT or _name(name) != name:
+        raise _Unusual
+    return particulars_of({name: _read(written, kind)})[0]
+
+
+def _rest(step: _Step, path: str, held: list[Fields], since: int, into: list[tuple[str, Any]]) -> None:
+    """What the elements of one name hold, from one of them on."""
+    for number, inner in enumerate(held[since:], since + 1):
+        _of_one(inner, step, path if number == 1 else f"{path}[{number}]", into)
+
+
+def _finished(found: list[Particular], more: list[tuple[str, Any]]) -> tuple[Particular, ...]:
+    for name, value in more:
+        if value is None or value == "":
+            continue
+        if (type(value) is str and len(value) > _LONGEST_TEXT) or _name(name) != name:
+            raise _Unusual
+        found += particulars_of({name: value})
+    if more:
+        found.sort(key=lambda particular: particular.name)
+    if len(found) > MOST_PARTICULARS or (more and len({one.name for one in found}) < len(found)):
+        raise _Unusual
+    return tuple(found)
+
+
 def _values(fields: Fields, table: _Step, above: str, into: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     for name, step in table.below.items():
         held = fields.get(name)
@@ -175,15 +257,17 @@ def _values(fields: Fields, table: _Step, above: str, into: list[tuple[str, Any]
             if step.type is not None:
                 into.append((above + name, _read(held, step.type)))
             continue
-        for number, inner in enumerate(held, 1):
-            path = f"{above}{name}" if number == 1 else f"{above}{name}[{number}]"
-            if step.type is None:
-                _values(inner, step, f"{path}/", into)
-            elif TEXT in inner:
-                into.append((path, _read(inner[TEXT], step.type)))
-            else:
-                everything(inner, path, into)
+        _rest(step, above + name, held, 0, into)
     return into
+
+
+def _of_one(inner: Fields, step: _Step, path: str, into: list[tuple[str, Any]]) -> None:
+    if step.type is None:
+        _values(inner, step, f"{path}/", into)
+    elif TEXT in inner:
+        into.append((path, _read(inner[TEXT], step.type)))
+    else:
+        everything(inner, path, into)
 
 
 def everything(fields: Fields, path: str, into: list[tuple[str, Any]]) -> None:

@@ -20,7 +20,7 @@ from adapters.common.reading import Fields
 from energycomm.kernel import safexml
 
 _XS = "{http://www.w3.org/2001/XMLSchema}"
-_BLANK = "[ \\t\\r\\n]*"
+_BLANK = "[ \\t\\r\\n]*+"
 _DEEPEST = 20
 
 _DAY = (
@@ -311,7 +311,7 @@ def _expression(base: str, facets: dict[str, list[str]]) -> tuple[str, bool]:
     if base in _TEXTS and names in ({"minLength", "maxLength"}, {"maxLength"}):
         least, most = int(facets.get("minLength", ["0"])[0]), int(facets["maxLength"][0])
         if least <= 1 <= most:
-            text = rf"(?=\S)[^<>&\x00-\x1f]{{1,{most}}}(?<=\S)"
+            text = rf"(?=\S)[^<>&\x00-\x1f]{{1,{most}}}+(?<=\S)"
             return (text, False) if least else (f"(?:{text}|)", True)
     if base == "integer" and names == {"totalDigits"}:
         return f"-?[0-9]{{1,{int(facets['totalDigits'][0])}}}", False

@@ -27,6 +27,8 @@ Values: TypeAlias = dict[str, Any]
 """What an element holds: name of a field -> its value; name of a part, a kind or a group -> its `Values`, or a list of
 them."""
 _LONGEST_TEXT = 400
+_MOST_REMEMBERED = 8192
+_NOTHING: Any = object()
 
 
 class Reading:
@@ -116,12 +118,18 @@ class Reading:
             self.refusals.append(refusal("SYN_VALUE", path, repr(text), "a text without control characters"))
             return
         self.raw[leaf.path] = text
+        remembered = self._table.remembered.get((id(leaf), text))
+        if remembered is not None:
+            for target, fitted in remembered:
+                _store(fitted, target, into)
+            return
+        said = len(self.refusals) + len(self.notes)
         if leaf.codes is not None:
             value, known = self._translated(text, leaf, path)
             if not known and value is None:
                 for target in leaf.targets:
-                    if target.raw:
-                        self._put(text, target, into, path, text)
+                    if target.raw and (fitted := self._fitted(text, target, path, text)) is not _NOTHING:
+                        _store(fitted, target, into)
                 return
         else:
             kind = self._table.types[leaf.type] if leaf.type != "code" else self._table.types["text"]
@@ -145,8 +153,16 @@ class Reading:
         if leaf.particular:
             particulars[leaf.path] = value
             return
+        told = []
         for target in leaf.targets:
-            self._put(text if target.raw else value, target, into, path, text)
+            fitted = self._fitted(text if target.raw else value, target, path, text)
+            if fitted is not _NOTHING:
+                _store(fitted, target, into)
+                told.append((target, fitted))
+        if len(self.refusals) + len(self.notes) == said:
+            if len(self._table.remembered) >= _MOST_REMEMBERED:
+                self._table.remembered.clear()
+            self._table.remembered[id(leaf), text] = told
 
     def _translated(self, text: str, leaf: Leaf, path: str) -> tuple[Any, bool]:
         """The word of a code and whether it is known; the code itself where its list does not bind."""
@@ -161,25 +177,20 @@ class Reading:
             return None, False
         return " ".join(text.split()), True
 
-    def _put(self, value: Any, target: Target, into: Values, path: str, text: str) -> None:
+    def _fitted(self, value: Any, target: Target, path: str, text: str) -> Any:
+        """The value as the target holds it; `_NOTHING` where there is none for it, or a refusal."""
         place = target.place
         if type(value) is Step:  # in minutes or in months: each field takes its own
             value = value.months if target.path[-1].endswith("_months") else value.minutes
             if value is None:
-                return
+                return _NOTHING
         if place is not None:
             value = self._fitting(value, place, text)
             expected = place.fault(value) if value is not None else _WORDS.get(place.form, place.form)
             if expected is not None:
                 self.refusals.append(refusal("SYN_VALUE", path, text, expected))
-                return
-        held = into if target.kind is None else into.setdefault(target.kind, {})
-        for name in target.path[:-1]:
-            held = held.setdefault(name, {})
-        if place is not None and place.many:
-            held.setdefault(target.path[-1], []).append(value)
-        else:
-            held[target.path[-1]] = value
+                return _NOTHING
+        return value
 
     def _fitting(self, value: Any, place: Place, text: str) -> Any:
         """The value as the place wants it; None where it cannot be that."""
@@ -210,6 +221,16 @@ _WORDS = {
     "flag": "true or false",
     "word": "a word of the list",
 }
+
+
+def _store(value: Any, target: Target, into: Values) -> None:
+    held = into if target.kind is None else into.setdefault(target.kind, {})
+    for name in target.path[:-1]:
+        held = held.setdefault(name, {})
+    if target.place is not None and target.place.many:
+        held.setdefault(target.path[-1], []).append(value)
+    else:
+        held[target.path[-1]] = value
 
 
 def _if(value: Any, kind: type) -> Any:

@@ -106,6 +106,10 @@ def leaf(fields: Fields, tag: str) -> str | None:
     return held if type(held) is str else None
 
 
+FLAGS: dict[str | None, bool | None] = {"1": True, "true": True, "0": False, "false": False, None: None}
+"""The values of an xs:boolean."""
+
+
 def flag(fields: Fields, tag: str) -> bool | None:
     """An xs:boolean, None where it is missing."""
     text = fields.get(tag)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Collection
 from typing import IO, NamedTuple
 
 from lxml import etree
@@ -22,6 +23,7 @@ _LONGEST = 1 << 20
 """Bytes in which a CH message must end; longer ones are left to the parser, and so is all that follows."""
 _DECLARATION = re.compile(rb"<\?xml[ \t\r\n][^>]*?\?>")
 _ENCODING = re.compile(rb"[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*[\"']([^\"']*)[\"']")
+_DEFAULT = re.compile("xmlns[ \\t\\r\\n]*=[ \\t\\r\\n]*(?:\"([^\"<&]*)\"|'([^'<&]*)')")
 _MARK = "run"
 _ASIDES = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 
@@ -37,21 +39,29 @@ class Piece(NamedTuple):
     fields: Fields
     text: str
 
-    def element(self) -> etree._Element:
-        """The CH message as a tree, for whoever needs one."""
-        return etree.fromstring(self.text, safexml.parser())
+    def element(self, namespace: str | None = None) -> etree._Element:
+        """The CH message as a tree, for whoever needs one.
+
+        Args:
+          namespace: that the document declares for it.
+        """
+        text = self.text if namespace is None else self.text.replace(">", f' xmlns="{namespace}">', 1)
+        return etree.fromstring(text, safexml.parser())
 
 
 class Runs:
     """A stream of the bytes of a document, in which runs of CH messages are replaced. Satisfies what `safexml.iterate`
     reads from."""
 
-    def __init__(self, stream: IO[bytes], pattern: Pattern) -> None:
+    def __init__(self, stream: IO[bytes], pattern: Pattern, namespaces: Collection[str] = ()) -> None:
         """Args:
         stream: the bytes, at their beginning.
         pattern: of the CH messages.
+        namespaces: of which a document may declare one, once and before its CH messages; a run has that of the
+          element that stands for it.
         """
-        self._stream, self._pattern = stream, pattern
+        self._stream, self._pattern, self._namespaces = stream, pattern, namespaces
+        self._declared = False
         self._rest = b""
         self._begun = self._left_alone = False
         self._until = ""
@@ -123,6 +133,9 @@ class Runs:
             if mark in _ASIDES:
                 at, self._until = found.end(), _ASIDES[mark]
                 continue
+            if mark == "xmlns" and (declared := self._declaration(text, found.start())):
+                at = declared
+                continue
             if mark[:2] == "<!" or mark == "xmlns":  # a DOCTYPE, or elements of a namespace
                 self._left_alone = True
                 break
@@ -134,6 +147,14 @@ class Runs:
                 at = found.end()
         out.append(text[begin:])
         return "".join(out)
+
+    def _declaration(self, text: str, at: int) -> int | None:
+        """Where the declaration of the one namespace that may stand there ends."""
+        found = _DEFAULT.match(text, at)
+        if found is None or self._declared or self._number or (found[1] or found[2]) not in self._namespaces:
+            return None
+        self._declared = True
+        return found.end()
 
     def _run(self, text: str, start: int) -> tuple[list[Piece], int]:
         """The CH messages that follow each other from a place on, and where they end."""

@@ -211,6 +211,7 @@ class Table(NamedTuple):
       longest: type -> longest text.
       unread: root element, or first keys of JSON -> what it is, of documents that are the market's but not read.
       raw: the file as it stands, for what an adapter adds to it.
+      remembered: leaf, by its `id`, and text -> the targets and their values, of texts that were read without a word.
     """
 
     path: Path
@@ -225,6 +226,7 @@ class Table(NamedTuple):
     longest: Mapping[str, int]
     unread: Mapping[str, str]
     raw: Mapping[str, Any]
+    remembered: dict[tuple[int, str], list[tuple[Target, Any]]]
 
 
 def read_table(path: Path, *, besides: Iterable[str] = ()) -> Table:
@@ -323,6 +325,7 @@ class _Reader:
             longest=self.longest,
             unread={str(root): str(what) for root, what in self._row(raw, "unread", "").items()},
             raw=raw,
+            remembered={},
         )
 
     def _known(self, row: Row, known: frozenset[str], where: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -87,7 +88,6 @@ class TableAdapter(MarketAdapter):
           A label of `types`, or a refusal: TYPE_UNKNOWN for a document that the market has and that is not read,
           VERSION_UNKNOWN for a root we know in another namespace, TYPE_NOT_OURS for anything else.
         """
-        expected = ", ".join(self.types)
         root = sniff.root or ""
         keys = {key.strip() for key in root.split(",")} if sniff.form == "json" else set()
         versions: list[str] = []
@@ -106,13 +106,21 @@ class TableAdapter(MarketAdapter):
         if versions:
             return self.refusal("VERSION_UNKNOWN", sniff.name, sniff.namespace, ", ".join(versions))
         if sniff.form == "xml" and any(root == document.root for document in self.table.sent.values()):
-            return self.refusal("TYPE_UNKNOWN", sniff.name, root, expected)
+            return self.refusal("TYPE_UNKNOWN", sniff.name, root, self._expected)
         for name in {root, *keys} & set(self.table.unread):
-            return self.refusal("TYPE_UNKNOWN", sniff.name, f"{name}: {self.table.unread[name]}", expected)
-        spaces = {space for document in self.table.documents.values() for space in document.versions.values()}
-        if sniff.form == "xml" and sniff.namespace is not None and sniff.namespace in spaces:
-            return self.refusal("TYPE_UNKNOWN", sniff.name, root, expected)
-        return self.refusal("TYPE_NOT_OURS", sniff.name, root[:80], expected)
+            return self.refusal("TYPE_UNKNOWN", sniff.name, f"{name}: {self.table.unread[name]}", self._expected)
+        if sniff.form == "xml" and sniff.namespace is not None and sniff.namespace in self._spaces:
+            return self.refusal("TYPE_UNKNOWN", sniff.name, root, self._expected)
+        return self.refusal("TYPE_NOT_OURS", sniff.name, root[:80], self._expected)
+
+    @cached_property
+    def _expected(self) -> str:
+        return ", ".join(self.types)
+
+    @cached_property
+    def _spaces(self) -> frozenset[str | None]:
+        """The namespaces of all documents."""
+        return frozenset(space for document in self.table.documents.values() for space in document.versions.values())
 
     @staticmethod
     def _has_keys(document: Document, keys: set[str]) -> bool:

@@ -157,11 +157,11 @@ class _Member:
         head: Context | None = None
         held: Transaction | None = None
         try:
-            for element, piece in self._pieces(content, _pattern(self.row.label)):
+            for element, run in self._pieces(content, _pattern(self.row.label)):
                 if head is None:
                     head = self._context(element)
-                self.found += 1
-                for outcome in self._outcomes(element, head, piece):
+                self.found += 1 if run is None else len(run)
+                for outcome in self._outcomes(element, head, run):
                     if self.position == 0:
                         yield self._head(head, outcome)
                     if held is not None:
@@ -193,9 +193,9 @@ class _Member:
 
     def _pieces(
         self, content: IO[bytes], pattern: Pattern | None = None
-    ) -> Iterator[tuple[etree._Element, Piece | None]]:
-        """The elements that hold CH messages, or stand for those that the pattern reads; what stands beside the header
-        is taken on the way."""
+    ) -> Iterator[tuple[etree._Element, list[Piece] | None]]:
+        """The elements that hold CH messages, or stand for a run of those that the pattern reads; what stands beside
+        the header is taken on the way."""
         row = self.row
         beside = (row.header.element, *row.beside)
         runs = None if pattern is None else Runs(content, pattern)
@@ -204,23 +204,23 @@ class _Member:
             if _depth(element) > (2 if row.nested and element.tag != row.header.element else 1):
                 continue  # one wanted element inside another: the outer one's schema check refuses it
             if read_already is not None:
-                for piece in read_already:
-                    yield element, piece
+                yield element, read_already
             elif element.tag == row.piece:
                 yield element, None
             else:
                 self._take(element)
 
-    def _outcomes(self, element: etree._Element, head: Context, piece: Piece | None = None) -> Iterator[Outcome]:
-        digester = self.row.digester
-        if digester is not None:
-            outcome = None if piece is None else digester.outcome_of(piece.fields, head, self._beside)
-            if outcome is None:
-                whole = element if piece is None else piece.element()
-                outcome = digester.outcome(whole, head, self.row.schema, beside=self._beside)
-            yield outcome
-        elif self.row.outcomes is not None:
-            yield from self.row.outcomes(element, head, self.row.schema)
+    def _outcomes(self, element: etree._Element, head: Context, run: list[Piece] | None = None) -> Iterator[Outcome]:
+        digester, schema = self.row.digester, self.row.schema
+        if digester is None:
+            if self.row.outcomes is not None:
+                yield from self.row.outcomes(element, head, schema)
+        elif run is None:
+            yield digester.outcome(element, head, schema, beside=self._beside)
+        else:
+            for piece in run:
+                outcome = digester.outcome_of(piece.fields, head, self._beside)
+                yield outcome or digester.outcome(piece.element(), head, schema, beside=self._beside)
 
     def _beside(
         self, messages: tuple[KernelMessage, ...], fields: Fields
@@ -265,13 +265,16 @@ class _Member:
 
     def _transaction(self, outcome: Outcome, head: Context) -> Transaction:
         self.position += 1
+        version = outcome.version
+        if not outcome.refusals and (version == self.version or version is None or self.version is None):
+            return outcome.transaction(self.position, head.flux, head.sender, version)
         refusals, notes = outcome.refusals, outcome.notes
         if refusals:
             refusals = (*self._unknown(head), *refusals)
-        if outcome.version != self.version and outcome.version is not None and self.version is not None:
-            notes = (*notes, refusal("NOTE_VERSION_DECLARED", value=self.version, expected=outcome.version))
+        if version != self.version and version is not None and self.version is not None:
+            notes = (*notes, refusal("NOTE_VERSION_DECLARED", value=self.version, expected=version))
         outcome = outcome._replace(refusals=refusals, notes=notes)
-        return outcome.transaction(self.position, head.flux, head.sender, outcome.version)
+        return outcome.transaction(self.position, head.flux, head.sender, version)
 
     def _counted(self, last: Transaction) -> Transaction:
         """The last transaction, with a note where the header announced another number of pieces."""

@@ -184,24 +184,7 @@ def _master_data(
         else None,
         particulars=particulars_of({"Evenement/Nature_Evenement": _natures(contract)}),
     )
-    option = node(contract, "Option_Tarifaire_TURPE_Souscrite")
-    classes = nodes(option, "Classe_Temporelle_TURPE_Souscrite")
-    powers = [decimal(item["Puissance_Souscrite"]) for item in classes if "Puissance_Souscrite" in item]
-    tariff = node(option, "Option_Tarifaire_TURPE").get("Libelle")
-    unit = "kVA" if (tariff or domain or "").startswith("BT") else "kW"
-    yield ContractTerms(
-        **head,
-        contract_status=status,
-        contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
-        tariff=tariff,
-        subscribed_power=max(powers) if powers else None,
-        power_unit=unit if powers else None,
-        powers=tuple(
-            Power(time_class=time_class(item["Libelle"]), value=decimal(item["Puissance_Souscrite"]), unit=unit)
-            for item in classes
-            if "Puissance_Souscrite" in item and item.get("Libelle")
-        ),
-    )
+    yield _terms(contract, domain, status, head)
     user = node(contract, "Utilisateur_Reseau")
     company, person = node(user, "Personne_Morale"), node(user, "Personne_Physique")
     if company or person:
@@ -216,6 +199,27 @@ def _master_data(
             company_id=company.get("Num_Siret"),
             activity=company.get("Code_APE"),
         )
+
+
+def _terms(contract: Fields, domain: str | None, status: ContractStatus, head: dict[str, Any]) -> ContractTerms:
+    option = node(contract, "Option_Tarifaire_TURPE_Souscrite")
+    classes = nodes(option, "Classe_Temporelle_TURPE_Souscrite")
+    powers = [decimal(item["Puissance_Souscrite"]) for item in classes if "Puissance_Souscrite" in item]
+    tariff = node(option, "Option_Tarifaire_TURPE").get("Libelle")
+    unit = "kVA" if (tariff or domain or "").startswith("BT") else "kW"
+    return ContractTerms(
+        **head,
+        contract_status=status,
+        contract_start=civil_day(contract, "Date_Debut", _CONTRACT),
+        tariff=tariff,
+        subscribed_power=max(powers) if powers else None,
+        power_unit=unit if powers else None,
+        powers=tuple(
+            Power(time_class=time_class(item["Libelle"]), value=decimal(item["Puissance_Souscrite"]), unit=unit)
+            for item in classes
+            if "Puissance_Souscrite" in item and item.get("Libelle")
+        ),
+    )
 
 
 def _natures(contract: Fields) -> str | None:

@@ -21,11 +21,11 @@ Assumed, since no public document says it:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from adapters.common.outcome import Digested, Notes
-from adapters.common.particulars import kept
 from adapters.common.reading import Fields, flag, leaf, need, need_node, node, nodes, number, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
@@ -43,7 +43,7 @@ from energycomm.kernel.messages import (
     MeterReading,
     StartOfSupply,
 )
-from energycomm.kernel.parts import Address
+from energycomm.kernel.parts import Address, particulars_of
 from energycomm.kernel.vocabulary import (
     ConnectionStatus,
     ContractStatus,
@@ -51,6 +51,8 @@ from energycomm.kernel.vocabulary import (
     MeterAction,
     Qualification,
 )
+
+M = TypeVar("M", bound=KernelMessage)
 
 VERSIONS = ("4.1.1", "5.0.0", "5.1.0", "5.2.0")
 
@@ -114,8 +116,7 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     nature = event.get("Nature_Evenement")
     need(event, "Type_Evenement", _EVENT)
     effective = needed_instant(event, "Date_Evenement", _EVENT, notes)
-    head = {
-        **context.head,
+    own = {
         "market_reason": nature,
         "reason": None if nature is None else REASONS.get(nature, "other"),
         "reference": reference,
@@ -124,44 +125,61 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
         "contract_reference": contract["Ref_Situation_Contractuelle"],
         "request_reference": event.get("Id_Affaire"),
     }
+    piece = _Piece(fields, contract, event, own, context, notes)
     status = CONTRACT_STATUS[" ".join(contract["Etat_Contractuel"].split())]
+    messages: list[KernelMessage] = []
     if nature in EXITS:
-        messages: list[KernelMessage] = [
-            EndOfSupply(
-                **head, contract_end=instant(contract, "Date_Resiliation", _CONTRACT, notes), contract_status=status
-            )
-        ]
+        end = instant(contract, "Date_Resiliation", _CONTRACT, notes)
+        messages.append(replace(piece.begun(EndOfSupply), contract_end=end, contract_status=status))
     else:
         if status == "terminated":
             notes.append(refusal("NOTE_TERMINATED_EVENT", path=f"{_CONTRACT}/Etat_Contractuel", value=nature))
-        messages = (
-            list(_master_data(fields, head, status, context, notes))
-            if nature not in ENTRIES
-            else [
-                StartOfSupply(
-                    **head,
+        if nature in ENTRIES:
+            messages.append(
+                replace(
+                    piece.begun(StartOfSupply),
                     supplier=context.facts.get("Code_EIC_Fournisseur"),
                     balance_responsible=context.facts.get("Code_EIC_Responsable_Equilibre"),
                     contract_start=civil_day(contract, "Date_Mise_En_Service", _CONTRACT),
-                ),
-                *_master_data(fields, head, status, context, notes),
-            ]
-        )
+                )
+            )
+        messages += _master_data(piece, status)
     releves = event.get("Releves")
     if releves:
-        readings = _readings(nodes(releves[0], "Donnees_Releve"), fields, head, notes)
+        readings = _readings(nodes(releves[0], "Donnees_Releve"), piece)
         messages += readings
         if any(reading.effective < effective for reading in readings):
             messages.sort(key=lambda message: (message.effective, RANK[type(message).__name__]))
     return Digested(reference, point, tuple(messages))
 
 
-def _master_data(
-    fields: Fields, head: dict[str, Any], status: ContractStatus, context: Context, notes: Notes
-) -> Iterator[KernelMessage]:
-    contract, supply = fields["Situation_Contractuelle"][0], node(fields, "Alimentation")
-    yield AccessPointData(
-        **head,
+class _Piece(NamedTuple):
+    """One ``PRM``: its content, two elements of it, and the fields of the head that are its own."""
+
+    fields: Fields
+    contract: Fields
+    event: Fields
+    own: dict[str, Any]
+    context: Context
+    notes: Notes
+
+    def begun(self, kind: type[M]) -> M:
+        """A message of a kind that holds its head."""
+        return replace(self.context.blank(kind), **self.own)
+
+
+def _master_data(piece: _Piece, status: ContractStatus) -> Iterator[KernelMessage]:
+    yield _point(piece, status)
+    yield _terms(piece, status)
+    if "Titulaire_Contrat" in piece.contract:
+        yield _customer(piece.contract["Titulaire_Contrat"][0], piece)
+    yield from _meters(piece)
+
+
+def _point(piece: _Piece, status: ContractStatus) -> AccessPointData:
+    fields, supply, facts = piece.fields, node(piece.fields, "Alimentation"), piece.context.facts
+    return replace(
+        piece.begun(AccessPointData),
         segment=fields.get("Segment_Clientele"),
         contract_status=status,
         connection_status=CONNECTION_STATUS.get(supply.get("Etat_Alimentation")),
@@ -175,18 +193,20 @@ def _master_data(
         reading_period=whole(fields, "Periodicite_Releve"),
         self_producer=flag(fields, "Autoproducteur"),
         self_consumption=fields.get("Autoconsommation_Collective"),
-        supplier=context.facts.get("Code_EIC_Fournisseur"),
-        balance_responsible=context.facts.get("Code_EIC_Responsable_Equilibre"),
-        address=_installation(node(fields, "Adresse_Installation"), notes),
+        supplier=facts.get("Code_EIC_Fournisseur"),
+        balance_responsible=facts.get("Code_EIC_Responsable_Equilibre"),
+        address=_installation(node(fields, "Adresse_Installation"), piece.notes),
     )
+
+
+def _terms(piece: _Piece, status: ContractStatus) -> ContractTerms:
+    contract, notes = piece.contract, piece.notes
     tariff = node(contract, "Structure_Tarifaire")
     # A contract that runs may bear the day on which it is to end.
-    ends, _ = kept(
-        [("Situation_Contractuelle/Date_Resiliation", instant(contract, "Date_Resiliation", _CONTRACT, notes))]
-    )
-    yield ContractTerms(
-        **head,
-        particulars=ends,
+    end = instant(contract, "Date_Resiliation", _CONTRACT, notes)
+    return replace(
+        piece.begun(ContractTerms),
+        particulars=particulars_of({"Situation_Contractuelle/Date_Resiliation": end}),
         contract_status=status,
         contract_start=civil_day(contract, "Date_Mise_En_Service", _CONTRACT),
         sequence=whole(contract, "Num_Sequence"),
@@ -197,11 +217,8 @@ def _master_data(
         calendar=tariff.get("Id_Calendrier_Distributeur"),
         supplier_calendar=tariff.get("Id_Calendrier"),
         off_peak=_off_peak(tariff, notes),
-        contract_kind=context.facts.get("Nature_Contrat"),
+        contract_kind=piece.context.facts.get("Nature_Contrat"),
     )
-    if "Titulaire_Contrat" in contract:
-        yield _customer(contract["Titulaire_Contrat"][0], head, notes)
-    yield from _meters(fields, head, notes)
 
 
 def _off_peak(tariff: Fields, notes: Notes) -> str | None:
@@ -232,8 +249,8 @@ def _installation(address: Fields, notes: Notes) -> Address | None:
     )
 
 
-def _customer(holder: Fields, head: dict[str, Any], notes: Notes) -> CustomerData:
-    path = f"{_CONTRACT}/Titulaire_Contrat"
+def _customer(holder: Fields, piece: _Piece) -> CustomerData:
+    path, notes = f"{_CONTRACT}/Titulaire_Contrat", piece.notes
     person, company = node(holder, "Personne_Physique"), node(holder, "Personne_Morale")
     contact, postal = node(holder, "Coordonnees_Contact"), node(holder, "Adresse_Postale")
     address = None
@@ -246,8 +263,8 @@ def _customer(holder: Fields, head: dict[str, Any], notes: Notes) -> CustomerDat
             city=words(postal, "Ligne_6", path, notes),
             country=words(postal, "Ligne_7", path, notes),
         )
-    return CustomerData(
-        **head,
+    return replace(
+        piece.begun(CustomerData),
         category=CATEGORY[holder["Categorie"]],
         title=person.get("Civilite"),
         surname=words(person, "Nom", path, notes),
@@ -263,11 +280,11 @@ def _customer(holder: Fields, head: dict[str, Any], notes: Notes) -> CustomerDat
     )
 
 
-def _worked_on(fields: Fields) -> dict[str | None, tuple[Fields, str]]:
+def _worked_on(event: Fields) -> dict[str | None, tuple[Fields, str]]:
     """Serial number -> meter and operation code, of the meters that the event's operations name; of one that is named
     twice the code that removes or fits it."""
     found: dict[str | None, tuple[Fields, str]] = {}
-    for operation in nodes(fields["Evenement_Declencheur"][0], "Operation"):
+    for operation in nodes(event, "Operation"):
         if not operation.get("Categorie_Materiel", METER).upper().startswith(METER):
             continue
         code = operation["Code_Operation"]
@@ -278,38 +295,42 @@ def _worked_on(fields: Fields) -> dict[str | None, tuple[Fields, str]]:
     return found
 
 
-def _meters(fields: Fields, head: dict[str, Any], notes: Notes) -> Iterator[MeterData]:
-    in_place = nodes(node(fields, "Dispositif_De_Comptage"), "Compteur")
-    worked_on = _worked_on(fields)
+def _meters(piece: _Piece) -> Iterator[MeterData]:
+    in_place = nodes(node(piece.fields, "Dispositif_De_Comptage"), "Compteur")
+    worked_on = _worked_on(piece.event)
+    if not worked_on and piece.own["market_reason"] != "PMES":
+        for meter in in_place:
+            yield _meter(meter, "present", None, piece)
+        return
     serials = {meter.get("Num_Serie") for meter in in_place}
     qualified = {
         leaf(releve, "Code_Qualification")
-        for releves in fields["Evenement_Declencheur"][0].get("Releves", ())
+        for releves in piece.event.get("Releves", ())
         for releve in nodes(releves, "Donnees_Releve")
     }
     removed = []
     for serial, (meter, code) in worked_on.items():
         if code == REMOVAL or (serial not in serials and code != FITTING):
             removed.append(serial)
-            yield _meter(meter, "removed", code, head, index_given="1" in qualified)
+            yield _meter(meter, "removed", code, piece, index_given="1" in qualified)
         elif serial not in serials:
-            yield _meter(meter, "installed", code, head, index_given="2" in qualified)
-    changed = any(serial not in serials for serial in removed) or head["market_reason"] == "PMES"
+            yield _meter(meter, "installed", code, piece, index_given="2" in qualified)
+    changed = any(serial not in serials for serial in removed) or piece.own["market_reason"] == "PMES"
     for meter in in_place:
         serial = meter.get("Num_Serie")
         operation = None if serial in removed or serial not in worked_on else worked_on[serial][1]
         if operation == FITTING or (operation is not None and changed):
-            yield _meter(meter, "installed", operation, head, index_given="2" in qualified)
+            yield _meter(meter, "installed", operation, piece, index_given="2" in qualified)
         else:
-            yield _meter(meter, "present" if operation is None else "reconfigured", operation, head)
+            yield _meter(meter, "present" if operation is None else "reconfigured", operation, piece)
 
 
 def _meter(
-    meter: Fields, action: MeterAction, operation: str | None, head: dict[str, Any], index_given: bool | None = None
+    meter: Fields, action: MeterAction, operation: str | None, piece: _Piece, index_given: bool | None = None
 ) -> MeterData:
     step = meter.get("Pas_Courbe_De_Charge_Soutirage", "")
-    return MeterData(
-        **head,
+    return replace(
+        piece.begun(MeterData),
         action=action,
         meter=meter.get("Num_Serie"),
         meter_type=meter.get("Type"),
@@ -324,31 +345,35 @@ def _meter(
     )
 
 
-def _readings(releves: list[Fields], fields: Fields, head: dict[str, Any], notes: Notes) -> list[MeterReading]:
+def _readings(releves: list[Fields], piece: _Piece) -> list[MeterReading]:
+    fields = piece.fields
     in_place = [meter.get("Num_Serie") for meter in nodes(node(fields, "Dispositif_De_Comptage"), "Compteur")]
     meter_after = in_place[0] if len(in_place) == 1 else None
-    gone = [serial for serial in _worked_on(fields) if serial not in in_place] if in_place else []
+    gone = [serial for serial in _worked_on(piece.event) if serial not in in_place] if in_place else []
     meter_before = gone[0] if len(gone) == 1 else None if gone else meter_after
-    sequence = whole(fields["Situation_Contractuelle"][0], "Num_Sequence")
+    begun = replace(
+        piece.begun(MeterReading),
+        sequence=whole(piece.contract, "Num_Sequence"),
+        service_level=fields.get("Niveau_Ouverture_Services"),
+    )
     readings = []
     for releve in releves:
         path = f"{_EVENT}/Releves/Donnees_Releve"
         qualification = QUALIFICATION[need(releve, "Code_Qualification", path)]
-        at: datetime = needed_instant(releve, "Date_Releve", path, notes)
         readings.append(
-            MeterReading(
-                **{**head, "effective": at},
+            replace(
+                begun,
+                effective=needed_instant(releve, "Date_Releve", path, piece.notes),
                 qualification=qualification,
                 nature=NATURE[releve.get("Nature_Index")],
                 calendar=releve.get("Id_Calendrier_Distributeur"),
                 supplier_calendar=releve.get("Id_Calendrier"),
                 meter=meter_before if qualification == "before-event" else meter_after,
-                sequence=sequence,
-                service_level=fields.get("Niveau_Ouverture_Services"),
                 registers=tuple([register(grid, item) for tag, grid in GRIDS for item in releve.get(tag, ())]),
             )
         )
-    readings.sort(key=lambda reading: reading.effective)
+    if len(readings) > 1:
+        readings.sort(key=lambda reading: reading.effective)
     return readings
 
 

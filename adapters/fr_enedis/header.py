@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec import structs
 
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.times import day, moment, start_of_day
+from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead
 
+M = TypeVar("M", bound=KernelMessage)
 MARKET = "FR"
 _LONGEST = {"sender": 40, "receiver": 40, "declared": 64, "instance": 64}
 _LONGEST_FACT = 64
+
+
+@cache
+def _needed(kind: type[KernelMessage]) -> tuple[str, ...]:
+    return tuple(field.name for field in structs.fields(kind) if field.required)
 
 
 class HeaderNames(NamedTuple):
@@ -67,6 +77,7 @@ class Context(NamedTuple):
       facts: header fields that digesters read: contract, invoice, units.
       seed: hash of market, sender, flux and the facts that enter the messages; identities go on from a copy of it.
       notes: what was noticed in the header.
+      blanks: the messages that `blank` made.
     """
 
     flux: str
@@ -77,7 +88,16 @@ class Context(NamedTuple):
     head: dict[str, Any]
     facts: Mapping[str, str]
     seed: blake2b
-    notes: tuple[Refusal, ...] = ()
+    notes: tuple[Refusal, ...]
+    blanks: dict[type[KernelMessage], Any]
+
+    def blank(self, kind: type[M]) -> M:
+        """A message of a kind that holds what the header says, for `structs.replace` to add its own fields to: that
+        takes a third of the time of making one."""
+        made: M | None = self.blanks.get(kind)
+        if made is None:
+            made = self.blanks[kind] = kind(**{**dict.fromkeys(_needed(kind)), **self.head})
+        return made
 
     def member_head(self, version: str | None, notes: tuple[Refusal, ...] = ()) -> MemberHead:
         """The head of the member, once it is known which version its content was read as."""
@@ -141,6 +161,7 @@ def context(
         facts=facts,
         seed=seed,
         notes=notes,
+        blanks={},
     )
 
 

@@ -15,11 +15,11 @@ One ``PRM`` is one CH message, each of its ``Donnees_Releve`` (up to 20) one met
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec.structs import replace
 
 from adapters.common.codes import Unreadable
 from adapters.common.outcome import Digested, Notes
-from adapters.common.reading import Fields, flag, need, need_node, node, whole
+from adapters.common.reading import FLAGS, Fields, need, need_node, node, whole
 from adapters.fr_enedis.codes import refusal
 from adapters.fr_enedis.header import Context
 from adapters.fr_enedis.outcome import daily, digester
@@ -55,35 +55,39 @@ def digest(fields: Fields, context: Context, notes: Notes) -> Digested:
     unit = context.facts.get("Unite_Mesure_Index")
     if unit is None:
         raise Unreadable(refusal("SYN_MISSING", path="En_Tete_Flux/Unite_Mesure_Index", expected="Wh"))
-    head = {**context.head, "reason": "periodic", "reference": reference, "access_point": point}
-    messages = [_reading(releve, unit, head, context) for releve in fields["Donnees_Releve"]]
+    blank = context.blank(MeterReading)
+    messages = [_reading(releve, unit, reference, point, blank, context) for releve in fields["Donnees_Releve"]]
     if len(messages) > 1:
         messages.sort(key=lambda message: message.effective)
     return Digested(reference, point, tuple(messages))
 
 
-def _reading(releve: Fields, unit: str, head: dict[str, Any], context: Context) -> MeterReading:
+def _reading(
+    releve: Fields, unit: str, reference: str, point: str, blank: MeterReading, context: Context
+) -> MeterReading:
     written = need(releve, "Date_Releve", _PATH)
     try:
         effective = end_of_day(written)
     except ValueError:
         path = f"{_PATH}/Date_Releve"
         raise Unreadable(refusal("SYN_VALUE", path=path, value=written, expected="a day in 1900 to 2199")) from None
-    registers = []
-    for tag, grid in GRIDS:
-        for item in releve.get(tag, ()):
-            registers.append(
-                Register(
-                    grid=grid,
-                    time_class=item["Id_Classe_Temporelle"],
-                    value=int(item["Valeur"]),
-                    unit=unit,
-                    rank=whole(item, "Rang_Cadran"),
-                    doubtful=flag(item, "Indice_Vraisemblance"),
-                )
-            )
-    return MeterReading(
-        **head,
+    registers = [
+        Register(
+            grid=grid,
+            time_class=item["Id_Classe_Temporelle"],
+            value=int(item["Valeur"]),
+            unit=unit,
+            rank=whole(item, "Rang_Cadran"),
+            doubtful=FLAGS[item.get("Indice_Vraisemblance")],
+        )
+        for tag, grid in GRIDS
+        for item in releve.get(tag, ())
+    ]
+    return replace(
+        blank,
+        reason="periodic",
+        reference=reference,
+        access_point=point,
         effective=effective,
         request_reference=releve.get("Id_Affaire"),
         qualification="periodic",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -15,7 +16,9 @@ from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.outcome import Outcome
 from adapters.common.particulars import Particulars, with_particulars
-from adapters.common.reading import local, namespace_of, read
+from adapters.common.pattern import Pattern
+from adapters.common.reading import Fields, local, namespace_of, read
+from adapters.common.runs import Runs
 from adapters.common.schemas import bare
 from adapters.nl_edsn import faults
 from adapters.nl_edsn.codes import refusal, unknown_codes
@@ -138,7 +141,7 @@ class NlEdsn(MarketAdapter):
 
     def errors(self, label: str, content: IO[bytes], name: str, position: int) -> Sequence[Refusal]:
         """Every error of one CH message. See `adapters.common.adapter.MarketAdapter.errors`."""
-        pieces = (found for found in self._walk(label, content, name) if isinstance(found, Piece))
+        pieces = (found for found in self._walk(label, content, name, at_once=False) if isinstance(found, Piece))
         for piece in islice(pieces, position - 1, position):
             if piece.row is None or piece.element is None:
                 return piece.outcome.refusals
@@ -194,10 +197,10 @@ class NlEdsn(MarketAdapter):
             return refusal("VERSION_UNKNOWN", path, namespace, ", ".join(row.namespaces))
         return row
 
-    def _walk(self, label: str, content: IO[bytes], name: str) -> Iterator[Context | Piece]:
-        """The header of a member, then its pieces."""
+    def _walk(self, label: str, content: IO[bytes], name: str, *, at_once: bool = True) -> Iterator[Context | Piece]:
+        """The header of a member, then its pieces; where they are not read `at_once`, each with its element."""
         if label != SOAP:
-            yield from _pieces(self.rows[label], (), content, name)
+            yield from _pieces(self.rows[label], (), content, name, at_once)
             return
         body, content = opened(content)
         if body is None:
@@ -211,14 +214,19 @@ class NlEdsn(MarketAdapter):
         row = self._row(body.root, body.namespace, "Envelope/Body", "ROOT_UNEXPECTED")
         if isinstance(row, Refusal):
             raise Unreadable(row)
-        yield from _pieces(row, ("Envelope", "Body"), content, name)
+        yield from _pieces(row, ("Envelope", "Body"), content, name, at_once)
 
 
-def _pieces(row: Row, above: tuple[str, ...], content: IO[bytes], name: str) -> Iterator[Context | Piece]:
+def _pieces(
+    row: Row, above: tuple[str, ...], content: IO[bytes], name: str, at_once: bool
+) -> Iterator[Context | Piece]:
     header = (*above, row.root, HEADER)
     paths = {(*above, row.root, *path) for path in row.pieces}
+    pattern = _pattern(row) if at_once else None
+    runs = None if pattern is None else Runs(content, pattern, row.namespaces)
     head: Context | None = None
-    for element in safexml.iterate(content, sorted({f"{{*}}{path[-1]}" for path in (header, *paths)})):
+    for element in safexml.iterate(runs or content, sorted({f"{{*}}{path[-1]}" for path in (header, *paths)})):
+        run = None if runs is None else runs.taken(element)
         path, namespace = _path(element), namespace_of(str(element.tag))
         if path == header and head is None:
             if namespace not in row.namespaces:
@@ -230,12 +238,44 @@ def _pieces(row: Row, above: tuple[str, ...], content: IO[bytes], name: str) -> 
         elif path in paths:  # one wanted element inside another is refused by the outer one's schema
             if head is None:
                 raise Unreadable(_headless())
-            outcome = row.digester.outcome(element, head, row.schema, head.namespace)
-            messages, notes = PARTICULARS.added(outcome.messages, row.label, element)
-            messages, more = with_particulars(messages, unknown_codes(outcome.notes))
-            yield Piece(head, outcome._replace(messages=messages, notes=(*outcome.notes, *notes, *more)), row, element)
+            if run is None:
+                yield _piece(row, head, element, row.digester.outcome(element, head, row.schema, head.namespace))
+                continue
+            for one in run:
+                outcome = row.digester.outcome_of(one.fields, head) if namespace == head.namespace else None
+                if outcome is None:
+                    whole = one.element(namespace)
+                    outcome = row.digester.outcome(whole, head, row.schema, head.namespace)
+                    yield _piece(row, head, whole, outcome)
+                else:
+                    yield _piece(row, head, one.fields, outcome)
     if head is None:
         raise Unreadable(_headless())
+
+
+def _piece(row: Row, head: Context, content: Fields | etree._Element, outcome: Outcome) -> Piece:
+    messages, notes = PARTICULARS.added(outcome.messages, row.label, content)
+    messages, more = with_particulars(messages, unknown_codes(outcome.notes))
+    outcome = outcome._replace(messages=messages, notes=(*outcome.notes, *notes, *more))
+    return Piece(head, outcome, row, None if isinstance(content, dict) else content)
+
+
+ORDERED = frozenset(("P4MeteringPoint",))
+"""Elements that hold a CH message whose own ones stand in the order of our schema; those of the register stand in that
+of each message."""
+
+
+@cache
+def _expression(path: Path, name: str) -> Pattern:
+    return Pattern(path, name)
+
+
+def _pattern(row: Row) -> Pattern | None:
+    """What reads most CH messages of a row at once; None where they are read as trees."""
+    names = {path[-1] for path in row.pieces}
+    if len(names) > 1 or not names <= ORDERED or row.digester.read is not read:
+        return None
+    return _expression(row.schema.path, *names)
 
 
 def _fault(content: IO[bytes], name: str) -> Iterator[Context | Piece]:

@@ -20,11 +20,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec import Struct, structs
 from sqlalchemy import Connection, Engine, or_, select
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_of
+from energycomm.eis.away import archive_at, floor_of
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.errors import UserError
 from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, local_day, micros, midnight
@@ -41,6 +43,7 @@ ACTIVE = frozenset((None, "", "active", "active-energy", "natural-gas"))
 """Products that are billed: active energy, and gas."""
 
 BLOCKING = {
+    "READINGS_ARCHIVED": "measures of the period are in an archive, or were removed",
     "READINGS_NONE": "there is no reading of the period",
     "READING_MISSING": "a border of the period has no reading, and none follows or precedes it",
     "READING_BETWEEN": "a border of the period lies between two readings: its index is interpolated",
@@ -308,8 +311,20 @@ class _Gathering:
         remark = Remark(code=code, blocks=code in BLOCKING, words=words, words_fr=words_fr)
         self.remarks.setdefault((code, words), remark)
 
+    def _archived(self) -> None:
+        driver = driver_of(self.connection)
+        floor = floor_of(driver, self.span.point_id)
+        if floor is not None and floor > self.start:
+            day, back = self._day(floor), archive_at(driver, self.span.point_id)
+            self._remark(
+                "READINGS_ARCHIVED",
+                f"Measures before {day} are away. {back}",
+                f"Des mesures d'avant le {day} ne sont plus dans la base. {back}",
+            )
+
     def period(self) -> BillingPeriod:
         """The whole of it."""
+        self._archived()
         changes = self._meter_changes()
         terms = self._terms()
         moments = {one[0] for one in changes} | {micros(one.since) for one in terms}
@@ -372,7 +387,7 @@ class _Gathering:
                 subscribed_power=None if power is None else Decimal(power),
                 power_unit=row["power_unit"],
                 calendar=row["calendar"],
-                powers=msgspec.json.decode(row["powers"]),
+                powers=parts_of(row["powers"]),
                 message=row["message_id"],
             )
             if found:  # what a change does not state stays as it was
@@ -415,7 +430,7 @@ class _Gathering:
         found: dict[_Key, list[_Index]] = {}
         for place, row in enumerate(rows):
             order = _ORDER[row["qualification"]]
-            for part in msgspec.json.decode(row["registers"]):
+            for part in parts_of(row["registers"]):
                 unit, named = part["unit"], part.get("meter")
                 generation = sum(
                     at < row["at"] or (at == row["at"] and order > 0 and named in (None, after))
@@ -507,7 +522,7 @@ class _Gathering:
             start = row["start_at"]
             if row["status"] != "current" or start is None or start >= self.end or row["at"] <= self.start:
                 continue
-            for part in msgspec.json.decode(row["volumes"]):
+            for part in parts_of(row["volumes"]):
                 unit = part["unit"]
                 # A share of collective self-consumption is a part of the energy that is told beside it.
                 if part.get("product") not in ACTIVE or part.get("purpose") or unit not in FINE or start == row["at"]:
@@ -541,15 +556,7 @@ class _Gathering:
         """The consumption of a direction by the source that covers the period with the most time classes; nothing where
         none covers it."""
         where, lieu = _side(grid, direction), _cote(grid, direction)
-        covering: dict[str, dict[str, list[_Energy]]] = {}
-        for source, energies in sorted(sources.items()):
-            classes: dict[str, list[_Energy]] = {}
-            for one in energies:
-                classes.setdefault(one.time_class, []).append(one)
-            if set(classes) - self.totals:
-                classes = {name: several for name, several in classes.items() if name not in self.totals}
-            if all(self._covers(several) for several in classes.values()):
-                covering[source] = classes
+        covering = self._covering(sources)
         if not covering:
             return []
         sums = {
@@ -599,6 +606,19 @@ class _Gathering:
                 )
             )
         return found
+
+    def _covering(self, sources: Mapping[str, list[_Energy]]) -> dict[str, dict[str, list[_Energy]]]:
+        """The volumes of the sources that cover the period, by time class; totals only where nothing else is told."""
+        covering: dict[str, dict[str, list[_Energy]]] = {}
+        for source, energies in sorted(sources.items()):
+            classes: dict[str, list[_Energy]] = {}
+            for one in energies:
+                classes.setdefault(one.time_class, []).append(one)
+            if set(classes) - self.totals:
+                classes = {name: several for name, several in classes.items() if name not in self.totals}
+            if all(self._covers(several) for several in classes.values()):
+                covering[source] = classes
+        return covering
 
     def _covers(self, energies: Sequence[_Energy]) -> bool:
         """Whether volumes follow one another from the first to the last instant of the period, without hole or overlap;

@@ -8,7 +8,7 @@ their run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, select
 
+from energycomm.bulk.runs import bucket_file
+from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import snapshot
 from energycomm.eis.store import MessageRow, StoreReader
@@ -25,7 +27,7 @@ from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import APPLIED, Entry, business_key
-from energycomm.pipeline.history import counting, was_given_up
+from energycomm.pipeline.history import counting, start_of, was_given_up
 from energycomm.private_files import written_whole
 
 BUCKET_MESSAGES = 20_000
@@ -51,10 +53,12 @@ SCHEMA = pa.schema(
         pa.field("asked", pa.bool_(), nullable=False),
         pa.field("codes", pa.string(), nullable=False),
         pa.field("xml", pa.string(), nullable=False),
+        pa.field("start", pa.binary()),
     ]
 )
 """Columns of a bucket: row and names of the access point; of the message its row, its place in business order, its
-state; whether its verdict is asked for, the error codes of that verdict with blanks between, its Kernel XML."""
+state; whether its verdict is asked for, the error codes of that verdict with blanks between, its Kernel XML; the state
+that judging begins with, in the first row of an access point whose earlier history is in an archive."""
 
 
 class Point(Struct, frozen=True):
@@ -65,6 +69,7 @@ class Point(Struct, frozen=True):
       market, identifier: its names.
       entries: its messages that can be read, in business order.
       asked: message -> error codes of its stored verdict, of those whose verdicts are asked for.
+      start: the state that judging begins with; None for one that knows nothing.
     """
 
     id: int
@@ -72,18 +77,25 @@ class Point(Struct, frozen=True):
     identifier: str
     entries: list[Entry]
     asked: dict[int, tuple[str, ...]]
+    start: bytes | None = None
 
 
 def write_buckets(
-    engine: Engine, folder: Path, markets: Markets, since: int, size: int = BUCKET_MESSAGES
+    engine: Engine,
+    folder: Path,
+    markets: Markets,
+    since: int,
+    states: Collection[str] = (),
+    size: int = BUCKET_MESSAGES,
 ) -> Iterator[Path]:
-    """Write the access points with messages that arrived since an instant, whole, in buckets; few rows are in memory.
+    """Write the access points with messages that are asked for, whole, in buckets; few rows are in memory.
 
     Args:
       engine: the store.
       folder: for the files.
       markets: the installed ones.
       since: microseconds since the epoch; only verdicts of messages that arrived since then are asked for.
+      states: and only of messages in these states; in any when empty.
       size: messages of a bucket.
 
     Yields:
@@ -93,11 +105,11 @@ def write_buckets(
       UserError: the database was lost, or a market is not installed.
       DamagedRow: an encrypted message cannot be opened.
     """
-    number, points = 0, _points(engine, markets, since)
+    number, points = 0, _points(engine, markets, since, states)
     point = next(points, None)
     while point is not None:
         number += 1
-        path = folder / f"bucket-{number:07}.parquet"
+        path = bucket_file(folder, number)
         with written_whole(path) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
             told, rows = 0, []
             while point is not None and told < size:
@@ -110,40 +122,51 @@ def write_buckets(
         yield path
 
 
-def _points(engine: Engine, markets: Markets, since: int) -> Iterator[list[dict[str, Any]]]:
+def _points(engine: Engine, markets: Markets, since: int, states: Collection[str]) -> Iterator[list[dict[str, Any]]]:
     """The rows of one access point after the other."""
     with snapshot(engine) as connection:
         reader = StoreReader(driver_of(connection))
-        for ids in _with_messages_since(connection, since):
+        for ids in _with_messages(connection, since, states):
             sql = "SELECT id, market, identifier FROM access_point WHERE true"
             named = {row[0]: (row[1], row[2]) for row in reader.driver.matching(sql, ids, "id")}
             for market, _ in named.values():
                 markets.zone(market)
             found = reader.messages_of(ids)
+            starts = {point: start for point in ids if (start := start_of(reader, point)) is not None}
+            for point, (floor, _) in starts.items():
+                found[point] = [row for row in found.get(point, ()) if row.effective >= floor]
             counted = {row.id for row in counting(reader, [row for rows in found.values() for row in rows])}
             kept = {point: [row for row in rows if row.id in counted] for point, rows in found.items()}
-            codes = _codes(reader, [row for rows in kept.values() for row in rows], since)
+            asked = {
+                row.id: row
+                for rows in kept.values()
+                for row in rows
+                if row.received_at >= since and (not states or row.state in states)
+            }
+            codes = _codes(reader, list(asked.values()))
             for point, rows in sorted(kept.items()):
-                yield [
-                    _row(point, *named[point], row, asked=row.received_at >= since, codes=codes.get(row.id, ""))
-                    for row in rows
+                told = [
+                    _row(point, *named[point], row, asked=row.id in asked, codes=codes.get(row.id, "")) for row in rows
                 ]
+                if told and point in starts:
+                    told[0]["start"] = starts[point][1]
+                yield told
 
 
-def _with_messages_since(connection: Connection, since: int) -> Iterator[Sequence[int]]:
-    sql = text(
-        "SELECT DISTINCT access_point_id FROM kernel_message "
-        "WHERE received_at >= :since AND access_point_id IS NOT NULL ORDER BY access_point_id"
-    )
+def _with_messages(connection: Connection, since: int, states: Collection[str]) -> Iterator[Sequence[int]]:
+    t = tables.kernel_message.c
+    query = select(t.access_point_id).where(t.received_at >= since, t.access_point_id.is_not(None))
+    if states:
+        query = query.where(t.state.in_(states))
     options = {"stream_results": True, "max_row_buffer": 2000}
-    found = connection.execute(sql, {"since": since}, execution_options=options)
+    found = connection.execute(query.distinct().order_by(t.access_point_id), execution_options=options)
     for some in found.scalars().partitions(POINTS_TOGETHER):
         yield list(some)
 
 
-def _codes(reader: StoreReader, rows: Sequence[MessageRow], since: int) -> dict[int, str]:
+def _codes(reader: StoreReader, asked: Sequence[MessageRow]) -> dict[int, str]:
     """Error codes of the verdicts that are asked for; an accepted message has none."""
-    refused = [row.id for row in rows if row.received_at >= since and row.state not in APPLIED]
+    refused = [row.id for row in asked if row.state not in APPLIED]
     return {number: " ".join(sorted(codes)) for number, codes in reader.current_codes(refused).items()}
 
 
@@ -161,6 +184,7 @@ def _row(point: int, market: str, identifier: str, row: MessageRow, *, asked: bo
         "asked": asked,
         "codes": codes,
         "xml": row.xml,
+        "start": None,
     }
 
 
@@ -177,7 +201,9 @@ def read_bucket(content: bytes) -> Iterator[Point]:
     ):
         entries: list[Entry] = []
         asked: dict[int, tuple[str, ...]] = {}
+        start: bytes | None = None
         for row in several:
+            start = start or row["start"]
             message = decode(row["xml"])
             if not isinstance(message, KernelMessage):
                 continue
@@ -186,4 +212,4 @@ def read_bucket(content: bytes) -> Iterator[Point]:
             if row["asked"]:
                 asked[row["id"]] = tuple(row["codes"].split())
         entries.sort(key=lambda entry: entry.key)
-        yield Point(point, market, identifier, entries, asked)
+        yield Point(point, market, identifier, entries, asked, start)

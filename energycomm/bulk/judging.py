@@ -27,7 +27,7 @@ from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, around_broken
 from energycomm.pipeline.gateway import YOUNG_OBJECTS, open_engine
 from energycomm.pipeline.rejudging import REJECTED
 from energycomm.pipeline.rows import error_codes
-from energycomm.pipeline.state import AccessPointState
+from energycomm.pipeline.state import load_state
 
 NO_CHECKPOINTS = -(1 << 62)
 """`Fold.since_checkpoint` of a fold whose states are not stored: it never reaches a checkpoint."""
@@ -60,6 +60,7 @@ class Question(Struct, frozen=True, kw_only=True):
       curve_tolerance: percent by which a curve may differ from the indexes of the same days.
       zones: market -> name of its legal time.
       since: microseconds since the epoch; only verdicts of messages that arrived since then are asked for.
+      states: only verdicts of messages in these states; in any when empty.
       program: version of EnergyComm that asks: another one may judge otherwise.
     """
 
@@ -69,6 +70,7 @@ class Question(Struct, frozen=True, kw_only=True):
     curve_tolerance: Decimal
     zones: dict[str, str]
     since: int
+    states: tuple[str, ...] = ()
     program: str = version("energycomm")
 
 
@@ -157,10 +159,10 @@ def opened(question: bytes) -> tuple[Question, Judge]:
 
 
 def _judged_anew(engine: Judge, zone: ZoneInfo, point: Point) -> list[Entry]:
-    """The messages of an access point with the verdicts that the rules give them from the first one on."""
+    """The messages of an access point with the verdicts that the rules give them, from the first in the bucket on."""
 
     def walk(faults: dict[int, str]) -> list[Entry]:
-        state = AccessPointState()
+        state = load_state(point.start)
         fold = Fold(engine, zone, state, point.id, {}, since_checkpoint=NO_CHECKPOINTS, faults=faults)
         fold.foresee(point.entries)
         for entry in point.entries:

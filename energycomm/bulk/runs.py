@@ -1,7 +1,7 @@
-"""Runs: the buckets of one snapshot, judged and resumed, one result file a bucket.
+"""Runs: the buckets of one snapshot, worked on and resumed, one result file a bucket.
 
-A run is a folder. `run.json` stands in it once all buckets do: until then the store is read anew. Each bucket that was
-judged has its result beside it; a run that was cut off, on whatever host, judges those that have none.
+A run is a folder. `run.json` stands in it once all buckets do: until then the store is read anew. Each bucket that is
+done has its result beside it; a run that was cut off, on whatever host, does those that have none.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ import fcntl
 import hashlib
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 import structlog
 from msgspec import Struct
 from sqlalchemy import Engine
 
-from energycomm.bulk.buckets import BUCKET_MESSAGES, write_buckets
-from energycomm.bulk.judging import Question, Shift, read_result
-from energycomm.bulk.workers import Bucket, Lost, Workers
+from energycomm.bulk.workers import Bucket, Lost, Task, Workers
 from energycomm.eis.database import shown
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
-from energycomm.market.installed import Markets
 from energycomm.private_files import private_file, private_folder, written_whole
 
 log = structlog.get_logger()
@@ -54,8 +51,33 @@ class _Plan(Struct, frozen=True):
     buckets: int
 
 
+class Work(Protocol):
+    """What a run does."""
+
+    @property
+    def question(self) -> bytes:
+        """What is asked of every bucket; another question is another run."""
+
+    @property
+    def task(self) -> Task:
+        """What gives the result of a bucket."""
+
+    def write(self, engine: Engine, folder: Path) -> Iterator[Path]:
+        """Write the buckets, each whole, from one snapshot of the store; `bucket_file` names them.
+
+        Args:
+          engine: the store.
+          folder: for the files.
+        """
+
+
+def bucket_file(folder: Path, number: int) -> Path:
+    """The file of a bucket; numbers begin with 1."""
+    return folder / f"bucket-{number:07}.parquet"
+
+
 class Run:
-    """Stored messages judged again: nothing of it is in the store.
+    """The buckets of a folder and their results.
 
     Args:
       folder: its own.
@@ -64,66 +86,45 @@ class Run:
 
     def __init__(self, folder: Path, buckets: int) -> None:
         self._folder, self.buckets = folder, buckets
-        self.judged = 0
-        self.words: Counter[str] = Counter()
-        """What changes -> how often."""
-
-    @property
-    def changed(self) -> int:
-        """How many verdicts would change."""
-        return self.words.total()
 
     def open(self) -> list[int]:
-        """Numbers of the buckets that are not judged yet."""
+        """Numbers of the buckets that have no result yet."""
         return [number for number in range(1, self.buckets + 1) if not self._result(number).exists()]
 
     def content(self, number: int) -> bytes:
         """A bucket."""
-        return (self._folder / f"bucket-{number:07}.parquet").read_bytes()
+        return bucket_file(self._folder, number).read_bytes()
 
     def keep(self, number: int, result: bytes) -> None:
         """Write the result of a bucket; the same again changes nothing."""
         with written_whole(self._result(number)) as file:
             file.write(result)
 
-    def shifts(self) -> Iterator[Shift]:
-        """The verdicts that would change, in the order of access points; the results of one bucket are in memory."""
+    def results(self) -> Iterator[bytes]:
+        """The results in the order of buckets; one is in memory."""
         for number in range(1, self.buckets + 1):
-            yield from read_result(self._result(number).read_bytes())[1]
-
-    def count(self) -> None:
-        """Count what the results say."""
-        self.judged, self.words = 0, Counter()
-        for number in range(1, self.buckets + 1):
-            judged, shifts = read_result(self._result(number).read_bytes())
-            self.judged += judged
-            self.words.update(shift.words for shift in shifts)
+            yield self._result(number).read_bytes()
 
     def _result(self, number: int) -> Path:
         return self._folder / f"result-{number:07}.parquet"
 
 
 @contextmanager
-def judged_again(
+def finished(
     engine: Engine,
-    markets: Markets,
-    question: Question,
+    work: Work,
     folder: Path,
     workers: Workers,
-    *,
-    size: int = BUCKET_MESSAGES,
     watch: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Iterator[Run]:
-    """Judge stored messages again; a run that was cut off goes on with the buckets that have no result.
+    """Do some work; a run that was cut off goes on with the buckets that have no result.
 
     Args:
       engine: the store, which is only read.
-      markets: the installed ones.
-      question: what the messages are judged by.
+      work: what is done.
       folder: for the run alone; the same folder continues it.
-      workers: who judges.
-      size: messages of a bucket.
-      watch: called with (buckets judged, buckets of the run).
+      workers: who does it.
+      watch: called with (buckets done, buckets of the run).
 
     Yields:
       The finished run, as long as nobody else uses its folder.
@@ -133,11 +134,9 @@ def judged_again(
         again.
     """
     private_folder(folder)
-    asked = msgspec.json.encode(question)
     with _alone(folder):
-        run = Run(folder, _planned(engine, markets, question, asked, folder, size))
-        _judge(run, asked, workers, watch)
-        run.count()
+        run = Run(folder, _planned(engine, work, folder))
+        _work(run, work, workers, watch)
         yield run
 
 
@@ -151,14 +150,14 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _planned(engine: Engine, markets: Markets, question: Question, asked: bytes, folder: Path, size: int) -> int:
+def _planned(engine: Engine, work: Work, folder: Path) -> int:
     """How many buckets the run has; they are written unless the folder holds all of them."""
-    plan_file, digest = folder / "run.json", hashlib.sha256(asked).hexdigest()
+    plan_file, digest = folder / "run.json", hashlib.sha256(work.question).hexdigest()
     if plan_file.exists():
         plan = _plan_of(plan_file)
         if (plan.question, plan.store) != (digest, shown(engine)):
             raise UserError(
-                f"{folder} holds a run with other rules, another day or of another store.",
+                f"{folder} holds a run with another question (rules, day, selection) or of another store.",
                 "Name another folder, or remove it.",
             )
         return plan.buckets
@@ -169,7 +168,7 @@ def _planned(engine: Engine, markets: Markets, question: Question, asked: bytes,
         if path.name != LOCK:
             path.unlink()
     taken_at = now_micros()
-    buckets = sum(1 for _ in write_buckets(engine, folder, markets, question.since, size))
+    buckets = sum(1 for _ in work.write(engine, folder))
     with written_whole(plan_file) as file:
         file.write(msgspec.json.encode(_Plan(digest, shown(engine), taken_at, buckets)))
     return buckets
@@ -182,13 +181,13 @@ def _plan_of(file: Path) -> _Plan:
         raise UserError(f"{file} is not the plan of a run.", "Name another folder, or remove it.") from None
 
 
-def _judge(run: Run, question: bytes, workers: Workers, watch: Callable[[int, int], None]) -> None:
+def _work(run: Run, work: Work, workers: Workers, watch: Callable[[int, int], None]) -> None:
     losses = 0
     while waiting := run.open():
         watch(run.buckets - len(waiting), run.buckets)
         done = 0
         try:
-            for number, result in workers.results(question, _contents(run, waiting)):
+            for number, result in workers.results(work.task, work.question, _contents(run, waiting)):
                 run.keep(number, result)
                 done += 1
                 watch(run.buckets - len(waiting) + done, run.buckets)
@@ -198,7 +197,7 @@ def _judge(run: Run, question: bytes, workers: Workers, watch: Callable[[int, in
             if losses == LOSSES:
                 raise UserError(
                     f"Workers were lost {LOSSES} times, and none finished a bucket: {lost}",
-                    "The same command with the same folder continues the run.",
+                    "With --work FOLDER, the same command continues a run.",
                     ExitCode.INTERNAL,
                 ) from None
             time.sleep(PAUSE * losses)

@@ -1,27 +1,29 @@
-"""Where buckets are judged: the port, and the processes of this machine.
+"""Where buckets are worked on: the port, and the processes of this machine.
 
-    for number, result in workers.results(question, buckets): ...
+    for number, result in workers.results(task, question, buckets): ...
 
 `energycomm.bulk.cluster` has the same port on Ray.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from energycomm.bulk.judging import judged
+from energycomm.processes import cores, helpers
 
 AHEAD = 2
 """Buckets that wait at each process, so that none is idle while its result is written."""
 
-Bucket = tuple[int, bytes]
+Bucket: TypeAlias = tuple[int, bytes]
 """Number and content of a bucket, or of its result."""
+
+Task: TypeAlias = Callable[[bytes, bytes], bytes]
+"""A function of a module: (question, bucket) -> result. It asks no store and writes nothing, so it may be done
+anywhere, and again."""
 
 
 class Lost(Exception):
@@ -29,13 +31,14 @@ class Lost(Exception):
 
 
 class Workers(Protocol):
-    """Whoever judges buckets."""
+    """Whoever works on buckets."""
 
-    def results(self, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
-        """Judge buckets (`energycomm.bulk.judging.judged`), few of which are in memory at a time.
+    def results(self, task: Task, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
+        """Do a task on buckets, few of which are in memory at a time.
 
         Args:
-          question: what they are judged by.
+          task: what is done.
+          question: the same for all of them.
           buckets: taken as they are needed.
 
         Yields:
@@ -54,31 +57,31 @@ class Processes:
     """
 
     def __init__(self, number: int | None = None) -> None:
-        self.number = number or len(os.sched_getaffinity(0))
+        self.number = number or cores()
 
-    def results(self, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
-        """Judge buckets, see `Workers`."""
+    def results(self, task: Task, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
+        """Do a task on buckets, see `Workers`."""
         waiting = iter(buckets)
         first = list(islice(waiting, 2))
         if self.number == 1 or len(first) < 2:
             # Another process would read the rules once more for one bucket.
-            yield from ((number, judged(question, content)) for number, content in _both(first, waiting))
+            yield from ((number, task(question, content)) for number, content in _both(first, waiting))
             return
-        # A forked process would share the connections of the store.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(self.number, mp_context=context)
+        pool = helpers(self.number)
         try:
-            yield from self._through(pool, question, _both(first, waiting))
+            yield from self._through(pool, task, question, _both(first, waiting))
         except BrokenProcessPool as broken:
             raise Lost(str(broken)) from broken
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _through(self, pool: ProcessPoolExecutor, question: bytes, buckets: Iterator[Bucket]) -> Iterator[Bucket]:
+    def _through(
+        self, pool: ProcessPoolExecutor, task: Task, question: bytes, buckets: Iterator[Bucket]
+    ) -> Iterator[Bucket]:
         running: dict[Future[bytes], int] = {}
         while True:
             for number, content in islice(buckets, self.number * AHEAD - len(running)):
-                running[pool.submit(judged, question, content)] = number
+                running[pool.submit(task, question, content)] = number
             if not running:
                 return
             for done in wait(running, return_when=FIRST_COMPLETED).done:

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import choice
+from energycomm.commands.outgoing import chosen
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.states import ACKNOWLEDGEMENT_STATES
-from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.acknowledgement import kept_acknowledgements
 from energycomm.pipeline.acknowledgement import retry as retry_rows
@@ -61,8 +61,7 @@ def retry(
 
     Example: energycomm acknowledgement retry --all
     """
-    if bool(envelopes) == everything:
-        raise UserError("Name the envelopes.", "Name their numbers, or --all.")
+    named = chosen(envelopes, everything, "envelopes", "numbers")
     with open_store(load()) as store:
-        number = retry_rows(store, None if everything else envelopes)
+        number = retry_rows(store, named)
     typer.echo(f"{counted(number, 'acknowledgement is', 'acknowledgements are')} due again")

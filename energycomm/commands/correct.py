@@ -14,14 +14,16 @@ from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
 from energycomm.commands.output import Json, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
+from energycomm.commands.rejudging import ProcessNumber, Work, judged_by
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.library import load_scripts
 from energycomm.correction.loop import loop as run_loop
-from energycomm.correction.replaying import TODAY, replay_messages
+from energycomm.correction.replaying import TODAY, replay_changed, replay_messages
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import Gateway, open_engine, open_store
+from energycomm.pipeline.replay import REPLAYABLE
 
 app = typer.Typer(no_args_is_help=True, help="Refused messages: analysed, corrected, replayed.")
 app.add_typer(script_app, name="script")
@@ -46,6 +48,14 @@ def replay(
     rules: Annotated[
         str, typer.Option(help="today, then (those that judged a message first), or a version's first digits.")
     ] = TODAY,
+    stuck: Annotated[
+        bool, typer.Option("--stuck", help="All stuck messages whose verdicts come out otherwise today, found in bulk.")
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(help="With --stuck: only those that arrived on or after this day, YYYY-MM-DD.")
+    ] = None,
+    work: Work = None,
+    processes: ProcessNumber = None,
     by: By = None,
     why: Why = "replay",
     json: Json = False,
@@ -54,18 +64,26 @@ def replay(
 
     Example: energycomm correct replay 17 18 --rules then --why "calendar was added"
     """
+    if stuck and (ids or rules != TODAY):
+        raise UserError("--stuck chooses the messages and judges them by the rules of today.", "Leave out the others.")
+    if not stuck and (since or work or processes):
+        raise UserError("--since, --work and --processes belong to --stuck.", "Add --stuck, or leave them out.")
     config = load()
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        done = replay_messages(
-            store,
-            gateway.writer,
-            ids or None,
-            by=user(by),
-            why=why,
-            rules=rules,
-            engine_of=lambda catalogue: open_engine(catalogue, config.engine, config.curve_tolerance),
-        )
+        if stuck:
+            with judged_by(config, store, config.rules_folder, since, work, processes, REPLAYABLE) as found:
+                done = replay_changed(store, gateway.writer, found, by=user(by), why=why)
+        else:
+            done = replay_messages(
+                store,
+                gateway.writer,
+                ids or None,
+                by=user(by),
+                why=why,
+                rules=rules,
+                engine_of=lambda catalogue: open_engine(catalogue, config.engine, config.curve_tolerance),
+            )
     states = {str(number): state for number, state in done.states.items()}
     if json:
         print_json(

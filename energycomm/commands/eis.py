@@ -11,11 +11,14 @@ import msgspec
 import typer
 from sqlalchemy import Engine
 
+from energycomm.commands.archiving import app as archive
+from energycomm.commands.archiving import retention
 from energycomm.commands.encryption import compact, decrypt, encrypt, verify_
 from energycomm.commands.output import Json, legal_time, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis import migrations
+from energycomm.eis.away import missing_words
 from energycomm.eis.comparison import compare as differing
 from energycomm.eis.database import absent, opened, shown
 from energycomm.eis.statistics import Statistics, statistics
@@ -23,10 +26,12 @@ from energycomm.errors import ExitCode
 from energycomm.pipeline.gateway import make_ready, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
+app.add_typer(archive, name="archive")
 app.command()(compact)
 app.command()(encrypt)
 app.command()(decrypt)
 app.command(name="verify")(verify_)
+app.command()(retention)
 
 STATES = {
     "absent": "is not there: `energycomm eis upgrade` makes it, and so do `process` and `serve`",
@@ -111,12 +116,19 @@ def compare(
     """
     with open_store(load()) as first, _ready(other) as second:
         found = list(islice(differing(first.engine, second), limit + 1))
+        away = [
+            (name, line)
+            for name, engine in (("first", first.engine), ("second", second))
+            for line in missing_words(engine)
+        ]
     more, found = len(found) > limit, found[:limit]
     if json:
         print_json({"equal": not found, "differences": found, "more": more})
     else:
         for line in found or ["both stores have the same content"]:
             typer.echo(line)
+        for name, line in away:
+            typer.echo(f"{name} store: {line}", err=True)
         if more:
             typer.echo(f"and more: --limit {10 * limit} shows them")
     if found:

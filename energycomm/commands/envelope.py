@@ -188,6 +188,7 @@ def retry(
     with open_store(config) as store:
         summary = _find(store, envelope_id).summary
         gateway = Gateway(config, store)  # before anything is changed: the rules may be broken
+        open_raw(store.engine, bytes.fromhex(summary.sha256)).close()  # they may be in an archive
         number = try_again(store, envelope_id)
         if number is None:
             raise UserError(

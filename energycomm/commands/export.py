@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +13,11 @@ import typer
 from energycomm.commands.output import Json, print_facts, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
+from energycomm.eis.away import told_missing
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
+from energycomm.private_files import written_whole
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -55,7 +58,6 @@ def export(
     from energycomm.export.rows import opened_export, subject_of
     from energycomm.export.subjects import Selection
     from energycomm.invoicing.gathering import InvoiceCheck
-    from energycomm.private_files import written_whole
 
     subject_of(subject)
     chosen = _format(form, to)
@@ -67,26 +69,35 @@ def export(
         last=None if last is None else day_of("--until", last),
     )
     config = load()
-    if not to.absolute().parent.is_dir():
-        raise UserError(f"The folder {to.absolute().parent} does not exist.", "Create it, or name another file.")
+    _check_folder(to)
     zones = installed_adapters(config.mapping_files).zones
-    with (
-        open_store(config) as store,
-        opened_export(
-            store.engine, subject, selection, zones, since, InvoiceCheck(store, config.rules_folder, zones)
-        ) as found,
-    ):
-        try:
-            with written_whole(to) as file:
-                for piece in pieces(chosen, found):
-                    file.write(piece)
-        except OSError as error:
-            raise UserError(f"{to} cannot be written: {error.strerror}.", "Name another file.") from None
+    with open_store(config) as store:
+        invoices = InvoiceCheck(store, config.rules_folder, zones)
+        with opened_export(store.engine, subject, selection, zones, since, invoices) as found:
+            _write(to, pieces(chosen, found))
+            away = found.lacks()
+    for line in told_missing(away):
+        typer.echo(line, err=True)
     told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
     if json:
-        print_json(told)
+        print_json({**told, "archived": [one.name for one in away]})
         return
     print_facts(told.items())
+
+
+def _check_folder(to: Path) -> None:
+    if not to.absolute().parent.is_dir():
+        raise UserError(f"The folder {to.absolute().parent} does not exist.", "Create it, or name another file.")
+
+
+def _write(to: Path, pieces: Iterable[bytes]) -> None:
+    """Write the file, which takes its place when it is whole."""
+    try:
+        with written_whole(to) as file:
+            for piece in pieces:
+                file.write(piece)
+    except OSError as error:
+        raise UserError(f"{to} cannot be written: {error.strerror}.", "Name another file.") from None
 
 
 def _format(form: str | None, to: Path) -> str:

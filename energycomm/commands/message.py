@@ -12,6 +12,7 @@ from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
 from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
 from energycomm.correction.explanation import explain as explain_message
+from energycomm.eis.away import refuse_archived
 from energycomm.eis.messages import MessageDetail, list_messages, show_message
 from energycomm.eis.predictions import PredictionRecord
 from energycomm.errors import UserError
@@ -109,6 +110,8 @@ def explain(
                 installed_adapters(config.mapping_files),
             )
             found = explain_message(store, catalogue, engine, markets, _number(message_id))
+            if found is None:
+                refuse_archived(store.engine, _number(message_id))
     if found is None and message_id.startswith("ch:"):
         raise UserError(f"There is no CH message {message_id[3:]}.", "`energycomm envelope show` lists them.")
     if found is None:
@@ -132,6 +135,8 @@ def _print_explanation(found: Explanation) -> None:
     if (settled := found.settled) is not None:
         facts = [("settled", settled.at), ("by", settled.by), ("why", settled.why), ("message", settled.message_id)]
         print_facts(facts)
+    if found.archived is not None:
+        typer.echo(found.archived)
     if found.faultless:
         typer.echo(_FAULTLESS)
     times = legal_time()
@@ -181,6 +186,8 @@ def _print_refusal(refusal: Refusal) -> None:
 def _find(number: int) -> MessageDetail:
     with open_store(load()) as store:
         found = show_message(store.engine, number)
+        if found is None:
+            refuse_archived(store.engine, number)
     if found is None:
         raise UserError(f"There is no Kernel message {number}.", "`energycomm message list` lists them.")
     return found

@@ -9,11 +9,11 @@ import typer
 from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
 from energycomm.commands.options import choice
+from energycomm.commands.outgoing import chosen
 from energycomm.commands.output import Json, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.states import NOTIFICATION_STATES
-from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
 
@@ -55,8 +55,7 @@ def retry(
 
     Example: energycomm outbox retry --all
     """
-    if bool(ids) == everything:
-        raise UserError("Name the notifications.", "Name their ids, or --all.")
+    named = chosen(ids, everything, "notifications")
     with open_store(load()) as store:
-        number = retry_rows(store, None if everything else ids)
+        number = retry_rows(store, named)
     typer.echo(f"{counted(number, 'notification is', 'notifications are')} due again")

@@ -37,6 +37,12 @@ def process(
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Count notes and gaps like rejections.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Judge everything, store nothing.")] = False,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes", min=1, max=64, help="Processes for one large file; those of the setting by default."
+        ),
+    ] = None,
 ) -> None:
     """Process envelopes: archive, digest, judge and store every message in them.
 
@@ -46,6 +52,9 @@ def process(
     Example: energycomm process inbox/
     """
     config = load()
+    # What is only rehearsed is seen by no other process.
+    if (wanted := 1 if dry_run else processes) is not None:
+        config = config.model_copy(update={"processes": wanted})
     logs.configure(config.log_format, config.log_level)
     with open_store(config, make=not dry_run) as store, rehearsal(store.engine) if dry_run else nullcontext():
         summary = run(Gateway(config, store), paths, show=not json)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -12,15 +10,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from energycomm.bulk.runs import Run
-from energycomm.bulk.workers import Processes
+from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
 from energycomm.commands.output import Json, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
-from energycomm.config import Config, load
+from energycomm.commands.rejudging import ProcessNumber, Work, day_of, judged_by
+from energycomm.config import load
 from energycomm.correction.difference import differences
-from energycomm.correction.impact import bring_about, catalogue_named, impact, question
-from energycomm.eis.store import Store
+from energycomm.correction.impact import bring_about, catalogue_named
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
@@ -31,8 +28,6 @@ from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.family import KINDS
-from energycomm.kernel.instants import micros
-from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import Gateway, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
@@ -69,7 +64,7 @@ def list_rules(
         _market(catalogue, market) if market else None,
         one_of("--kind", kind, KINDS, "kind of a Kernel message") if kind else None,
         one_of("--set", rule_set, RULE_SETS, "rule set") if rule_set else None,
-        _day(on) if on else None,
+        day_of(on) if on else None,
     )
     if json:
         print_json(rule_book(catalogue, found))
@@ -182,13 +177,6 @@ def document(
 
 Since = Annotated[str, typer.Option(help="Messages that arrived on or after this day, YYYY-MM-DD.")]
 Limit = Annotated[int, typer.Option(min=1, help="How many messages to list at most.")]
-Work = Annotated[
-    Path | None, typer.Option(help="Folder that keeps the run: the same command with it continues a run that was cut.")
-]
-ProcessNumber = Annotated[
-    int | None,
-    typer.Option("--processes", min=1, help="Processes of this machine; as many as it has cores by default."),
-]
 
 
 @app.command("impact")
@@ -208,7 +196,7 @@ def impact_(
     config = load()
     with (
         open_store(config) as store,
-        _impact(config, store, folder or config.rules_folder, since, work, processes) as found,
+        judged_by(config, store, folder or config.rules_folder, since, work, processes) as found,
     ):
         if json:
             print_json_list({"judged": found.judged, "changes": found.words}, "messages", found.shifts())
@@ -234,7 +222,7 @@ def apply(
     config = load()
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        with _impact(config, store, config.rules_folder, since, work, processes) as found:
+        with judged_by(config, store, config.rules_folder, since, work, processes) as found:
             points = bring_about(store, gateway.writer, found)
             if json:
                 told = {"judged": found.judged, "access_points": points, "changes": found.words}
@@ -244,16 +232,7 @@ def apply(
             typer.echo(f"{counted(points, 'access point')} judged from the first message on", err=True)
 
 
-def _impact(
-    config: Config, store: Store, folder: Path, since: str, work: Path | None, processes: int | None
-) -> AbstractContextManager[Run]:
-    markets = installed_adapters(config.mapping_files)
-    begin = micros(datetime.combine(_day(since), time(), UTC))
-    asked = question(folder, markets, begin, config.engine, config.curve_tolerance)
-    return impact(store, markets, asked, Processes(processes), work)
-
-
-def _tell(found: Run, limit: int, verb: str) -> None:
+def _tell(found: Verdicts, limit: int, verb: str) -> None:
     typer.echo(f"{counted(found.judged, 'message')} judged again, {counted(found.changed, 'verdict')} {verb}", err=True)
     for words, number in found.words.most_common():
         typer.echo(f"{number}\t{words}")
@@ -313,10 +292,3 @@ def _print_problems(place: Path, problems: tuple[Problem, ...]) -> None:
         rule = f" rule {problem.rule}:" if problem.rule else ""
         typer.echo(f"{file}:{problem.line}:{rule} {problem.reason}. {problem.advice}", err=True)
     typer.echo(f"{len(problems)} problem(s); no rule of this folder is used", err=True)
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UserError(f"{text} is no day.", "Write it YYYY-MM-DD.") from None

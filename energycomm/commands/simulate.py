@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,8 @@ from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import open_store
 from energycomm.simulation.answering import Asked, Manners, answer
-from energycomm.simulation.faults import parse_faults
+from energycomm.simulation.faults import FaultRates, parse_faults
+from energycomm.simulation.playing import Count
 from energycomm.simulation.port import Simulator, load_simulator, simulated_markets
 from energycomm.simulation.scenario import Scenario
 
@@ -36,6 +38,36 @@ def _simulator(market: str | None) -> Simulator:
     if found is None:
         raise UserError(f"There is no simulator of the market {market!r}.", f"Markets: {known}.")
     return found
+
+
+def _faults(simulator: Simulator, words: Sequence[str], months: int) -> FaultRates:
+    """The faults that options name, as far as the market plays them in so many months."""
+    playable = simulator.playable()
+    faults = parse_faults(words, playable)
+    if isinstance(faults, Refusal):
+        raise UserError(f"{faults.value!r} is no fault that can be simulated.", f"Expected: {faults.expected}.")
+    unplayed = sorted(kind for kind in faults.rates if kind not in {*playable, "duplicate-file"})
+    if unplayed:
+        raise UserError(f"{unplayed[0]!r} is not played in this market.", f"Played: {', '.join(playable)}.")
+    if faults.rates and months < simulator.fault_months:
+        raise UserError("Faults need a longer simulation.", f"Take --months {simulator.fault_months} or more.")
+    return faults
+
+
+def _summary(counts: Count) -> str:
+    each = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.by_type.items()))
+    envelopes, messages = counted(counts.envelopes, "envelope"), counted(counts.messages, "CH message")
+    return f"{envelopes}, {messages} ({each}), {counted(counts.bytes, 'byte')}"
+
+
+def _write_plain(simulator: Simulator, out: Path, named: str | None, size: int, seed: int) -> None:
+    """One plain file of about a size in bytes instead of envelopes, and what it refers to."""
+    kind = named or next(iter(simulator.flat_types), "")
+    if kind not in simulator.flat_types:
+        known = ", ".join(simulator.flat_types) or "none in this market"
+        raise UserError(f"A plain file cannot be of type {kind!r}.", f"Types: {known}.")
+    for path in simulator.flat_file(out, kind, size, seed):
+        typer.echo(f"{path}  {counted(path.stat().st_size, 'byte')}")
 
 
 def simulate(
@@ -80,22 +112,9 @@ def simulate(
     """
     simulator = _simulator(market)
     if flat_file is not None:
-        kind = flat_type or next(iter(simulator.flat_types), "")
-        if kind not in simulator.flat_types:
-            known = ", ".join(simulator.flat_types) or "none in this market"
-            raise UserError(f"A plain file cannot be of type {kind!r}.", f"Types: {known}.")
-        for path in simulator.flat_file(out, kind, flat_file, seed):
-            typer.echo(f"{path}  {counted(path.stat().st_size, 'byte')}")
+        _write_plain(simulator, out, flat_type, flat_file, seed)
         return
-    playable = simulator.playable()
-    faults = parse_faults(fault or (), playable)
-    if isinstance(faults, Refusal):
-        raise UserError(f"{faults.value!r} is no fault that can be simulated.", f"Expected: {faults.expected}.")
-    unplayed = sorted(kind for kind in faults.rates if kind not in {*playable, "duplicate-file"})
-    if unplayed:
-        raise UserError(f"{unplayed[0]!r} is not played in this market.", f"Played: {', '.join(playable)}.")
-    if faults.rates and months < simulator.fault_months:
-        raise UserError("Faults need a longer simulation.", f"Take --months {simulator.fault_months} or more.")
+    faults = _faults(simulator, fault or (), months)
     if encrypt is not None and encrypt not in simulator.schemes:
         known = ", ".join(simulator.schemes) or "none"
         raise UserError(f"{encrypt!r} is no encryption of this market.", f"Schemes: {known}.")
@@ -109,11 +128,7 @@ def simulate(
         counts = simulator.simulate(scenario, out, encrypt)
     except FileExistsError as error:
         raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
-    each = ", ".join(f"{number} {kind}" for kind, number in sorted(counts.by_type.items()))
-    typer.echo(
-        f"{counted(counts.envelopes, 'envelope')}, {counted(counts.messages, 'CH message')} ({each}), "
-        f"{counted(counts.bytes, 'byte')} in {out}"
-    )
+    typer.echo(f"{_summary(counts)} in {out}")
 
 
 @recorded("simulate-answers")

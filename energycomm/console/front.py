@@ -189,7 +189,7 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
     waiting = ("sent", "acknowledged", "in-course")
     requests = select(func.count()).where(o.state.in_(("built", *waiting)))
     overdue = select(func.count()).where(o.state.in_(waiting), o.answer_by < now)
-    oldest = select(k.received_at).where(k.state == "quarantined").order_by(k.id).limit(1)
+    oldest = select(k.received_at).where(tables.OPEN, k.state == "quarantined").order_by(k.id).limit(1)
     first = connection.execute(oldest).scalar()
     return {
         "envelopes": {row[0]: row[1] for row in connection.execute(envelopes)},

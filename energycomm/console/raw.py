@@ -12,6 +12,7 @@ from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.errors import Absent
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import open_keys
 from energycomm.transport.envelopes import open_envelope
@@ -72,7 +73,7 @@ def piece_of(config: Config, store: Store, ch_message_id: int, access_point: str
                 if member.path == path:
                     with member.open() as content:
                         return cut(content.read(MOST_READ), reference, access_point)
-    except (FileNotFoundError, LookupError) as error:
+    except (FileNotFoundError, LookupError, Absent) as error:
         return Piece(trouble=str(error))
     return Piece(trouble=f"The envelope has no member {path} any more.")
 

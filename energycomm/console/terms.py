@@ -113,6 +113,7 @@ ENGLISH: dict[str, str] = {
 """What the store names in a way of its own -> in English."""
 
 REMARKS: dict[str, str] = {
+    "READINGS_ARCHIVED": "des mesures de la période sont archivées ou ont été supprimées",
     "READINGS_NONE": "aucun relevé dans la période",
     "READING_MISSING": "une borne de la période n'a pas de relevé, et aucun ne la suit ou ne la précède",
     "READING_BETWEEN": "une borne de la période est entre deux relevés : son index est interpolé",

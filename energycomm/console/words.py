@@ -240,6 +240,9 @@ FRENCH: dict[str, str] = {
         "Pas plus de {n} actions sont essayées à la fois ; lancez celles-ci, puis réessayez."
     ),
     "No request matches.": "Aucune demande ne correspond.",
+    "The history before it is not whole: part of it is in an archive.": (
+        "L'historique qui le précède n'est pas complet : une partie en est archivée."
+    ),
     "It violates no rule of today.": "Aucune règle actuelle ne s'y oppose.",
     "No script frees a message of this group: a person must look, here or at the market.": (
         "Aucun script n'en libère : une personne doit regarder, ici ou au marché."

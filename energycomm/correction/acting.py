@@ -14,11 +14,13 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.states import APPLIED, SETTLED, STUCK
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.rejudging import AFTER_CORRECTION
 from energycomm.pipeline.replay import correct, make, mark, replay, replay_alone
 from energycomm.pipeline.rows import change_row
 
@@ -73,18 +75,22 @@ def act(tx: StoreTransaction, message_id: int, action: Action, by: str, why: str
     if not rows or rows[0][0] not in STUCK or tx.superseded([message_id]):
         raise NotDone("it is no longer stuck")
     if isinstance(action, Replay):
-        if not mark(tx, [message_id], by, why):
+        try:
+            marked = mark(tx, [message_id], by, why)
+        except HistoryArchived as error:
+            raise NotDone(str(error)) from None
+        if not marked:
             raise NotDone("it is being replayed already")
         return None
     if isinstance(action, SetAside):
         _set_aside(tx, message_id, str(rows[0][0]), by, why)
         return None
     check(action.message)
-    if isinstance(action, Create):
-        return make(tx, action.message, by, why)
     try:
+        if isinstance(action, Create):
+            return make(tx, action.message, by, why)
         return correct(tx, message_id, action.message, by, why)
-    except LookupError as error:
+    except (LookupError, HistoryArchived) as error:
         raise NotDone(str(error)) from None
 
 
@@ -167,13 +173,26 @@ def withdraw(tx: StoreTransaction, message_id: int, by: str, why: str) -> int:
 
 
 def judge_again(
-    store: Store, writer: BatchWriter, market: str, identifier: str | None, since: int | None = None
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    identifier: str | None,
+    since: int | None = None,
+    words: str = AFTER_CORRECTION,
 ) -> None:
-    """Judge the marked messages of an access point, or all marked messages without one."""
+    """Judge the marked messages of an access point, or all marked messages without one.
+
+    Args:
+      store: the EIS.
+      writer: the rules.
+      market, identifier: the access point.
+      since: instant (microseconds) to judge again from at the latest, whether messages are marked or not.
+      words: why, for the record.
+    """
     if identifier is None:
         replay_alone(store, writer)
     else:
-        replay(store, writer, market, [identifier], since)
+        replay(store, writer, market, [identifier], since, words)
 
 
 def place_of(action: Action) -> Place | None:

@@ -23,6 +23,7 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.port import RuleEngine
 from energycomm.engine.trace import RuleRun, trace
 from energycomm.engine.wording import condition_in_words
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.check import explain as schema_errors_of
 from energycomm.kernel.family import KINDS, is_incoming
 from energycomm.kernel.instants import micros, moment
@@ -131,6 +132,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
       around: what lies before and after it.
       earlier: how many accepted messages of the access point come before it.
       supply_start, supply_end: the supply period that it was judged in.
+      archived: why no rule was asked: part of the history before it is in an archive.
     """
 
     message_id: int | None
@@ -153,11 +155,12 @@ class Explanation(Struct, frozen=True, kw_only=True):
     earlier: int = 0
     supply_start: datetime | None = None
     supply_end: datetime | None = None
+    archived: str | None = None
 
     @property
     def faultless(self) -> bool:
         """Whether nothing is wrong with it: no schema error, nothing found, nothing missing."""
-        return not (self.schema_errors or self.verdict or self.failed or self.waiting)
+        return not (self.schema_errors or self.verdict or self.failed or self.waiting or self.archived)
 
 
 def explain(
@@ -181,7 +184,10 @@ def explain(
     wrong = tuple(schema_errors_of(detail.xml))
     if wrong:
         return _told(detail, catalogue, wrong)
-    known = history_before(store, engine, markets, message_id)
+    try:
+        known = history_before(store, engine, markets, message_id)
+    except HistoryArchived as error:
+        return msgspec.structs.replace(_told(detail, catalogue, ()), archived=str(error))
     assert known is not None
     (case,) = read_cases(store.engine, markets, [message_id])
     runs, failed = _runs(catalogue, known) if is_incoming(detail.summary.kind) else ((), [])

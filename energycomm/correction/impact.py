@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 
 from energycomm.bulk.judging import Question
-from energycomm.bulk.runs import Run, judged_again
+from energycomm.bulk.verdicts import Verdicts, judged_again
 from energycomm.bulk.workers import Processes, Workers
 from energycomm.correction.acting import judge_again
 from energycomm.eis.bulk import driver_of
@@ -23,10 +23,16 @@ from energycomm.errors import UserError
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.market.installed import Markets
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.rejudging import BY_CHANGED_RULES
 
 
 def question(
-    folder: Path, markets: Markets, since: int, engine: str = "parallel", curve_tolerance: Decimal = CURVE_TOLERANCE
+    folder: Path,
+    markets: Markets,
+    since: int,
+    engine: str = "parallel",
+    curve_tolerance: Decimal = CURVE_TOLERANCE,
+    states: Iterable[str] = (),
 ) -> Question:
     """What stored messages are to be judged by.
 
@@ -36,6 +42,7 @@ def question(
       since: microseconds since the epoch; only verdicts of messages that arrived since then are compared.
       engine: name of the rules engine.
       curve_tolerance: percent by which a curve may differ from the indexes of the same days.
+      states: only verdicts of messages in these states are compared; in any when empty.
 
     Raises:
       UserError: the rules are broken.
@@ -48,6 +55,7 @@ def question(
         curve_tolerance=curve_tolerance,
         zones={market: zone.key for market, zone in markets.zones.items()},
         since=since,
+        states=tuple(sorted(states)),
     )
 
 
@@ -59,7 +67,7 @@ def impact(
     workers: Workers | None = None,
     folder: Path | None = None,
     watch: Callable[[int, int], None] = lambda _done, _of: None,
-) -> Iterator[Run]:
+) -> Iterator[Verdicts]:
     """Judge the access points with messages that arrived since an instant again with other rules; nothing is stored.
 
     Args:
@@ -74,7 +82,7 @@ def impact(
       The verdicts that would change, as long as the block lasts.
 
     Raises:
-      UserError: see `energycomm.bulk.runs.judged_again`.
+      UserError: see `energycomm.bulk.runs.finished`.
     """
     with tempfile.TemporaryDirectory(prefix="energycomm-run-") as name:
         place = Path(name) / "run" if folder is None else folder
@@ -82,7 +90,9 @@ def impact(
             yield run
 
 
-def bring_about(store: Store, writer: BatchWriter, run: Run, watch: Callable[[int], None] = lambda _done: None) -> int:
+def bring_about(
+    store: Store, writer: BatchWriter, run: Verdicts, watch: Callable[[int], None] = lambda _done: None
+) -> int:
     """Give the access points whose verdicts would change to the live path: judged from their first message on.
 
     Each access point is a transaction of its own, and judged as it is then. Doing it twice changes nothing more.
@@ -98,7 +108,7 @@ def bring_about(store: Store, writer: BatchWriter, run: Run, watch: Callable[[in
     """
     done = 0
     for (market, identifier), _ in groupby(run.shifts(), key=lambda shift: (shift.market, shift.access_point)):
-        judge_again(store, writer, market, identifier, NEVER)
+        judge_again(store, writer, market, identifier, NEVER, BY_CHANGED_RULES)
         done += 1
         watch(done)
     return done

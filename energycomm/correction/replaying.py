@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from itertools import groupby
 
 from msgspec import Struct
 
+from energycomm.bulk.verdicts import Verdicts
 from energycomm.correction.acting import Place, judge_again, sorted_places
 from energycomm.correction.cases import content_of, stuck_ids
 from energycomm.correction.impact import catalogue_named
+from energycomm.eis.away import refuse_archived
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import MessageRow, Store
@@ -137,11 +140,36 @@ def replay_messages(
         writer = BatchWriter(judge, writer.rules_version_id, writer.patience // DAY, writer.markets)
     for market, identifier in _places(store, ids):
         judge_again(store, writer, market, identifier)
-    with reading(store.engine) as connection:
-        sql = "SELECT id, state FROM kernel_message WHERE true"
-        states: dict[int, str] = dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
     used = {number: versions[number].digest for number in ids if number in versions}
-    return Replaying(marked=tuple(ids), states=states, rules=used, passed_over=passed_over)
+    return Replaying(marked=tuple(ids), states=_states(store, ids), rules=used, passed_over=passed_over)
+
+
+def replay_changed(store: Store, writer: BatchWriter, found: Verdicts, *, by: str, why: str) -> Replaying:
+    """Send back those messages whose verdicts bulk work found to come out otherwise; the others stay as they are.
+
+    The live path judges them, with what is stored then. Doing it twice changes nothing more.
+
+    Args:
+      store: the EIS.
+      writer: the rules of today.
+      found: what came out otherwise, by the rules of today.
+      by: who asks.
+      why: words for the record.
+    """
+    sent: list[int] = []
+    for (market, identifier), several in groupby(found.shifts(), key=lambda shift: (shift.market, shift.access_point)):
+        ids = [shift.message_id for shift in several]
+        with store.transaction() as tx:
+            mark(tx, ids, by, why)
+            sent += sorted(row[0] for row in tx.driver.matching(_MARKED, ids, "id"))
+        judge_again(store, writer, market, identifier)
+    return Replaying(marked=tuple(sent), states=_states(store, sent), rules={})
+
+
+def _states(store: Store, ids: Sequence[int]) -> dict[int, str]:
+    sql = "SELECT id, state FROM kernel_message WHERE true"
+    with reading(store.engine) as connection:
+        return dict(driver_of(connection).matching(sql, ids, "id", "ORDER BY id"))
 
 
 def _known(store: Store, ids: Sequence[int]) -> None:
@@ -150,23 +178,19 @@ def _known(store: Store, ids: Sequence[int]) -> None:
     Raises:
       UserError: one has none.
     """
-    with reading(store.engine) as connection:
-        known = {
-            row[0] for row in driver_of(connection).matching("SELECT id FROM kernel_message WHERE true", ids, "id")
-        }
+    known = _states(store, ids)
     for number in ids:
         if number not in known:
+            refuse_archived(store.engine, number)
             raise UserError(f"There is no Kernel message {number}.", "`energycomm message list` lists them.")
 
 
 def _reasons(store: Store, ids: Sequence[int]) -> dict[int, str]:
     """Why messages are not sent back: their state, or the version that took their place."""
     with reading(store.engine) as connection:
-        driver = driver_of(connection)
-        states: dict[int, str] = dict(driver.matching("SELECT id, state FROM kernel_message WHERE true", ids, "id"))
-        versions: dict[int, int] = dict(
-            driver.matching("SELECT corrects, id FROM kernel_message WHERE true", ids, "corrects")
-        )
+        sql = "SELECT corrects, id FROM kernel_message WHERE true"
+        versions: dict[int, int] = dict(driver_of(connection).matching(sql, ids, "corrects"))
+    states = _states(store, ids)
     return {
         number: f"message {versions[number]} corrects it: send that one back"
         if number in versions

@@ -11,7 +11,7 @@ from io import BytesIO
 import structlog
 
 from energycomm.config import Config
-from energycomm.daemon.duties import Desk, Duty
+from energycomm.daemon.duties import Desk, OutsideDuty
 from energycomm.eis import archive
 from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
@@ -23,11 +23,8 @@ from energycomm.transport.settings import SoapSetting
 
 log = structlog.get_logger()
 
-FAILURES = 3
-"""Failures in a row that make an alarm; one that needs a person does so at once."""
 
-
-class Asking(Duty):
+class Asking(OutsideDuty):
     """Asks one channel's service for what waits, list by list.
 
     An answer is committed before the next list is asked for. What a service takes off its list while the line breaks
@@ -41,9 +38,8 @@ class Asking(Duty):
     """
 
     def __init__(self, desk: Desk, channel: Sending, adapter: Pollable, setting: SoapSetting) -> None:
-        super().__init__(desk, f"ask/{setting.name}", setting.poll_seconds)
+        super().__init__(desk, f"ask/{setting.name}", setting.poll_seconds, channel.name)
         self.channel, self.adapter, self.setting = channel, adapter, setting
-        self._failures = 0
 
     def turn(self) -> float | None:
         """Ask for every list once."""
@@ -63,13 +59,10 @@ class Asking(Duty):
         report, channel = self.desk.report, self.channel.name
         if isinstance(outcome, TechnicalError):
             report.count("energycomm_channel_errors", channel, outcome.code)
-            self._failures += 1
-            if self._failures >= FAILURES or not outcome.transient:
-                report.alarm("CHANNEL_FAILING", channel, True, str(outcome))
+            self.fails(str(outcome), for_a_person=not outcome.transient)
             log.warning("poll.failed", channel=channel, list=name, code=outcome.code, detail=outcome.detail)
             return
-        self._failures = 0
-        report.alarm("CHANNEL_FAILING", channel, False)
+        self.works()
         if outcome.answer is None:
             return
         file = f"{name}_{now:%Y%m%dT%H%M%SZ}.xml"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 
 import structlog
@@ -20,6 +21,10 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 LOOK_SECONDS = 2.0
 """Longest pause before a duty that another worker leads is tried for again."""
+FAILURES = 3
+"""Failures in a row that make an alarm and let another worker try; what needs a person alarms at once."""
+ELSEWHERE_SECONDS = 60.0
+"""Whoever has led for so long, and for the time that failures take, leads what works."""
 
 
 class Pause:
@@ -83,6 +88,7 @@ class Duty(threading.Thread):
         super().__init__(name=key, daemon=True)
         self.desk, self.key, self.every = desk, key, every
         self._pause = Pause()
+        self._steps_down = False
 
     def turn(self) -> float | None:
         """Do the due work; seconds to the next turn if they differ from the usual ones."""
@@ -93,7 +99,14 @@ class Duty(threading.Thread):
 
     def going(self) -> bool:
         """Whether to go on within a turn: we still lead and are not to stop."""
-        return not self.desk.stop.is_set() and self.desk.locks.holds(self.key)
+        return not self.desk.stop.is_set() and not self._steps_down and self.desk.locks.holds(self.key)
+
+    def step_down(self) -> None:
+        """After this turn another worker may lead: it does where it wants to, else we do so again."""
+        self._steps_down = True
+
+    def led_by_another(self) -> None:
+        """Another worker leads."""
 
     def run(self) -> None:
         """Lead when nobody else does, turn after turn."""
@@ -103,14 +116,25 @@ class Duty(threading.Thread):
         self._leave()
 
     def _lead(self) -> float:
-        if not self.desk.locks.take(self.key):
+        leads, locks = self.desk.leads, self.desk.locks
+        if self.key in leads and not locks.holds(self.key):
+            # The lock went with its connection. Whoever led since may have done what we have at hand: begin anew, also
+            # where the lock is free again.
             self._leave()
-            return min(self.every, LOOK_SECONDS)
-        if self.key not in self.desk.leads:
-            self.desk.leads.add(self.key)
+        if self.key not in leads:
+            if not locks.take(self.key):
+                self.led_by_another()
+                return min(self.every, LOOK_SECONDS)
+            leads.add(self.key)
             log.info("duty.leads")
         wait = self.turn()
-        return self.every if wait is None else wait
+        wait = self.every if wait is None else wait
+        if self._steps_down:
+            log.info("duty.steps_down")
+            self._leave()
+            # Each of the others looks once meanwhile.
+            return max(wait, 2 * min(self.every, LOOK_SECONDS))
+        return wait
 
     def _try(self, work: Callable[[], float]) -> float:
         """Work; a failure is told and followed by a pause, never by the end of the thread."""
@@ -140,5 +164,51 @@ class Duty(threading.Thread):
             self.rest()
         except Exception as error:
             log.error("duty.fault", exc_info=error)
+        self._steps_down = False
         self.desk.leads.discard(self.key)
         self.desk.locks.release(self.key)
+
+
+class OutsideDuty(Duty):
+    """A duty that needs something outside: a channel, the back office. Where that fails again and again, another worker
+    tries: its host may reach what ours does not.
+
+    Args:
+      desk: what the worker shares.
+      key: name of the duty and of its lock.
+      every: seconds between two turns.
+      subject: name of what is outside.
+      alarm: code of the alarm when it fails.
+    """
+
+    def __init__(self, desk: Desk, key: str, every: float, subject: str, alarm: str = "CHANNEL_FAILING") -> None:
+        super().__init__(desk, key, every)
+        self._subject, self._alarm = subject, alarm
+        self._failures = 0
+        self._elsewhere: float | None = None
+
+    def works(self) -> None:
+        """Note that what is outside did what was asked."""
+        self._failures, self._elsewhere = 0, None
+        self.desk.report.alarm(self._alarm, self._subject, False)
+
+    def fails(self, why: str, *, for_a_person: bool = False) -> None:
+        """Note that it failed.
+
+        Args:
+          why: what happened, in words.
+          for_a_person: it does not pass by itself.
+        """
+        self._failures += 1
+        if self._failures >= FAILURES or for_a_person:
+            self.desk.report.alarm(self._alarm, self._subject, True, why)
+        if self._failures >= FAILURES:
+            self._failures = 0
+            # Our alarm stands until a successor has had the time to fail as often.
+            self._elsewhere = time.monotonic() + FAILURES * self.every + ELSEWHERE_SECONDS
+            self.step_down()
+
+    def led_by_another(self) -> None:
+        """The alarm ends when others have led for longer than they would if it failed for them."""
+        if self._elsewhere is not None and time.monotonic() > self._elsewhere:
+            self.works()

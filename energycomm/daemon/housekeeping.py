@@ -21,7 +21,7 @@ from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.delivery import overdue
 from energycomm.pipeline.quarantine import give_up
 from energycomm.pipeline.records import report_gaps
-from energycomm.pipeline.retention import purge
+from energycomm.pipeline.retention import policies, purge
 
 log = structlog.get_logger()
 
@@ -114,11 +114,9 @@ class Housekeeping(Duty):
         self._series_since = until - int(self.every * SECOND)
 
     def _retention(self) -> None:
-        policy = self.desk.config.retention
-        policies = {"raw": policy.raw_days, "notifications": policy.notification_days, "changes": policy.change_days}
-        for what, days in policies.items():
-            if days is None or not self.going():
-                continue
+        for what, days in policies(self.desk.config.retention).items():
+            if not self.going():
+                return
             rows, size = purge(self.desk.store, what, days, now_micros(), "retention policy")
             if rows:
                 log.info("retention.purged", what=what, days=days, rows=rows, bytes=size)

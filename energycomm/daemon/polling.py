@@ -10,15 +10,13 @@ from contextlib import ExitStack
 import structlog
 
 from energycomm.daemon.claims import backlog, reasons, states
-from energycomm.daemon.duties import Desk, Duty
-from energycomm.eis.database import Conflict, is_lost
+from energycomm.daemon.duties import Desk, OutsideDuty
+from energycomm.eis.database import Conflict, confirm, is_lost
 from energycomm.pipeline.inbound import Inbound
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
 
 log = structlog.get_logger()
 
-FAILURES = 3
-"""Failures in a row that make an alarm; one that needs a person does so at once."""
 HURRY = 0.2
 """Seconds between two looks while something that was archived is not acknowledged."""
 SETTLE_EVERY = 0.5
@@ -34,7 +32,7 @@ def _key(desk: Desk, channel: str) -> str:
     return f"poll/{channel}@{socket.gethostname()}" if pushed else f"poll/{channel}"
 
 
-class Polling(Duty):
+class Polling(OutsideDuty):
     """Polls one channel.
 
     Args:
@@ -44,12 +42,11 @@ class Polling(Duty):
     """
 
     def __init__(self, desk: Desk, channel: Incoming, inbound: Inbound) -> None:
-        super().__init__(desk, _key(desk, channel.name), desk.config.daemon.poll_seconds)
+        super().__init__(desk, _key(desk, channel.name), desk.config.daemon.poll_seconds, channel.name)
         self.channel, self.inbound = channel, inbound
         self._pending: dict[int, list[Arrival]] = {}
         self._untold: list[tuple[Arrival, Outcome, str]] = []
         """What was processed and the channel could not be told of."""
-        self._failures = 0
         self._due = 0.0
 
     def turn(self) -> float | None:
@@ -118,19 +115,15 @@ class Polling(Duty):
             if close is not None:
                 close()
         if not failed:
-            self._failures = 0
-            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
+            self.works()
         self.desk.report.timing("energycomm_channel_last_poll", self.channel.name, value=time.time())
 
     def _note(self, error: TechnicalError) -> None:
-        """Count an error; the alarm is for those that do not pass by themselves."""
+        """Count an error."""
         self.desk.report.count("energycomm_channel_errors", self.channel.name, error.code)
         log.warning("channel.error", channel=error.channel, code=error.code, item=error.item, detail=error.detail)
-        if error.item is not None or error.code == "CHANNEL_BUSY":
-            return
-        self._failures += 1
-        if self._failures >= FAILURES or not error.transient:
-            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(error))
+        if error.item is None and error.code != "CHANNEL_BUSY":
+            self.fails(str(error), for_a_person=not error.transient)
 
     def _take(self, arrivals: Sequence[Arrival]) -> int:
         """Archive arrivals, in one transaction; how many of them are to be processed."""
@@ -178,9 +171,11 @@ class Polling(Duty):
         """Acknowledge the arrivals whose envelopes were processed."""
         if not self._pending:
             return
-        for envelope_id, state in states(self.desk.store, list(self._pending)).items():
-            if state in ("archived", "processing"):
-                continue
+        found = states(self.desk.store, list(self._pending))
+        ended = {number: state for number, state in found.items() if state not in ("archived", "processing")}
+        if ended:
+            confirm(self.desk.store.engine)
+        for envelope_id, state in ended.items():
             outcome: Outcome = "failed" if state == "failed" else "done"
             reason = reasons(self.desk.store, envelope_id) if outcome == "failed" else ""
             for arrival in self._pending.pop(envelope_id):

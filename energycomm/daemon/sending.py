@@ -7,7 +7,7 @@ from io import BytesIO
 import structlog
 
 from energycomm.backoffice.notification import Failure, Notification, Target, take_up, tell_all
-from energycomm.daemon.duties import Desk, Duty, Pause
+from energycomm.daemon.duties import Desk, OutsideDuty, Pause
 from energycomm.eis import archive
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
@@ -19,10 +19,9 @@ log = structlog.get_logger()
 
 PIECE = 20
 """Messages of one turn: a stop does not wait long."""
-FAILURES = 3
 
 
-class Delivering(Duty):
+class Delivering(OutsideDuty):
     """Sends the requests of one market that go through one channel.
 
     Args:
@@ -44,9 +43,9 @@ class Delivering(Duty):
         bundles: Bundles | None = None,
     ) -> None:
         # By what is sent, not by channel: one worker sends it, whatever its channel is named.
-        super().__init__(desk, f"send/{share or channel.market}", desk.config.daemon.send_seconds)
+        every = desk.config.daemon.send_seconds
+        super().__init__(desk, f"send/{share or channel.market}", every, channel.name)
         self.channel, self.takes, self.again, self.bundles = channel, takes, again, bundles
-        self._failures = 0
 
     def turn(self) -> float | None:
         """Send what is due: first acknowledgements of what came, then requests."""
@@ -86,19 +85,17 @@ class Delivering(Duty):
     def _told(self, what: str, about: dict[str, object], outcome: Sent | TechnicalError) -> bool:
         place = {**about, "channel": self.channel.name}
         if isinstance(outcome, Sent):
-            self._failures = 0
-            self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, False)
+            self.works()
             log.info(f"{what}.sent", **place, receipt=outcome.receipt, again=outcome.duplicate)
         else:
             self.desk.report.count("energycomm_channel_errors", self.channel.name, outcome.code)
             log.warning(f"{what}.failed", **place, code=outcome.code, detail=outcome.detail)
-            self._failures += 1
-            if about_channel(outcome) and (self._failures >= FAILURES or not outcome.transient):
-                self.desk.report.alarm("CHANNEL_FAILING", self.channel.name, True, str(outcome))
+            if about_channel(outcome):
+                self.fails(str(outcome), for_a_person=not outcome.transient)
         return self.going()
 
 
-class Notifying(Duty):
+class Notifying(OutsideDuty):
     """Tells the back office.
 
     Args:
@@ -107,7 +104,8 @@ class Notifying(Duty):
     """
 
     def __init__(self, desk: Desk, target: Target) -> None:
-        super().__init__(desk, "notify", desk.config.daemon.send_seconds)
+        every = desk.config.daemon.send_seconds
+        super().__init__(desk, "notify", every, "back office", "OUTBOX_FAILING")
         self.target = target
         self._alone = Pause(1.0, 60.0)
         self._leads = False
@@ -130,12 +128,11 @@ class Notifying(Duty):
             self.desk.report.count("energycomm_notifications", outcome, value=number)
         if told.trouble is not None:
             wait = max(self._alone.next(), told.trouble.retry_after or 0.0)
-            if self._alone.failures >= FAILURES:
-                self.desk.report.alarm("OUTBOX_FAILING", "back office", True, told.trouble.reason)
+            self.fails(told.trouble.reason)
             return wait
         if told.sent:
             self._alone.reset()
-            self.desk.report.alarm("OUTBOX_FAILING", "back office", False)
+            self.works()
         return 0.0 if told.sent else None
 
     def rest(self) -> None:

@@ -10,13 +10,17 @@ from sqlalchemy import Engine
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.received_requests import owed_query
+from energycomm.eis.tables import OPEN_STATES
 from energycomm.kernel.counting import counted
 
 DAY = 86_400_000_000
 SECOND = 1_000_000
 
 _WAITING = "SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')"
-_MESSAGES = "SELECT state, count(*) FROM kernel_message WHERE state IN ('quarantined', 'engine_error') GROUP BY state"
+_MESSAGES = (
+    f"SELECT state, count(*) FROM kernel_message WHERE {OPEN_STATES} "  # noqa: S608 - our own words
+    "AND state IN ('quarantined', 'engine_error') GROUP BY state"
+)
 _OUTBOX = "SELECT state, count(*), min(at) FROM outbox WHERE state IN ('pending', 'sending', 'dead') GROUP BY state"
 _REQUESTS = (
     "SELECT market, state, count(*) FROM outgoing "
@@ -31,7 +35,8 @@ _ANSWERS_DUE = owed_query("k.market, count(*)", "AND r.answer_by_at < ? GROUP BY
 _PUT_ASIDE = (
     "SELECT count(DISTINCT i.envelope_id) FROM incident i JOIN envelope e ON e.id = i.envelope_id "
     "LEFT JOIN ch_message c ON c.id = i.ch_message_id "
-    "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'DIGEST_FAILED') AND i.at > ? "
+    "WHERE i.code IN ('ENV_PUT_ASIDE', 'ADAPTER_FAULT', 'CH_PUT_ASIDE', 'CH_HISTORY_ARCHIVED', 'DIGEST_FAILED') "
+    "AND i.at > ? "
     "AND (c.outcome = 'put-aside' OR (c.id IS NULL AND e.state = 'failed'))"
 )
 _NAMED = 5

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from energycomm.engine.catalogue import Catalogue
-from energycomm.errors import DamagedRow
+from energycomm.errors import DamagedRow, HistoryArchived
 from energycomm.market.installed import GROUP
 from energycomm.transport import codes as transport
 
@@ -73,6 +73,12 @@ GATEWAY: tuple[Code, ...] = (
         "CH_PUT_ASIDE",
         "The program failed on a CH message, which alone was put aside: it has no verdict.",
         "Report it with the envelope; then `energycomm envelope retry`.",
+    ),
+    Code(
+        HistoryArchived.code,
+        "A late CH message takes effect where the history of its access point is in an archive, or was removed; it was "
+        "put aside.",
+        "Bring the archive back (`energycomm eis archive restore`), then `energycomm envelope retry`.",
     ),
     Code(
         "CH_VALUE",

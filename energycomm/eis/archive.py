@@ -14,11 +14,12 @@ from typing import IO, NamedTuple
 from sqlalchemy import Engine
 
 from energycomm.eis import tables
+from energycomm.eis.away import where_bytes_are
 from energycomm.eis.bulk import PostgresDriver, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.effects import Writing
 from energycomm.eis.fitting import storable
-from energycomm.errors import DamagedRow
+from energycomm.errors import Absent, DamagedRow
 
 CHUNK = 1 << 20
 """Bytes in one piece."""
@@ -93,6 +94,7 @@ def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
 
     Raises:
       FileNotFoundError: nothing with this SHA-256 is kept.
+      Absent: its bytes are in an archive, which is named, or were removed.
       DamagedRow: its first piece was changed; later pieces raise it when they are read.
     """
     with reading(engine) as connection:
@@ -101,6 +103,11 @@ def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
     if not rows:
         raise FileNotFoundError(f"no raw bytes with SHA-256 {sha256.hex()}")
     size, stored = rows[0]
+    if stored is None and size:
+        held = where_bytes_are(engine, sha256)
+        if held is None:
+            raise Absent("The bytes were removed: they were older than is kept.", "Ask the sender for the file.")
+        raise Absent(f"The bytes are archived in {held.name}.", held.advice)
     first = None if stored is None else driver.vault.content("raw_chunk", (sha256, 0), stored)
     return io.BufferedReader(RawContent(engine, sha256, size, first), 1 << 16)
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
+from operator import itemgetter
 from typing import Any, cast
 
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
+from energycomm.eis import changelog, triggers
 from energycomm.eis.fitting import check, ordered
 from energycomm.eis.sealing import PLAIN, VAULT, Vault, sealed_column
 
@@ -84,6 +86,16 @@ class Driver(ABC):
         """Rows of a query whose column is one of the values: ``sql AND column in values tail``."""
 
     @abstractmethod
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours, whole numbers all of them, as its table `given`.
+
+        Args:
+          sql: the query; joins with CROSS JOIN begin at `given`.
+          columns: names of the columns of `given`.
+          rows: its rows.
+        """
+
+    @abstractmethod
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""
 
@@ -130,9 +142,20 @@ class SqliteDriver(Driver):
             self._connection.executemany(sql, rows)
 
     def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
-        """Store rows."""
-        if rows:
-            self._insert(table, self._sealed(table, ordered(table, rows)))
+        """Store rows. What triggers would do for each, which costs more than the row, is done for all at once."""
+        if not rows:
+            return
+        stored = self._sealed(table, ordered(table, rows))
+        logged, counted = table.name in changelog.LOGGED, table.name == _MESSAGES
+        if len(rows) == 1 or not (logged or counted):
+            self._insert(table, stored)
+            return
+        with changelog.together(self) as told:
+            self._insert(table, stored)
+            if logged and told:
+                changelog.log_runs(self, table.name, list(map(_picked(table, "id", "message_id"), stored)))
+            if counted:
+                triggers.count_messages(self, map(_picked(table, *_COUNTED), stored))
 
     def _insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Statements of many rows: SQLite copies the pages that a statement changes, to be able to undo it."""
@@ -160,6 +183,20 @@ class SqliteDriver(Driver):
         for piece in _pieces(values):
             statement = f"{sql} AND {column} IN ({_marks(len(piece))}) {tail}"
             found += self._connection.execute(statement, (*head, *piece)).fetchall()
+        return found
+
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours as its table `given`."""
+        found: list[Row] = []
+        start, size = 0, SQLITE_ROWS
+        while left := len(rows) - start:
+            while size > left:
+                size >>= 1
+            values = ", ".join([f"({_marks(len(columns))})"] * size)
+            statement = f"WITH given({', '.join(columns)}) AS (VALUES {values}) {sql}"
+            piece = rows[start : start + size]
+            found += self._connection.execute(statement, list(chain.from_iterable(piece))).fetchall()
+            start += size
         return found
 
     def delete(self, table: Table, ids: Sequence[int]) -> None:
@@ -215,10 +252,29 @@ class PostgresDriver(Driver):
         statement = f"{sql} AND {column} = ANY(?) {tail}"
         return self._cursor.execute(_percent(statement), (*head, list(values))).fetchall()
 
+    def given(self, sql: str, columns: tuple[str, ...], rows: Sequence[tuple[int, ...]]) -> list[Row]:
+        """Rows of a query that reads rows of ours as its table `given`."""
+        if not rows:
+            return []
+        arrays = ", ".join(["?::int8[]"] * len(columns))
+        statement = f"WITH given({', '.join(columns)}) AS (SELECT * FROM unnest({arrays})) {sql}"
+        return self._cursor.execute(_percent(statement), [list(one) for one in zip(*rows, strict=True)]).fetchall()
+
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""
         if ids:
             self._cursor.execute(_percent(f"DELETE FROM {table.name} WHERE id = ANY(?)"), (list(ids),))
+
+
+_MESSAGES = "kernel_message"
+_COUNTED = ("market", "market_type", "kind", "state", "received_at")
+
+
+@cache
+def _picked(table: Table, *names: str) -> Callable[[Row], Row]:
+    """What takes some columns out of a row of a table."""
+    places = column_names(table)
+    return itemgetter(*map(places.index, names))
 
 
 @cache

@@ -5,7 +5,10 @@ transaction. The changes of a transaction are a *batch*, and batches are numbere
 commits**: the number is given by a deferred trigger, under the lock of the one row of `change_head`, which is held
 until the commit is visible. So what a reader sees is always all batches up to some number: none is committed later with
 a lower one. (Ids of rows come from sequences and say nothing of commits.) On SQLite, which has one writer at a time,
-each change is a batch of its own, numbered at once.
+each statement is a batch of its own, numbered at once.
+
+Rows that are made together have ids that follow one another: they are one line, a *run*, whose `message_id` is the
+least of theirs. Of the others the rows themselves tell it; of one that is taken back again, the line that says so.
 
 A cursor is the number of a batch with the name of the store and the batch's mark, a number drawn by chance. A copy of a
 store, or one that was restored from a backup and went on, has other marks: it refuses the cursor instead of leaving out
@@ -18,9 +21,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from energycomm.errors import UserError
 
@@ -35,6 +40,7 @@ _POSTGRES = (
     f"""CREATE OR REPLACE FUNCTION log_changes() RETURNS trigger LANGUAGE plpgsql AS $body$
     DECLARE mine bigint := nullif(current_setting('energycomm.batch', true), '')::bigint;
     BEGIN
+      IF current_setting('energycomm.quiet', true) = 'on' THEN RETURN NULL; END IF;
       IF NOT EXISTS (SELECT 1 FROM changed) THEN RETURN NULL; END IF;
       IF mine IS NULL THEN
         mine := nextval('change_batch_ids');
@@ -42,6 +48,7 @@ _POSTGRES = (
           mine, floor(random() * {_MARKS})::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
         PERFORM set_config('energycomm.batch', mine::text, true);
       END IF;
+      {{runs}}
       INSERT INTO change_log (batch, table_name, row_id, op, message_id)
       SELECT mine, TG_TABLE_NAME, id, TG_ARGV[0], message_id FROM changed ON CONFLICT DO NOTHING;
       RETURN NULL;
@@ -59,6 +66,15 @@ _POSTGRES = (
 )
 
 
+_RUNS = """IF TG_ARGV[0] = 'insert' THEN
+        INSERT INTO change_log AS l (batch, table_name, row_id, op, message_id, run)
+        SELECT mine, TG_TABLE_NAME, min(id), 'insert', min(message_id), count(*) FROM (
+          SELECT id, message_id, id - row_number() OVER (ORDER BY id) AS island FROM changed) AS c GROUP BY island
+        ON CONFLICT (batch, table_name, row_id, op) DO UPDATE SET run = greatest(l.run, excluded.run);
+        RETURN NULL;
+      END IF;"""
+
+
 def _postgres_triggers(table: str) -> list[str]:
     statements = []
     for op, rows in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
@@ -71,16 +87,21 @@ def _postgres_triggers(table: str) -> list[str]:
     return statements
 
 
-def _sqlite_triggers(table: str) -> list[str]:
+_NEW_BATCH = f"UPDATE change_head SET number = number + 1, mark = abs(random() % {_MARKS})"
+_BATCH = (
+    "INSERT INTO change_batch (id, number, mark, at) SELECT number, number, mark, "
+    "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) FROM change_head"
+)
+
+
+def _sqlite_triggers(table: str, condition: str) -> list[str]:
     statements = []
     for op, row in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
         name = f"log_{table}_{op}"
         statements.append(f"DROP TRIGGER IF EXISTS {name}")
         statements.append(
-            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} BEGIN "
-            f"UPDATE change_head SET number = number + 1, mark = abs(random() % {_MARKS}); "
-            "INSERT INTO change_batch (id, number, mark, at) SELECT number, number, mark, "
-            "CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER) FROM change_head; "
+            f"CREATE TRIGGER {name} AFTER {op.upper()} ON {table} {condition}BEGIN "
+            f"{_NEW_BATCH}; {_BATCH}; "
             "INSERT INTO change_log (batch, table_name, row_id, op, message_id) "
             f"SELECT number, '{table}', {row}.id, '{op}', {row}.message_id FROM change_head; END"
         )
@@ -94,9 +115,12 @@ def install(connection: Connection) -> None:
       connection: in a transaction; the tables are there.
     """
     sqlite = connection.dialect.name == "sqlite"
-    statements = [] if sqlite else list(_POSTGRES)
+    # Migrations of before know neither runs nor quiet.
+    runs = any(one["name"] == "run" for one in inspect(connection).get_columns("change_log"))
+    statements = [] if sqlite else [one.replace("{runs}", _RUNS if runs else "") for one in _POSTGRES]
+    condition = quiet_condition(connection, "= 0") if sqlite else ""
     for table in LOGGED:
-        statements += _sqlite_triggers(table) if sqlite else _postgres_triggers(table)
+        statements += _sqlite_triggers(table, condition) if sqlite else _postgres_triggers(table)
     for statement in statements:
         connection.exec_driver_sql(statement)
     head = (
@@ -104,6 +128,90 @@ def install(connection: Connection) -> None:
         "ON CONFLICT DO NOTHING"
     )
     connection.execute(text(head), {"store": secrets.token_hex(8)})
+
+
+class Writing(Protocol):
+    """A driver in a transaction (`energycomm.eis.bulk.Driver`)."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query."""
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement."""
+
+
+def quiet_condition(connection: Connection, level: str) -> str:
+    """The condition of triggers of SQLite that are still at some levels of `quiet`, those that a comparison leaves out;
+    empty for the migrations of before, which know no quiet."""
+    found = inspect(connection)
+    known = found.has_table("change_head") and any(one["name"] == "quiet" for one in found.get_columns("change_head"))
+    return f"WHEN (SELECT quiet FROM change_head) {level} " if known else ""
+
+
+@contextmanager
+def quiet(driver: Writing, *, sqlite: bool) -> Iterator[None]:
+    """Log nothing of what the block does: rows get another form or another place, and say the same.
+
+    Args:
+      driver: in a writing transaction.
+      sqlite: of which database it is. On PostgreSQL what fails undoes the setting too.
+    """
+    if sqlite:
+        with _level(driver, 1):
+            yield
+        return
+    driver.rows("SELECT set_config('energycomm.quiet', 'on', true)")
+    yield
+    driver.rows("SELECT set_config('energycomm.quiet', 'off', true)")
+
+
+@contextmanager
+def together(driver: Writing) -> Iterator[bool]:
+    """Let the triggers of SQLite that count and log new rows be still: the block does both for all its rows at once.
+
+    Args:
+      driver: SQLite's, in a writing transaction.
+
+    Yields:
+      Whether the rows are to be logged: the block does not stand in one of `quiet`.
+    """
+    with _level(driver, 2) as before:
+        yield before == 0
+
+
+@contextmanager
+def _level(driver: Writing, level: int) -> Iterator[int]:
+    ((before,),) = driver.rows("SELECT quiet FROM change_head")
+    driver.run("UPDATE change_head SET quiet = ?", (level,))
+    try:
+        yield before
+    finally:
+        driver.run("UPDATE change_head SET quiet = ?", (before,))
+
+
+def log_runs(driver: Writing, table: str, rows: Sequence[tuple[int, int]]) -> None:
+    """Log rows that were inserted together while the triggers of SQLite were still.
+
+    Args:
+      driver: SQLite's, in a writing transaction.
+      table: one of `LOGGED`.
+      rows: id and message of each.
+    """
+    driver.run(_NEW_BATCH)
+    driver.run(_BATCH)
+    runs: list[tuple[int, int, int]] = []
+    for number, message in sorted(rows):
+        first, least, length = runs[-1] if runs else (0, 0, 0)
+        if length and number == first + length:
+            runs[-1] = (first, min(least, message), length + 1)
+        else:
+            runs.append((number, message, 1))
+    for run in runs:
+        driver.run(
+            "INSERT INTO change_log (batch, table_name, row_id, op, message_id, run) "
+            "SELECT number, ?, ?, 'insert', ?, ? FROM change_head",
+            (table, *run),
+        )
 
 
 class Place(NamedTuple):

@@ -181,6 +181,27 @@ def _rehearsals() -> dict[Engine, Connection]:
     return found
 
 
+def confirm(engine: Engine) -> None:
+    """Wait until whatever can be read is on the standby too, where replication is synchronous.
+
+    To be called before something that was read leads to an act outside (an acknowledgement, a sending). A primary shows
+    commits that its standby lacks: of sessions that were ended while they waited for it, and all after a crash. Where
+    it was replaced meanwhile, they are lost; a commit of our own is answered only when all before it are kept.
+
+    Raises:
+      UserError: the database was lost.
+    """
+    if not is_sqlite(engine):
+        with writing(engine) as connection:
+            connection.exec_driver_sql(_CONFIRM)
+
+
+_CONFIRM = (
+    "SELECT pg_logical_emit_message(true, 'energycomm', '') WHERE current_setting('synchronous_standby_names') <> ''"
+)
+"""Only a transaction that wrote something waits for the standby: one record of the log, in no table."""
+
+
 @contextmanager
 def rehearsal(engine: Engine) -> Iterator[None]:
     """A block whose writes are visible within and rolled back at its end: for dry runs.
@@ -295,13 +316,14 @@ def _postgres(address: URL) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: psycopg.Connection[Any], _record: Any) -> None:
         # The server is to notice the loss of the line as soon as we do: what the session locked is free then. As a
-        # statement and not as `options` of the address, which poolers refuse.
+        # statement and not as `options` of the address, which poolers refuse. And a commit that waits for the standby
+        # is not cut short: the server would count it as done.
         connection.autocommit = True
         connection.execute(
             "SELECT set_config('tcp_keepalives_idle', %(keepalives_idle)s, false), "
             "set_config('tcp_keepalives_interval', %(keepalives_interval)s, false), "
             "set_config('tcp_keepalives_count', %(keepalives_count)s, false), "
-            "set_config('tcp_user_timeout', %(tcp_user_timeout)s, false)",
+            "set_config('tcp_user_timeout', %(tcp_user_timeout)s, false), set_config('statement_timeout', '0', false)",
             {name: str(address.query.get(name, value)) for name, value in LINE.items()},
         )
         connection.autocommit = False
@@ -364,6 +386,7 @@ __all__ = [
     "BUSY_SECONDS",
     "EXIT_DATABASE",
     "Conflict",
+    "confirm",
     "connect",
     "is_lost",
     "is_sqlite",

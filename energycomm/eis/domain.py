@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from msgspec import Struct
 from sqlalchemy import BigInteger, Boolean, Column, Integer, String, Text
 from sqlalchemy.types import TypeEngine
 
+from energycomm.eis.arrays import array_text, json_text
 from energycomm.kernel.declaration import Declared
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import micros
@@ -20,18 +21,23 @@ from energycomm.kernel.shape import Scalar, shape_of
 LONGEST_WORD = 24
 """Characters of a word of a closed list."""
 
+SEARCHED = frozenset((("grid_charge", "lines"),))
+"""(Table, column) of parts that queries look into (`energycomm.invoicing.keeping`): they are kept as JSON."""
+
 _HEAD = len(KernelMessage.__struct_fields__)
 _json = msgspec.json.Encoder(decimal_format="string")
 
 
 class KeptField(NamedTuple):
-    """A field of a kind and the column that keeps it; `scalar` is None where it holds parts, which are kept as JSON."""
+    """A field of a kind and the column that keeps it. `scalar` is None where it holds parts: of several, which are kept
+    as arrays (`energycomm.eis.arrays`), `part` is the class; one alone is kept as JSON."""
 
     column: str
     field: str
     declared: Declared
     scalar: Scalar | None
     required: bool
+    part: type[Struct] | None = None
 
 
 @cache
@@ -55,8 +61,8 @@ def kept_fields(cls: type[KernelMessage]) -> tuple[KeptField, ...]:
             found.append(KeptField(column, one.field, one.declared, one.scalar, required))
     for child in shape.children:
         if child.declared.kept is not None:
-            required = child.many or child.required
-            found.append(KeptField(child.declared.kept, child.field, child.declared, None, required))
+            part = child.part if child.many else None
+            found.append(KeptField(child.declared.kept, child.field, child.declared, None, child.many, part))
     return tuple(found)
 
 
@@ -109,7 +115,7 @@ def row_of(message: KernelMessage) -> dict[str, Any]:
 def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]]:
     """The function that makes rows of a kind. It is generated: every accepted message passes it."""
     conversions: dict[str | None, Callable[[Any], Any]] = {
-        None: parts_text,
+        None: array_text,
         "decimal": lambda value: format(value, "f"),
         "instant": micros,
         "day": lambda value: value.isoformat(),
@@ -119,6 +125,10 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
     for number, one in enumerate(kept_fields(cls)):
         value = f"m.{one.field}"
         convert = conversions.get(one.scalar.name if one.scalar else None)
+        if cls.kept is not None and (cls.kept.table, one.column) in SEARCHED:
+            convert = json_text
+        if one.scalar is None and one.part is None:
+            convert = _alone
         if convert is not None:
             scope[f"c{number}"] = convert
             value = f"None if {value} is None else c{number}({value})"
@@ -130,36 +140,22 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
     return made
 
 
-def parts_text(parts: Sequence[Struct] | Struct) -> str:
-    """Parts of a message as JSON, without what is absent.
-
-    Equal parts give equal text: the encoder's own way to leave defaults out asks whether a value is the very object of
-    the default, which depends on where the part came from.
-    """
-    if isinstance(parts, Struct):
-        return _json.encode(_filler(type(parts))(parts)).decode()
-    if not parts:
-        return "[]"
-    filled = _filler(type(parts[0]))
-    return _json.encode([filled(part) for part in parts]).decode()
-
-
-@cache
-def _filler(cls: type[Struct]) -> Callable[[Any], dict[str, Any]]:
-    """The function that takes what is there out of a part. It is generated: every register passes it."""
-    lines = [f"    if (v := part.{name}) is not None: filled[{name!r}] = v" for name in cls.__struct_fields__]
-    scope: dict[str, Any] = {}
-    # The source is made of nothing but names of our own fields: no input reaches it.
-    source = "\n".join(("def fill(part):", "    filled = {}", *lines, "    return filled"))
-    exec(compile(source, f"<parts {cls.__name__}>", "exec"), scope)  # noqa: S102 - as above
-    made: Callable[[Any], dict[str, Any]] = scope["fill"]
-    return made
+def _alone(part: Struct) -> str:
+    return _json.encode(part).decode()
 
 
 def _own_fields(message: KernelMessage) -> str:
     """The fields of a message that are its own, not those of the head, as JSON."""
     own = {name: getattr(message, name) for name in message.__struct_fields__[_HEAD:]}
     return _json.encode({name: value for name, value in own.items() if value is not None}).decode()
+
+
+@cache
+def array_columns(table: str) -> dict[str, type[Struct]]:
+    """The columns of a table that keep parts as arrays -> the class of the parts; none of a table of anything else."""
+    kinds = (cls for cls in KINDS.values() if cls.kept is not None and cls.kept.table == table)
+    found = {one.column: one.part for cls in kinds for one in kept_fields(cls)}
+    return {name: part for name, part in found.items() if part is not None and (table, name) not in SEARCHED}
 
 
 @cache

@@ -11,7 +11,9 @@ import msgspec
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_json
 from energycomm.eis.bulk import Driver, NewRow, PostgresDriver, Row, column_names, quoted
+from energycomm.eis.domain import array_columns
 
 
 class Writing(Protocol):
@@ -39,6 +41,9 @@ def keep_images(tx: Writing, table: Table, rows: Sequence[Row], why: str, now: i
     if not rows:
         return
     images = [dict(zip(column_names(table), row, strict=True)) for row in rows]
+    for column in array_columns(table.name):
+        for image in images:
+            image[column] = None if image[column] is None else parts_json(image[column])
     tx.insert(
         tables.before_image,
         [

@@ -15,8 +15,10 @@ import msgspec
 from sqlalchemy import Connection, Engine, Table
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_json
 from energycomm.eis.bulk import Driver, column_names, driver_of, quoted
 from energycomm.eis.database import reading
+from energycomm.eis.domain import array_columns
 from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.verdicts import Refusal
@@ -248,7 +250,11 @@ class _Slice:
         names = column_names(table)
         # Names of our own table and columns, never values.
         sql = f"SELECT {quoted(names)} FROM {table.name} WHERE true"  # noqa: S608 - our own names
-        return [dict(zip(names, row, strict=True)) for row in self.driver.matching(sql, values, column)]
+        rows = [dict(zip(names, row, strict=True)) for row in self.driver.matching(sql, values, column)]
+        for array in array_columns(table.name):
+            for row in rows:
+                row[array] = None if row[array] is None else parts_json(row[array])
+        return rows
 
     def _plain(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Domain rows by column without their ids, in a fixed order; the messages that they name are named by their

@@ -11,11 +11,12 @@ from msgspec import Struct
 from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, or_, select
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_of
 from energycomm.eis.browsing import MessageFilter as MessageFilter
 from energycomm.eis.browsing import find
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
-from energycomm.eis.domain import kept_fields
+from energycomm.eis.domain import SEARCHED, array_columns
 from energycomm.eis.message_parts import (
     Effect,
     FindingRecord,
@@ -27,16 +28,10 @@ from energycomm.eis.message_parts import (
 from energycomm.eis.particulars import particulars_of
 from energycomm.eis.predictions import PredictionRecord, predictions_of
 from energycomm.eis.structures import filled
-from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import instant, moment
 
-JSON_COLUMNS = frozenset(
-    ("content", *(one.column for kind in KINDS.values() for one in kept_fields(kind) if one.scalar is None))
-)
-"""Columns of domain tables that hold JSON."""
-
 COUNTED = frozenset(("positions", "prices"))
-"""Those whose values are too many to be shown."""
+"""Columns of parts that are too many to be shown."""
 
 
 class MessageSummary(Struct, frozen=True, kw_only=True):
@@ -170,16 +165,18 @@ def current_codes(connection: Connection, message_ids: Sequence[int]) -> dict[in
 
 
 def effect_of(table: Table, row: RowMapping) -> Effect:
-    """A row of a domain table, its JSON decoded; the values of a series are only counted."""
+    """A row of a domain table, its parts and JSON decoded; the values of a series are only counted."""
     content: dict[str, Any] = {}
+    arrays = array_columns(table.name)
     for column, value in row.items():
         # The library's names are a subclass of text, which no JSON encoder takes.
         name = str(column)
         if name in ("id", "access_point_id", "at") or value is None:
             continue
-        if name in COUNTED:
-            content[name] = len(msgspec.json.decode(value))
-        elif name in JSON_COLUMNS:
+        if name in arrays:
+            parts = parts_of(value)
+            content[name] = len(parts) if name in COUNTED else parts
+        elif name == "content" or (table.name, name) in SEARCHED:
             content[name] = msgspec.json.decode(value)
         else:
             content[name] = moment(value) if name.endswith("_at") else value

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 from sqlalchemy import Engine
 
-from energycomm.eis.bulk import driver_of
+from energycomm.eis.bulk import Row, driver_of
 from energycomm.eis.database import reading
 from energycomm.kernel.instants import instant, micros
 
@@ -116,30 +116,30 @@ def overdue_points(
     if market is not None:
         sql += " AND a.market = ?"
         values.append(market)
-    found: list[OverduePoint] = []
     with reading(engine) as connection:
-        for row in driver_of(connection).rows(sql, tuple(values)):
-            code, identifier, since, latest, earliest, number, stopped, running, months, *before = row
-            upto, until = present, max(since, latest or since, stopped or since)
-            if stopped is not None and not running and not number:
-                upto, until = stopped, max(since, latest or since)
-                earliest, number = before
-            every = None if months is None else round(months * MONTH)
-            if latest is not None and number >= (2 if every is None else REMEMBERED):
-                every = max(round((latest - earliest) / (number - 1) / DAY), 1)
-            missing = (upto - until) // DAY
-            late = missing - (usual if every is None else every)
-            if late > grace:
-                found.append(
-                    OverduePoint(
-                        market=code,
-                        access_point=identifier,
-                        supplied_since=instant(since),
-                        measured_until=None if latest is None else instant(latest),
-                        every=every,
-                        missing=missing,
-                        late=late,
-                    )
-                )
+        points = [_point(row, present, usual) for row in driver_of(connection).rows(sql, tuple(values))]
+    found = [one for one in points if one.late > grace]
     found.sort(key=lambda one: (-one.missing, one.market, one.access_point))
     return found[:limit]
+
+
+def _point(row: Row, present: int, usual: int) -> OverduePoint:
+    """A supplied point with what it misses, however little that is."""
+    code, identifier, since, latest, earliest, number, stopped, running, months, *before = row
+    upto, until = present, max(since, latest or since, stopped or since)
+    if stopped is not None and not running and not number:
+        upto, until = stopped, max(since, latest or since)
+        earliest, number = before
+    every = None if months is None else round(months * MONTH)
+    if latest is not None and number >= (2 if every is None else REMEMBERED):
+        every = max(round((latest - earliest) / (number - 1) / DAY), 1)
+    missing = (upto - until) // DAY
+    return OverduePoint(
+        market=code,
+        access_point=identifier,
+        supplied_since=instant(since),
+        measured_until=None if latest is None else instant(latest),
+        every=every,
+        missing=missing,
+        late=missing - (usual if every is None else every),
+    )

@@ -25,7 +25,9 @@ TEXTS: Final = 1
 """The dictionary that texts are compressed against now."""
 STATES: Final = 2
 """The dictionary that states of access points are compressed against now."""
-NEWEST: Final = max(TEXTS, STATES)
+PARTS: Final = 3
+"""The dictionary that parts of messages (`energycomm.eis.arrays`) are compressed against now."""
+NEWEST: Final = max(TEXTS, STATES, PARTS)
 LEVEL: Final = 3
 """Higher levels gain 2 to 10 % of the size and cost four to six times the time."""
 
@@ -39,7 +41,7 @@ def pack(content: bytes, dictionary: int | None = None) -> bytes:
 
     Args:
       content: any bytes.
-      dictionary: what it is like: `TEXTS`, `STATES`; None for anything else.
+      dictionary: what it is like: `TEXTS`, `STATES`, `PARTS`; None for anything else.
     """
     form = _ALONE + (dictionary or 0)
     frame = _compressor(form).compress(content)

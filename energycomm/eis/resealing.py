@@ -11,18 +11,22 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from msgspec import Struct, field
+from msgspec import MsgspecError, Struct, field
 from sqlalchemy import Engine
 
+from energycomm.eis import changelog, tables
+from energycomm.eis.arrays import FORMER, array_text, parts_as
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import EXIT_DATABASE, Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.datakeys import vault_of
+from energycomm.eis.domain import array_columns
 from energycomm.eis.sealing import (
     SEALED_COLUMNS,
     Row,
     Sealed,
+    Vault,
     data_key_of,
     lock_of,
     shown_key,
@@ -71,7 +75,8 @@ class Verified(Struct):
 
 
 def reseal(engine: Engine, watch: Callable[[str, int], object] = lambda _table, _rows: None) -> Resealed:
-    """Rewrite every sealed column compressed, under the current data key if there is one.
+    """Rewrite every sealed column compressed, under the current data key if there is one, and parts of messages as
+    arrays.
 
     In transactions of a few rows: others write meanwhile, and a run that is killed is gone on with by the next. Rows
     that another transaction holds are tried again until it ends.
@@ -84,14 +89,14 @@ def reseal(engine: Engine, watch: Callable[[str, int], object] = lambda _table, 
       UserError: a key is missing, or the database was lost.
     """
     done = Resealed()
-    for column in SEALED_COLUMNS:
+    for form in _forms():
         damaged: set[Row] = set()
-        while (written := _pass(engine, column, damaged, watch)) is not None:
-            done.rows[column.table] = done.rows.get(column.table, 0) + written
+        while (written := _pass(engine, form, damaged, watch)) is not None:
+            done.rows[form.table] = done.rows.get(form.table, 0) + written
             if written == 0:
                 time.sleep(WAIT)
         done.damaged_rows += len(damaged)
-        done.damaged += [f"row {shown_key(keys)} of {column.table}" for keys in sorted(damaged)[:SHOWN]]
+        done.damaged += [f"row {shown_key(keys)} of {form.table}" for keys in sorted(damaged)[:SHOWN]]
     return done
 
 
@@ -125,8 +130,8 @@ def verify(engine: Engine, watch: Callable[[str, int], object] = lambda _table, 
 def wipe(engine: Engine) -> None:
     """Rewrite the files of the tables, so that they contain no former content; others wait meanwhile.
 
-    SQLite: the whole file, and its write-ahead log is emptied. PostgreSQL: the sealed tables; their old files go with
-    the server's next checkpoint. Room for a second copy is needed.
+    SQLite: the whole file, and its write-ahead log is emptied. PostgreSQL: the tables that `reseal` writes; their old
+    files go with the server's next checkpoint. Room for a second copy is needed.
     """
     connection = engine.raw_connection()
     try:
@@ -144,69 +149,127 @@ def wipe(engine: Engine) -> None:
                     )
             else:
                 below.autocommit = True
-                for column in SEALED_COLUMNS:
-                    below.execute(f"VACUUM (FULL) {column.table}")
+                for table in dict.fromkeys(form.table for form in _forms()):
+                    below.execute(f"VACUUM (FULL) {table}")
     finally:
         connection.invalidate()  # it bears settings of its own
         connection.close()
 
 
-def _pass(engine: Engine, column: Sealed, damaged: set[Row], watch: Callable[[str, int], object]) -> int | None:
+class _Form(Protocol):
+    """A column and the form that its values are written in now."""
+
+    table: str
+    column: str
+    keys: tuple[str, ...]
+    at_once: int
+
+    def wrong(self, number: int | None) -> tuple[str, Row]:
+        """The condition of values in other forms, and its values; `number` is the data key of now."""
+
+    def anew(self, vault: Vault, key: Row, stored: Any, number: int | None) -> Any:
+        """A value in this form.
+
+        Raises:
+          DamagedRow: it does not open.
+        """
+
+
+class _SealedForm:
+    """Compressed, and encrypted if the store has a data key."""
+
+    def __init__(self, column: Sealed) -> None:
+        self._column = column
+        self.table, self.column, self.keys = column.table, column.column, column.keys
+        self.at_once = PIECES if column.binary and len(column.keys) > 1 else TEXTS
+
+    def wrong(self, number: int | None) -> tuple[str, Row]:
+        lock = lock_of(self._column, number)
+        return f'substr("{self.column}", 1, {len(lock)}) <> ?', (lock,)
+
+    def anew(self, vault: Vault, key: Row, stored: Any, number: int | None) -> Any:
+        return vault.sealed(self._column, key, vault.value(self._column, key, stored), number)
+
+
+class _ArrayForm:
+    """Parts of messages as arrays."""
+
+    keys: tuple[str, ...] = ("id",)
+    at_once: int = TEXTS
+
+    def __init__(self, table: str, column: str, part: type[Struct]) -> None:
+        self.table, self.column, self._part = table, column, part
+
+    def wrong(self, number: int | None) -> tuple[str, Row]:
+        return FORMER.format(column=f'"{self.column}"'), ()
+
+    def anew(self, vault: Vault, key: Row, stored: Any, number: int | None) -> Any:
+        try:
+            return array_text(parts_as(stored, self._part))
+        except (ValueError, MsgspecError):
+            raise DamagedRow(self.table, shown_key(key), "holds no parts of messages") from None
+
+
+def _forms() -> list[_Form]:
+    found: list[_Form] = [_SealedForm(column) for column in SEALED_COLUMNS]
+    found += [_ArrayForm(table, *one) for table in tables.DOMAIN for one in array_columns(table).items()]
+    return found
+
+
+def _pass(engine: Engine, form: _Form, damaged: set[Row], watch: Callable[[str, int], object]) -> int | None:
     """Go through a table once; how many values were written, None when all were as they should be, but for damaged."""
     written, right = 0, True
     after: Row | None = None
-    while keys := _next_keys(engine, column, after):
+    while keys := _next_keys(engine, form, after):
         after = keys[-1]
         if all(key in damaged for key in keys):
             continue
         right = False
         # Refused because of what another did meanwhile: the next pass finds these rows again.
         with contextlib.suppress(Conflict):
-            count = _reseal_span(engine, column, keys[0], keys[-1], damaged)
+            count = _rewrite_span(engine, form, keys[0], keys[-1], damaged)
             written += count
-            watch(column.table, count)
+            watch(form.table, count)
     return None if right else written
 
 
-def _next_keys(engine: Engine, column: Sealed, after: Row | None) -> list[Row]:
+def _next_keys(engine: Engine, form: _Form, after: Row | None) -> list[Row]:
     """The next rows that are not as they are written now; found without a lock, as it may take long."""
     with reading(engine) as connection:
         driver = driver_of(connection)
         rows = driver.rows("SELECT data_key FROM at_rest")
-        wrong, values = _wrong(column, rows[0][0] if rows else None)
-        keys = _names(column)
-        sql = f"SELECT {keys} FROM {column.table} WHERE {wrong}"
+        wrong, values = form.wrong(rows[0][0] if rows else None)
+        keys = _names(form)
+        sql = f"SELECT {keys} FROM {form.table} WHERE {wrong}"
         if after is not None:
-            sql, values = f"{sql} AND ({keys}) > ({_marks(column)})", (*values, *after)
-        return [_key(row) for row in driver.rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, _at_once(column)))]
+            sql, values = f"{sql} AND ({keys}) > ({_marks(form)})", (*values, *after)
+        return [_key(row) for row in driver.rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, form.at_once))]
 
 
-def _reseal_span(engine: Engine, column: Sealed, first: Row, last: Row, damaged: set[Row]) -> int:
+def _rewrite_span(engine: Engine, form: _Form, first: Row, last: Row, damaged: set[Row]) -> int:
     """Write rows anew that are not as they should be, from one to another; rows that others hold are left out."""
-    keys = _names(column)
+    keys = _names(form)
     with writing(engine) as connection:
         driver = driver_of(connection)
-        vault = driver.vault
-        number = vault.writes_under(driver)
-        wrong, values = _wrong(column, number)
+        number = driver.vault.writes_under(driver)
+        wrong, values = form.wrong(number)
         # Nobody is waited for with rows in hand: two who wait for each other are so made impossible.
         tail = "" if is_sqlite(engine) else " FOR NO KEY UPDATE SKIP LOCKED"
         rows = driver.rows(
-            f'SELECT {keys}, "{column.column}" FROM {column.table} WHERE {wrong} '
-            f"AND ({keys}) >= ({_marks(column)}) AND ({keys}) <= ({_marks(column)}){tail}",
+            f'SELECT {keys}, "{form.column}" FROM {form.table} WHERE {wrong} '
+            f"AND ({keys}) >= ({_marks(form)}) AND ({keys}) <= ({_marks(form)}){tail}",
             (*values, *first, *last),
         )
         changes = []
         for row in rows:
             key = _key(row[:-1])
             try:
-                clear = vault.value(column, key, row[-1])
+                changes.append((form.anew(driver.vault, key, row[-1], number), *key))
             except DamagedRow:
                 damaged.add(key)
-            else:
-                changes.append((vault.sealed(column, key, clear, number), *key))
-        where = " AND ".join(f'"{name}" = ?' for name in column.keys)
-        driver.many(f'UPDATE {column.table} SET "{column.column}" = ? WHERE {where}', changes)
+        where = " AND ".join(f'"{name}" = ?' for name in form.keys)
+        with changelog.quiet(driver, sqlite=is_sqlite(engine)):
+            driver.many(f'UPDATE {form.table} SET "{form.column}" = ? WHERE {where}', changes)
     return len(changes)
 
 
@@ -218,28 +281,18 @@ def _all_rows(engine: Engine, column: Sealed) -> Iterator[list[Row]]:
         if after is not None:
             sql, values = f"{sql} WHERE ({keys}) > ({_marks(column)})", after
         with reading(engine) as connection:
-            rows = driver_of(connection).rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, _at_once(column)))
+            rows = driver_of(connection).rows(f"{sql} ORDER BY {keys} LIMIT ?", (*values, _SealedForm(column).at_once))
         if not rows:
             return
         after = _key(rows[-1][:-1])
         yield [(*_key(row[:-1]), row[-1]) for row in rows]
 
 
-def _wrong(column: Sealed, number: int | None) -> tuple[str, Row]:
-    """The condition of values that are not as they are written now, and its values."""
-    lock = lock_of(column, number)
-    return f'substr("{column.column}", 1, {len(lock)}) <> ?', (lock,)
-
-
-def _at_once(column: Sealed) -> int:
-    return PIECES if column.binary and len(column.keys) > 1 else TEXTS
-
-
-def _names(column: Sealed) -> str:
+def _names(column: Sealed | _Form) -> str:
     return ", ".join(f'"{name}"' for name in column.keys)
 
 
-def _marks(column: Sealed) -> str:
+def _marks(column: Sealed | _Form) -> str:
     return ", ".join("?" * len(column.keys))
 
 

@@ -120,7 +120,7 @@ def _counts(connection: Connection, column: Column[str]) -> dict[str, int]:
 
 def _oldest(connection: Connection) -> Waiting | None:
     k = tables.kernel_message.c
-    query = select(k.id, k.received_at, k.waits_for, k.waits_until).where(k.state == "quarantined")
+    query = select(k.id, k.received_at, k.waits_for, k.waits_until).where(tables.OPEN, k.state == "quarantined")
     row = connection.execute(query.order_by(k.received_at, k.id).limit(1)).first()
     if row is None:
         return None

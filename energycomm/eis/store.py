@@ -155,6 +155,17 @@ class StoreReader:
         """The Kernel messages of an access point effective at or after an instant, in any state, by their instants."""
         return [self._message(row) for row in self.driver.rows(_MESSAGES, (access_point_id, at))]
 
+    def messages_since(self, points: Sequence[tuple[int, int]]) -> dict[int, list[MessageRow]]:
+        """The Kernel messages of access points, in any state, by the id of the access point and by their instants.
+
+        Args:
+          points: (id, instant) of each access point: messages effective at or after the instant.
+        """
+        found: dict[int, list[MessageRow]] = {}
+        for point, *row in self.driver.given(_SINCE, ("point", "at"), points):
+            found.setdefault(point, []).append(self._message(tuple(row)))
+        return found
+
     def messages_of(self, access_point_ids: Sequence[int]) -> dict[int, list[MessageRow]]:
         """The Kernel messages of access points, in any state, by the id of the access point."""
         found: dict[int, list[MessageRow]] = {}
@@ -169,6 +180,14 @@ class StoreReader:
     def messages(self, message_ids: Sequence[int]) -> list[MessageRow]:
         """Kernel messages by their ids, in any state."""
         return [self._message(row) for row in self.driver.matching(_ALL_MESSAGES, message_ids, "k.id")]
+
+    def checkpoint_before(self, access_point_id: int, at: int) -> tuple[int, bytes] | None:
+        """The latest checkpoint without any message effective at or after an instant: (upto, state), upto <= at."""
+        return self.checkpoints_before([(access_point_id, at)]).get(access_point_id)
+
+    def checkpoints_before(self, points: Sequence[tuple[int, int]]) -> dict[int, tuple[int, bytes]]:
+        """`checkpoint_before` of several access points, (id, instant) of each; by id, of those that have one."""
+        return {row[0]: (row[1], row[2]) for row in self.driver.given(_CHECKPOINT, ("point", "at"), points)}
 
     def superseded(self, message_ids: Sequence[int]) -> set[int]:
         """Those of the messages that a corrected version has taken the place of."""
@@ -261,44 +280,34 @@ class StoreTransaction(StoreReader):
         both are done in one order everywhere: so no two transactions ever wait for each other in a circle.
         """
         wanted = sorted(set(identifiers))
-        found = {row.identifier: row for row in self._access_points(market, wanted)}
-        missing = [identifier for identifier in wanted if identifier not in found]
+        # What is read before the lock may change until then: only whether it is there is asked.
+        known = {row[0] for row in self.driver.matching(_KNOWN_POINTS, wanted, "identifier", "", (market,))}
+        missing = [identifier for identifier in wanted if identifier not in known]
         if missing:
             ids = self.reserve(tables.access_point, len(missing))
             rows = [(i, market, identifier, NEVER, b"", 0) for i, identifier in zip(ids, missing, strict=True)]
             self.driver.many(_NEW_ACCESS_POINT, rows)
-        if self._locks:
-            found = {row.identifier: row for row in self._access_points(market, wanted, _LOCK)}
-        elif missing:
-            found |= {row.identifier: row for row in self._access_points(market, missing)}
-        return found
-
-    def _access_points(self, market: str, identifiers: Sequence[str], tail: str = "") -> list[AccessPointRow]:
-        rows = self.driver.matching(_ACCESS_POINTS, identifiers, "identifier", tail, (market,))
-        return [AccessPointRow._make(row) for row in rows]
+        rows = self.driver.matching(_ACCESS_POINTS, wanted, "identifier", _LOCK if self._locks else "", (market,))
+        return {row[1]: AccessPointRow._make(row) for row in rows}
 
     def save_access_points(self, rows: Sequence[tuple[int, int, bytes, int]]) -> None:
         """Store states: rows of (id, last_at, state, messages)."""
         self.driver.update(tables.access_point, ("last_at", "state", "messages"), rows)
 
-    def checkpoint_before(self, access_point_id: int, at: int) -> tuple[int, bytes] | None:
-        """The latest checkpoint without any message effective at or after an instant: (upto, state), upto <= at."""
-        rows = self.driver.rows(_CHECKPOINT, (access_point_id, at))
-        return (rows[0][0], rows[0][1]) if rows else None
-
     def save_checkpoints(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Store checkpoints: rows of (access_point_id, upto, state); one at the same instant is replaced."""
         self.driver.many(_SAVE_CHECKPOINT, rows)
 
-    def drop_checkpoints_after(self, access_point_id: int, at: int) -> int:
-        """Forget the checkpoints that a message effective at this instant makes wrong (upto > at); how many."""
-        return self.driver.run("DELETE FROM checkpoint WHERE access_point_id = ? AND upto > ?", (access_point_id, at))
+    def drop_checkpoints_after(self, points: Sequence[tuple[int, int]]) -> None:
+        """Forget the checkpoints that messages make wrong: (access point, the effective instant) of each, upto > it."""
+        self.driver.many("DELETE FROM checkpoint WHERE access_point_id = ? AND upto > ?", points)
 
     # --- Kernel messages ---
 
     def marked_alone(self) -> list[MessageRow]:
         """The Kernel messages that concern no access point and are to be judged again, by their ids."""
-        sql = f"{_ALL_MESSAGES} AND k.state = 'to_replay' AND k.access_point_id IS NULL ORDER BY k.id"
+        marked = f"k.{tables.OPEN_STATES} AND k.state = 'to_replay' AND k.access_point_id IS NULL"
+        sql = f"{_ALL_MESSAGES} AND {marked} ORDER BY k.id"
         return [self._message(row) for row in self.driver.rows(sql)]
 
     def overdue(self, now: int, limit: int = 500) -> list[tuple[int, int | None, int]]:
@@ -375,6 +384,7 @@ class StoreTransaction(StoreReader):
         return int(found[0][0])
 
 
+_KNOWN_POINTS = "SELECT identifier FROM access_point WHERE market = ?"
 _ACCESS_POINTS = "SELECT id, identifier, last_at, state, messages FROM access_point WHERE market = ?"
 # NO KEY: rows that refer to the access point may still be stored by others, but nobody else judges it.
 _LOCK = "ORDER BY identifier FOR NO KEY UPDATE"
@@ -382,7 +392,10 @@ _NEW_ACCESS_POINT = (
     "INSERT INTO access_point (id, market, identifier, last_at, state, messages) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT DO NOTHING"
 )
-_CHECKPOINT = "SELECT upto, state FROM checkpoint WHERE access_point_id = ? AND upto <= ? ORDER BY upto DESC LIMIT 1"
+_CHECKPOINT = (
+    "SELECT given.point, c.upto, c.state FROM given CROSS JOIN checkpoint c WHERE c.access_point_id = given.point AND "
+    "c.upto = (SELECT max(b.upto) FROM checkpoint b WHERE b.access_point_id = given.point AND b.upto <= given.at)"
+)
 _SAVE_CHECKPOINT = (
     "INSERT INTO checkpoint (access_point_id, upto, state) VALUES (?, ?, ?) "
     "ON CONFLICT (access_point_id, upto) DO UPDATE SET state = excluded.state"
@@ -397,9 +410,14 @@ _OF_POINTS = f"SELECT k.access_point_id, {_COLUMNS} {_FROM}"
 _MESSAGES = (
     f"{_ALL_MESSAGES} AND k.access_point_id = ? AND k.effective >= ? ORDER BY k.effective, c.identity, k.position, k.id"
 )
+_SINCE = (
+    f"SELECT given.point, {_COLUMNS} FROM given CROSS JOIN kernel_message k "  # noqa: S608 - our own names
+    "LEFT JOIN ch_message c ON c.id = k.ch_message_id WHERE k.access_point_id = given.point "
+    "AND k.effective >= given.at ORDER BY k.effective, c.identity, k.position, k.id"
+)
 _OVERDUE = (
-    "SELECT id, access_point_id, waits_until FROM kernel_message "
-    "WHERE state = 'quarantined' AND waits_until <= ? ORDER BY waits_until, id LIMIT ?"
+    f"SELECT id, access_point_id, waits_until FROM kernel_message WHERE {tables.OPEN_STATES} "  # noqa: S608 - our own words
+    "AND state = 'quarantined' AND waits_until <= ? ORDER BY waits_until, id LIMIT ?"
 )
 _RULES_VERSION = "SELECT id FROM rules_version WHERE hash = ?"
 _NEW_RULES_VERSION = (

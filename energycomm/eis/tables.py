@@ -20,6 +20,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     Sequence,
     SmallInteger,
     String,
@@ -105,6 +106,7 @@ raw = Table(
     metadata,
     Column("sha256", LargeBinary(32), primary_key=True),
     Column("size", BigInteger, nullable=False),
+    Column("archive_id", BigInteger, comment="The archive that holds its bytes."),
     comment="Content of an envelope, once per content.",
 )
 
@@ -117,6 +119,11 @@ raw_chunk = Table(
     comment="The bytes as they arrived, in pieces of at most 1 MiB.",
 )
 
+REFUSED = text("outcome = 'refused'")
+OPEN_STATES = "state NOT IN ('accepted', 'treated')"
+"""States of the few Kernel messages that somebody looks for by their state alone. Queries name this condition beside
+their own: SQLite takes an index of some rows only then."""
+OPEN = text(OPEN_STATES)
 WAITING = text("state IN ('archived', 'processing')")
 HELD = text("holder IS NOT NULL")
 
@@ -210,7 +217,8 @@ ch_message = Table(
     Column("outcome", String(10), nullable=False, comment="digested, refused, put-aside"),
     UniqueConstraint("identity"),
     Index(None, "envelope_id"),
-    Index(None, "access_point"),
+    # Of an access point those are looked for that have no Kernel messages.
+    Index("ix_ch_message_refused", "access_point", postgresql_where=REFUSED, sqlite_where=REFUSED),
 )
 
 ch_duplicate = Table(
@@ -272,7 +280,7 @@ kernel_message = Table(
     Column("injected_by", String(120)),
     Index(None, "ch_message_id"),
     Index(None, "access_point_id", "effective"),
-    Index(None, "state", "id"),
+    Index("ix_kernel_message_open", "state", "id", postgresql_where=OPEN, sqlite_where=OPEN),
     Index(None, "received_at", "id"),
     # Lists walk it backwards for each combination there is (message_tally knows them); counts need nothing but it.
     Index("ix_kernel_message_combination", "market", "market_type", "kind", "state", "received_at", "id"),
@@ -368,7 +376,7 @@ rules_version = Table(
 state_change = Table(
     "state_change",
     metadata,
-    _id(),
+    Column("id", Id, primary_key=False, nullable=False),
     _to("kernel_message", "message_id"),
     Column("before", String(12)),
     Column("after", String(12), nullable=False),
@@ -376,7 +384,9 @@ state_change = Table(
     Column("by", String(120), nullable=False),
     _to("rules_version", "rules_version_id", nullable=True),
     Column("why", String(400)),
-    Index(None, "message_id"),
+    # Changes are looked for by their message alone; one index serves both.
+    PrimaryKeyConstraint("message_id", "id"),
+    sqlite_with_rowid=False,
     comment="Every change of state, never overwritten.",
 )
 
@@ -385,7 +395,7 @@ finding = Table(
     metadata,
     _id(),
     _to("kernel_message", "message_id"),
-    _to("state_change", "change_id"),
+    Column("change_id", Id, nullable=False),  # its verdict, of state_change
     Column("current", Boolean, nullable=False, comment="Belongs to the verdict that holds now."),
     Column("error_code", String(20), nullable=False),
     Column("rule", String(120), nullable=False),
@@ -476,6 +486,48 @@ purge = Table(
     comment="What retention removed, never removed itself.",
 )
 
+archive = Table(
+    "archive",
+    metadata,
+    _id(),
+    Column("name", String(40), nullable=False, unique=True),
+    Column("before", BigInteger, nullable=False, comment="What arrived before this instant was looked at."),
+    Column("folder", String(400), nullable=False, comment="Where its files were written."),
+    Column("revision", String(32), nullable=False, comment="Of the tables when it was written."),
+    Column("by", String(120), nullable=False),
+    Column("made_at", BigInteger, nullable=False),
+    Column("upto_point", BigInteger, nullable=False, comment="Access points up to this one were looked at."),
+    Column("written_at", BigInteger, comment="When its last file was written; none while it is under way."),
+    comment="What left the store for files, month by month.",
+)
+
+archive_piece = Table(
+    "archive_piece",
+    metadata,
+    Column("archive_id", Id, ForeignKey("archive.id"), primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("what", String(8), nullable=False, comment="messages, raw"),
+    Column("away", Boolean, nullable=False, comment="Its rows are in the files alone."),
+    Column("rows", BigInteger, nullable=False, comment="Messages, or envelopes."),
+    Column("first_id", BigInteger, nullable=False, comment="The least of them."),
+    Column("last_id", BigInteger, nullable=False),
+    Column("first_at", BigInteger, nullable=False, comment="The earliest effective instant, or arrival."),
+    Column("last_at", BigInteger, nullable=False),
+    Column("files", Text, nullable=False, comment="JSON: file -> its table, rows, bytes and SHA-256."),
+    comment="The files of one transaction: all of them came to be with its commit, or none counts.",
+)
+
+archived_point = Table(
+    "archived_point",
+    metadata,
+    Column("access_point_id", Id, ForeignKey("access_point.id"), primary_key=True, autoincrement=False),
+    Column("archive_id", Id, ForeignKey("archive.id"), primary_key=True, autoincrement=False),
+    Column("piece", Integer, nullable=False),
+    Column("upto", BigInteger, nullable=False, comment="There is a checkpoint at this instant."),
+    Index(None, "archive_id", "piece"),
+    comment="Access points some of whose messages before an instant are in an archive, or were removed.",
+)
+
 # --- what changed, for those who follow -------------------------------------------------------------------------------
 
 change_head = Table(
@@ -487,6 +539,7 @@ change_head = Table(
     Column("mark", BigInteger, nullable=False, comment="Its mark."),
     Column("floor", BigInteger, nullable=False, comment="What changed up to this batch is no longer known."),
     Column("floor_mark", BigInteger, nullable=False),
+    Column("quiet", SmallInteger, nullable=False, server_default="0", comment="1: triggers of SQLite log nothing."),
     comment="Counts the batches; locked by whoever commits one.",
 )
 
@@ -509,6 +562,7 @@ change_log = Table(
     Column("row_id", BigInteger, primary_key=True, autoincrement=False),
     Column("op", String(6), primary_key=True, comment="insert, update, delete"),
     Column("message_id", BigInteger, nullable=False, comment="The cause of the row (kernel_message)."),
+    Column("run", Integer, nullable=False, server_default="1", comment="Rows made together, by following ids."),
     comment="Which rows of what is exported were made, changed or taken back. Kept by triggers.",
 )
 
@@ -864,8 +918,35 @@ prediction = Table(
 EFFECTS: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if "access_point_id" in table.columns)
 """The domain tables that are withdrawn and written again when a late message makes later ones be judged again."""
 
+MEASURES: tuple[Table, ...] = (reading, volume, series)
+"""The domain tables that grow with time: they leave for archives with their messages."""
+
 ALONE: tuple[Table, ...] = tuple(table for table in DOMAIN.values() if table not in EFFECTS)
 """The domain tables of what belongs to no access point."""
+
+MADE_TOGETHER: tuple[tuple[Table, tuple[str, ...]], ...] = (
+    (ch_message, ("envelope_id", "member_id")),
+    (ch_duplicate, ("envelope_id", "member_id", "first_id")),
+    (kernel_message, ("ch_message_id", "access_point_id")),
+    (state_change, ("message_id", "rules_version_id")),
+    (finding, ("message_id",)),
+    (outbox, ("message_id",)),
+    (particular, ("message_id",)),
+    (invoice_message, ("message_id",)),
+    *((table, ("access_point_id", "message_id")) for table in EFFECTS),
+    (supply_period, ("end_message_id",)),
+    *((table, ("message_id",)) for table in ALONE),
+)
+"""References that PostgreSQL does not check: the transaction of a batch made what they name itself, or holds it locked,
+and what leaves the store leaves with all that names it (`energycomm.pipeline.leaving`). A check asks once for each row,
+and locks the row that is named, which is a line of its own in the write-ahead log. SQLite checks them, at a tenth of
+that cost."""
+
+for _table, _names in MADE_TOGETHER:
+    for _name in _names:
+        for _key in _table.columns[_name].foreign_keys:
+            assert _key.constraint is not None
+            _key.constraint.ddl_if(dialect="sqlite")
 
 SEQUENCES: tuple[Sequence, ...] = tuple(
     Sequence(sequence_name(table.name), increment=ID_BLOCK, metadata=metadata)

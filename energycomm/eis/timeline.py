@@ -153,7 +153,7 @@ def _refused(connection: Connection, identifier: str, span: Span) -> list[tuple[
     query = (
         select(ch.id, ch.market, ch.type, ch.reference, envelope.id, envelope.received_at)
         .join_from(tables.ch_message, tables.envelope, envelope.id == ch.envelope_id)
-        .where(ch.access_point == identifier, ch.outcome == "refused")
+        .where(ch.access_point == identifier, tables.REFUSED)
         .where(envelope.received_at >= span.low, envelope.received_at < span.high)
         .order_by(ch.id.desc())
         .limit(span.limit)

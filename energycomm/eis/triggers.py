@@ -14,7 +14,12 @@ then.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from sqlalchemy import Connection, text
+
+from energycomm.eis import changelog
 
 ALL_TIME = -1
 """The hour of the rows that count since the beginning."""
@@ -69,6 +74,8 @@ def postgres_statements() -> list[str]:
     made, gone = _ROWS.format(n=1, rows="new_rows"), _ROWS.format(n=-1, rows="old_rows")
     held = "CASE WHEN n.current THEN 1 ELSE 0 END"
     found = f"SELECT w.what, w.name, n.message_id, {held} AS held, 1 AS ever FROM new_rows n {_NAMES}"
+    left = "CASE WHEN n.current THEN -1 ELSE 0 END"
+    gone_found = f"SELECT w.what, w.name, n.message_id, {left} AS held, -1 AS ever FROM old_rows n {_NAMES}"
     changed = (
         "SELECT w.what, w.name, n.message_id, CASE WHEN n.current THEN 1 ELSE -1 END AS held, 0 AS ever "
         f"FROM new_rows n JOIN old_rows o ON o.id = n.id {_NAMES} WHERE n.current <> o.current"
@@ -80,6 +87,7 @@ def postgres_statements() -> list[str]:
         ("kernel_message", "delete", "OLD TABLE AS old_rows", _MESSAGES.format(changed=gone)),
         ("finding", "insert", "NEW TABLE AS new_rows", _FINDINGS.format(changed=found)),
         ("finding", "update", both, _FINDINGS.format(changed=changed)),
+        ("finding", "delete", "OLD TABLE AS old_rows", _FINDINGS.format(changed=gone_found)),
     ]
     statements = []
     for table, event, rows, function in plan:
@@ -94,11 +102,11 @@ def postgres_statements() -> list[str]:
     return statements
 
 
-def sqlite_statements() -> list[str]:
-    """What makes the triggers on SQLite; they run for each row."""
+def sqlite_statements(condition: str) -> list[str]:
+    """What makes the triggers on SQLite; they run for each row, those of new messages under a condition."""
     statements = []
     plan = [
-        ("kernel_message_insert", "AFTER INSERT ON kernel_message", [("NEW", 1)]),
+        ("kernel_message_insert", f"AFTER INSERT ON kernel_message {condition}", [("NEW", 1)]),
         (
             "kernel_message_update",
             "AFTER UPDATE OF state ON kernel_message WHEN OLD.state <> NEW.state",
@@ -117,6 +125,8 @@ def sqlite_statements() -> list[str]:
     body = " ".join(_sqlite_found(what, column, sign, 0) for what, column in _NAMED)
     event = 'AFTER UPDATE OF "current" ON finding WHEN OLD."current" <> NEW."current"'
     statements += _sqlite_trigger("finding_update", event, body)
+    body = " ".join(_sqlite_found(what, column, '-OLD."current"', -1, "OLD") for what, column in _NAMED)
+    statements += _sqlite_trigger("finding_delete", "AFTER DELETE ON finding", body)
     return statements
 
 
@@ -132,15 +142,33 @@ def _sqlite_count(row: str, n: int, hour: str) -> str:
     )
 
 
-def _sqlite_found(what: str, column: str, held: str, ever: int) -> str:
+def count_messages(driver: changelog.Writing, rows: Iterable[tuple[str, str, str, str, int]]) -> None:
+    """Count messages that were inserted together while the triggers of SQLite were still.
+
+    Args:
+      driver: SQLite's, in a writing transaction.
+      rows: market, type, kind, state and arrival (microseconds since the epoch) of each.
+    """
+    for (*key, at), messages in Counter((*row[:4], row[4] // HOUR) for row in rows).items():
+        for hour in (at, ALL_TIME):
+            driver.run(_COUNTED, (hour, *key, messages))
+
+
+_COUNTED = (
+    f"INSERT INTO message_tally ({_KEYS}, writer, messages) VALUES (?, ?, ?, ?, ?, 0, ?) "
+    f"ON CONFLICT ({_KEYS}, writer) DO UPDATE SET messages = messages + excluded.messages"
+)
+
+
+def _sqlite_found(what: str, column: str, held: str, ever: int, row: str = "NEW") -> str:
     """A message counts once for a code, with the first finding of it and until the last."""
     others = (
-        f"SELECT 1 FROM finding f WHERE f.message_id = NEW.message_id AND f.{column} = NEW.{column} "
-        'AND f."current" AND f.severity = NEW.severity AND f.id <> NEW.id'
+        f"SELECT 1 FROM finding f WHERE f.message_id = {row}.message_id AND f.{column} = {row}.{column} "
+        f'AND f."current" AND f.severity = {row}.severity AND f.id <> {row}.id'
     )
     return (
         "INSERT INTO finding_tally (what, name, writer, messages, occurrences, ever) "
-        f"VALUES ({_what(what, 'NEW')}, NEW.{column}, 0, ({held}) * (NOT EXISTS ({others})), {held}, {ever}) "
+        f"VALUES ({_what(what, row)}, {row}.{column}, 0, ({held}) * (NOT EXISTS ({others})), {held}, {ever}) "
         "ON CONFLICT (what, name, writer) DO UPDATE SET messages = messages + excluded.messages, "
         "occurrences = occurrences + excluded.occurrences, ever = ever + excluded.ever;"
     )
@@ -149,7 +177,8 @@ def _sqlite_found(what: str, column: str, held: str, ever: int) -> str:
 def install(connection: Connection) -> None:
     """Make the triggers of the tallies; those that are there are replaced."""
     sqlite = connection.dialect.name == "sqlite"
-    for statement in sqlite_statements() if sqlite else postgres_statements():
+    condition = changelog.quiet_condition(connection, "<= 1") if sqlite else ""
+    for statement in sqlite_statements(condition) if sqlite else postgres_statements():
         connection.exec_driver_sql(statement)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
@@ -10,7 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from energycomm.engine.codes import CodeLists
-from energycomm.engine.emission import Emitter, repeated
+from energycomm.engine.emission import Emitter, listed, repeated
 from energycomm.engine.report import Reporter
 from energycomm.engine.rule import Rule
 from energycomm.engine.terms import ALWAYS, Condition
@@ -23,7 +22,15 @@ Hit: TypeAlias = tuple[int, int | None]
 
 Judge: TypeAlias = Callable[[KernelMessage, History, frozenset[str], list[Any], list[Any]], None]
 
+Test: TypeAlias = tuple[str, int]
+"""Code of a condition, and the position of its rule."""
+
 NO_FACTS = RegisterFacts()
+
+WORTH_REMEMBERING = 4
+"""Rules that read codes and words alone: from so many on, what they say is remembered by these."""
+MOST_REMEMBERED = 1024
+"""Combinations of codes and words that are remembered; beyond, they are asked anew."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ def compile_rules(rules: Sequence[Rule], kind: str, market: str, codes: CodeList
       zone: legal time of the market, for the comments.
     """
     triggers = [rule.triggers.get(kind, ALWAYS) for rule in rules]
-    text, names = _source(rules, triggers, Emitter(market, codes, repeated(triggers)), apart=False)
+    text, names = _source(rules, triggers, Emitter(market, codes, repeated(triggers), listed(triggers)), apart=False)
 
     @cache
     def judge_apart() -> Judge:
@@ -87,24 +94,66 @@ def _source(
       emitter: writes the conditions.
       apart: isolate each rule.
     """
-    plain: list[str] = []
-    loops: dict[str, list[str]] = {}
+    asked: dict[str | None, list[Test]] = {None: []}
     for position, (rule, trigger) in enumerate(zip(rules, triggers, strict=True)):
         test = emitter.code(trigger)
-        if test == "False":
-            continue
-        lines = loops.setdefault(rule.each, []) if rule.each else plain
-        lines += _rule(test, position, "index" if rule.each else "None", apart=apart)
-    body = [f"{name} = {code}" for name, code in emitter.locals.items()]
-    body += [f"{name} = {code}" for name, code, item in emitter.shared if not item]
-    body += plain
-    for name, lines in loops.items():
-        body += _loop(name, lines, emitter)
+        if test != "False":
+            asked.setdefault(rule.each, []).append((test, position))
+    functions: list[str] = []
+    parts: dict[str | None, list[str]] = {}
+    for name, tests in asked.items():
+        settled = [] if apart else _settled(tests, emitter)
+        parts[name] = []
+        if settled:
+            function, parts[name] = _remembering(len(parts), settled, "index" if name else "None", emitter)
+            functions += function
+        for test, position in tests:
+            if (test, position) not in settled:
+                parts[name] += _rule(test, position, "index" if name else "None", apart=apart)
+    used = emitter.variables("\n".join(line for lines in parts.values() for line in lines))
+    body = [f"{name} = {code}" for name, code in emitter.locals.items() if name in used]
+    body += [f"{name} = {code}" for name, code, item in emitter.shared if not item and name in used]
+    body += parts.pop(None)
+    for name, lines in parts.items():
+        body += _loop(str(name), lines, emitter)
     if not apart:
         again = "judge_apart()(message, history, errors, hits, faults)"
         body = ["try:", *_indented(body or ["pass"]), "except Exception:", "    hits.clear()", f"    {again}"]
     head = "def judge(message, history, errors, hits, faults):"
-    return "\n".join([head, *_indented(body or ["pass"])]) + "\n", emitter.names
+    return "\n".join([*functions, head, *_indented(body or ["pass"])]) + "\n", emitter.names
+
+
+def _settled(tests: Sequence[Test], emitter: Emitter) -> list[Test]:
+    """The tests that read nothing but codes and words, if there are enough of them to remember what they say."""
+    found = []
+    for test in tests:
+        variables = emitter.variables(test[0])
+        if variables and variables <= emitter.words.union(held.name for held in emitter.shared):
+            found.append(test)
+    return found if len(found) >= WORTH_REMEMBERING else []
+
+
+def _remembering(number: int, tests: Sequence[Test], index: str, emitter: Emitter) -> tuple[list[str], list[str]]:
+    """A function that says which of some tests apply, by the codes and words that they read, and the lines that ask it
+    where the answer is not known: messages differ in their values and instants, and seldom in their codes."""
+    used = emitter.variables("\n".join(test for test, _ in tests))
+    key = "".join(f"{name}, " for name in sorted(used & emitter.words))
+    function = [f"known{number} = {{}}", f"def settle{number}(key):", f"    {key}= key", "    found = []"]
+    function += [f"    {name} = {code}" for name, code, _ in emitter.shared if name in used]
+    function += [f"    if {test}: found.append({position})" for test, position in tests]
+    function += [
+        f"    if len(known{number}) >= {MOST_REMEMBERED}: known{number}.clear()",
+        f"    known{number}[key] = found = tuple(found)",
+        "    return found",
+    ]
+    lines = [
+        f"key = ({key})",
+        f"found = known{number}.get(key)",
+        f"if found is None: found = settle{number}(key)",
+        "if found:",
+        f"    for position in found: hits.append((position, {index}))",
+    ]
+    return function, lines
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -121,18 +170,14 @@ def _rule(test: str, position: int, index: str, *, apart: bool) -> list[str]:
 
 def _loop(name: str, rules: list[str], emitter: Emitter) -> list[str]:
     """All rules of one list, judged item by item in one loop."""
-    shared = [f"{held.name} = {held.code}" for held in emitter.shared if held.item]
-    code = "\n".join([*shared, *rules])
-    used = {name: read for name, read in emitter.item_locals.items() if _mentions(code, name)}
+    variables = emitter.variables("\n".join(rules))
+    used = {name: read for name, read in emitter.item_locals.items() if name in variables}
     lines = [f"{name} = {read}" for name, read in used.items()]
     if any(read.startswith("previous.") for read in used.values()):
         lines.insert(0, "previous = facts[index] if index < len(facts) else no_facts")
+    shared = [f"{held.name} = {held.code}" for held in emitter.shared if held.item and held.name in variables]
     return [
         "facts = history.registers",
         f"for index, item in enumerate(message.{name}):",
         *_indented([*lines, *shared, *rules]),
     ]
-
-
-def _mentions(code: str, name: str) -> bool:
-    return re.search(rf"\b{name}\b", code) is not None

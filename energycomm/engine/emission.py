@@ -40,6 +40,21 @@ def repeated(conditions: Iterable[terms.Condition]) -> frozenset[Term]:
     return frozenset(term for term, count in counts.items() if count > 1)
 
 
+def listed(conditions: Iterable[terms.Condition]) -> frozenset[tuple[str, ...]]:
+    """The paths of values that some conditions compare with constants, or look up in a list: a text among them is a
+    code, of which there are few."""
+    found: set[tuple[str, ...]] = set()
+    stack: list[Term] = list(conditions)
+    while stack:
+        match term := stack.pop():
+            case terms.Membership(operand=terms.Read(path=path)) | terms.InList(operand=terms.Read(path=path)):
+                found.add(path)
+            case terms.Comparison(left=terms.Read(path=path), right=terms.Constant()):
+                found.add(path)
+        stack.extend(terms.children(term))
+    return frozenset(found)
+
+
 class Shared(NamedTuple):
     """Expressions that are computed once.
 
@@ -62,21 +77,30 @@ class Emitter:
       codes: code lists.
       once: terms to work out once, before the conditions; code of a shared term must be run even where no condition
         would have come to it, so it may raise where the conditions alone would not.
+      codes_at: paths of texts that are codes (`listed`).
 
     Attributes:
       locals: local variable -> code that fills it, for fields of the message and facts.
       item_locals: the same for the item of an ``each`` rule and its register's facts.
       shared: what is worked out once, in the order in which it must be.
+      words: those of the local variables that hold one of few values: codes, words of closed lists, yes or no.
       names: global name -> object that the code refers to.
     """
 
-    def __init__(self, market: str, codes: CodeLists, once: frozenset[Term] = frozenset()) -> None:
+    def __init__(
+        self,
+        market: str,
+        codes: CodeLists,
+        once: frozenset[Term] = frozenset(),
+        codes_at: frozenset[tuple[str, ...]] = frozenset(),
+    ) -> None:
         self.market = market
         self.codes = codes
         self.locals: dict[str, str] = {}
         self.item_locals: dict[str, str] = {}
+        self.words: set[str] = set()
         self.names: dict[str, Any] = {}
-        self._once = once
+        self._once, self._codes_at = once, codes_at
         self._held: dict[tuple[Term, bool], Shared] = {}
         self._temporaries = 0
 
@@ -225,9 +249,28 @@ class Emitter:
                 return self.kept(code, guards) if read.type.optional else code
             case _:
                 name = self.local(f"m_{path[0]}", f"message.{path[0]}")
+        if path[0] not in ("history", "previous", "particular") and self._is_word(read):
+            self.words.add(name)
         if read.type.optional:
             guards.append(f"{name} is not None")
         return name
+
+    def _is_word(self, read: terms.Read) -> bool:
+        kind = read.type
+        return kind.bases == {"bool"} or (kind.bases == {"str"} and (bool(kind.words) or read.path in self._codes_at))
+
+    def variables(self, code: str) -> set[str]:
+        """The local variables that code refers to, also through shared terms; `message` and `errors` among them."""
+        shared = {held.name: held.code for held in self._held.values()}
+        known = shared.keys() | self.locals.keys() | self.item_locals.keys() | {"message", "errors"}
+        found: set[str] = set()
+        left = [code]
+        while left:
+            for name in known.intersection(_NAME.findall(left.pop())) - found:
+                found.add(name)
+                if name in shared:
+                    left.append(shared[name])
+        return found
 
     def kept(self, code: str, guards: Guards) -> str:
         """A temporary that holds a result that may be None, guarded."""

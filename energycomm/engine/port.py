@@ -121,7 +121,9 @@ class RuleEngine(ABC):
         compiled.judge(message, history, errors, hits, faults)
         if faults:
             raise EngineFault(fault_of((compiled.rules[place].code, error) for place, error in faults) or "")
-        applied = tuple(dict.fromkeys(place for place, _ in hits))
+        if len(hits) > 1:
+            hits.sort()  # the first rule that asks for something is named
+        applied = tuple(dict.fromkeys([place for place, _ in hits]))
         actions = compiled.actions.get(applied)
         if actions is None:
             actions = compiled.actions[applied] = actions_of(compiled.rules[place] for place in applied)

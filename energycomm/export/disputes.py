@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from zoneinfo import ZoneInfo
 
+from energycomm.eis.away import Archive, missing
 from energycomm.eis.changelog import Place
+from energycomm.eis.database import reading
 from energycomm.export.subjects import INSERT, Row, Selection, Subject
 from energycomm.invoicing.checking import InvoiceFinding
 from energycomm.invoicing.disputes import DISPUTES, disputes
@@ -40,6 +42,11 @@ class Disputes:
     ) -> None:
         self.checker, self.subject, self.selection, self.points = checker, subject, selection, points
         self.zones, self.place, self.told = zones, place, 0
+
+    def lacks(self) -> tuple[Archive, ...]:
+        """The archives that hold measures which the invoices would be held against, had they not left the store."""
+        with reading(self.checker.store.engine) as connection:
+            return missing(connection)
 
     def rows(self) -> Iterator[Row]:
         """The rows, in a fixed order; those of one invoice are in memory at a time."""

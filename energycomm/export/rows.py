@@ -9,6 +9,7 @@ in between, and doing it twice does no harm.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -18,10 +19,11 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis import changelog, tables
+from energycomm.eis.arrays import parts_of
+from energycomm.eis.away import Archive, missing
 from energycomm.eis.bulk import Driver, column_names, driver_of
 from energycomm.eis.changelog import Place
 from energycomm.eis.database import snapshot
@@ -50,6 +52,9 @@ OF_MESSAGE = 5
 """Columns of a row's message that are read with it: market, access point, instant, kind, market type."""
 
 DAY_MINUTES = 1440
+
+OTHER_ZONE = 86_400_000_000
+"""Microseconds by which midnight of another market may lie apart, at most."""
 
 
 class Export:
@@ -98,6 +103,16 @@ class Export:
         for row in self._all() if self.since is None else self._changed(self.since):
             self.told += 1
             yield row
+
+    def lacks(self) -> tuple[Archive, ...]:
+        """The archives that hold rows which would be among these, had they not left the store."""
+        if self._table not in (*tables.MEASURES, tables.finding):
+            return ()
+        first, last = self.selection.first, self.selection.last
+        zone = next(iter(self.zones.values()))
+        begin = None if first is None else micros(midnight(zone, first)) - OTHER_ZONE
+        end = None if last is None else micros(midnight(zone, last + timedelta(days=1))) + OTHER_ZONE
+        return missing(self.connection, begin, end)
 
     # --- reading ---
 
@@ -161,19 +176,28 @@ class Export:
             yield from self._made_of(INSERT, several)
 
     def _changed(self, since: Place) -> Iterator[Row]:
+        logged = (
+            "FROM change_log l JOIN change_batch b ON b.id = l.batch {} "
+            "WHERE b.number > :number AND l.table_name = :name AND l.run {} 1"
+        )
+        single, runs = logged.format("", "="), logged.format("", ">")
+        of_runs = logged.format(f"JOIN {self.subject.table} t ON t.id >= l.row_id AND t.id < l.row_id + l.run", ">")
         sql = text(
-            "SELECT l.message_id, l.row_id, max(CASE WHEN l.op = 'insert' THEN 1 ELSE 0 END), "
-            "max(CASE WHEN l.op = 'delete' THEN 1 ELSE 0 END) FROM change_log l JOIN change_batch b ON b.id = l.batch "
-            "WHERE b.number > :number AND l.table_name = :name GROUP BY l.message_id, l.row_id "
-            "ORDER BY l.message_id, l.row_id"
+            "SELECT message_id, row_id, max(made), max(gone) FROM ("
+            "SELECT l.message_id, l.row_id, CASE WHEN l.op = 'insert' THEN 1 ELSE 0 END AS made, "
+            f"CASE WHEN l.op = 'delete' THEN 1 ELSE 0 END AS gone {single} "
+            f"UNION ALL SELECT t.message_id, t.id, 1, 0 {of_runs}) AS changed "
+            "GROUP BY message_id, row_id ORDER BY message_id, row_id"
         )
         options = {"stream_results": True, "max_row_buffer": 2000}
         values = {"number": since.number, "name": self.subject.table}
+        made = self.connection.execute(text(f"SELECT l.row_id, l.run {runs} ORDER BY l.row_id"), values).all()
+        starts = [start for start, _ in made]
         found = self.connection.execute(sql, values, execution_options=options)
         together: list[tuple[int, list[int], bool]] = []
         for message, several in groupby(found, key=lambda row: row[0]):
             changes = list(several)
-            before = any(not row[2] for row in changes)
+            before = any(not row[2] and not _in_runs(made, starts, row[1]) for row in changes)
             together.append((message, [row[1] for row in changes if not row[3]], before))
             if len(together) == TOGETHER:
                 yield from self._told(together)
@@ -208,11 +232,12 @@ class Export:
         chosen = self.selection
         found = {}
         for message in messages:
-            market, point = rows.get(message, (None, None))
-            known = message in rows
-            if known and chosen.markets and market not in chosen.markets:
+            if message not in rows:
+                continue  # it left for an archive, or was removed: what was told of it holds
+            market, point = rows[message]
+            if chosen.markets and market not in chosen.markets:
                 continue
-            if known and chosen.access_points and point not in chosen.access_points:
+            if chosen.access_points and point not in chosen.access_points:
                 continue
             found[message] = (market, point)
         return found
@@ -229,7 +254,7 @@ class Export:
                 continue
             parts: list[dict[str, Any]] = [{}]
             if self.subject.parts:
-                parts = msgspec.json.decode(row[self.subject.parts])
+                parts = parts_of(row[self.subject.parts])
             # What all parts share is made once: curves have thousands.
             whole = [op, row["message_id"], 0, market, point, instant(at)]
             whole += [_value(one, row[one.key]) if one.source == "row" else None for one in self._own]
@@ -260,6 +285,12 @@ class Export:
                 moved = local.replace(year=local.year + months // 12, month=months % 12 + 1)
             bounds.append(moved.replace(tzinfo=zone).astimezone(start.tzinfo))
         return bounds[0], bounds[1]
+
+
+def _in_runs(runs: Sequence[Sequence[int]], starts: Sequence[int], number: int) -> bool:
+    """Whether a row is of one of the runs (first row, how many), which are in the order of their starts."""
+    place = bisect_right(starts, number) - 1
+    return place >= 0 and number < runs[place][0] + runs[place][1]
 
 
 def _value(column: Column, stored: Any) -> Any:

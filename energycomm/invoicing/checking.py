@@ -347,12 +347,9 @@ def _daily(
     sign = -1 if line.amount < 0 else 1
     quantity, by_power = abs(line.quantity), prices.counts(line.unit) == POWER_DAY
     amount = abs(line.amount)
-    listed = [prices.price(component, line.tariff, day) for day in days]
-    paid = amount / quantity if quantity else ZERO
-    known = all(one is not None for one in listed)
-    length, each = 1, [paid] * len(days)
-    if known:
-        length, each = _years(days, [one or ZERO for one in listed], quantity, amount)
+    listed = _all_known(prices.price(component, line.tariff, day) for day in days)
+    paid, known = amount / quantity if quantity else ZERO, listed is not None
+    length, each = (1, [paid] * len(days)) if listed is None else _years(days, listed, quantity, amount)
     rest = sum(each, ZERO) / len(days) * quantity
     if known and abs(amount - rest) > _tolerance(line):
         told = f"{_exact(abs(line.price) if line.price is not None else paid)} EUR"
@@ -372,14 +369,11 @@ def _daily(
         yield _finding(charge, line, "quantity", told, due_words, sign * (rest - due), source)
     rest = due
     contracts = [facts.terms_on(day) for day in days]
-    if line.tariff is not None and known and all(one is not None and one.tariff is not None for one in contracts):
-        others = [
-            prices.price(component, one.tariff, day) if one is not None else None
-            for one, day in zip(contracts, days, strict=True)
-        ]
-        tariffs = sorted({one.tariff or "" for one in contracts if one is not None})
-        if tariffs != [line.tariff] and all(one is not None for one in others):
-            each = [(one or ZERO) / _length(length, day) for one, day in zip(others, days, strict=True)]
+    tariffs = sorted({one.tariff if one is not None and one.tariff is not None else "" for one in contracts})
+    if line.tariff is not None and known and "" not in tariffs and tariffs != [line.tariff]:
+        others = _prices_of_contracts(component, contracts, days, prices)
+        if others is not None:
+            each = [one / _length(length, day) for one, day in zip(others, days, strict=True)]
             due = sum(each, ZERO) * power
             if abs(rest - due) > CENT:
                 source = facts.terms_words(days)
@@ -400,6 +394,21 @@ def _daily(
     if sign > 0 and any(strange) and abs(rest - due) > ZERO:
         told, ours = counted(len(days), "day"), counted(strange.count(False), "day")
         yield _finding(charge, line, "supply", told, ours, rest - due, facts.supply_words)
+
+
+def _prices_of_contracts(
+    component: Component, contracts: Sequence[Terms | None], days: Sequence[date], prices: PriceList
+) -> list[Decimal] | None:
+    """The prices of the tariffs that the contract has on each day; None where one is not known."""
+    pairs = zip(contracts, days, strict=True)
+    return _all_known(None if one is None else prices.price(component, one.tariff, day) for one, day in pairs)
+
+
+def _all_known(found: Iterable[Decimal | None]) -> list[Decimal] | None:
+    """Prices; None where one of them is not known."""
+    listed = list(found)
+    known = [one for one in listed if one is not None]
+    return known if len(known) == len(listed) else None
 
 
 def _class_powers(

@@ -5,19 +5,19 @@ All messages count, also those that wait or were rejected: they are on the invoi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import NONE, parts_as, parts_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
@@ -38,7 +38,6 @@ BEFORE = timedelta(days=62)
 _TURN = {"before-event": 0, "periodic": 1, "after-event": 2}
 _CHANGES_METER = ("present", "installed")
 _ACTIVE = (None, "", "active")
-_lines = msgspec.json.Decoder(tuple[ChargeLine, ...])
 
 
 class InvoiceSummary(Struct, frozen=True, kw_only=True):
@@ -88,6 +87,28 @@ class CheckedInvoice(InvoiceSummary, frozen=True, kw_only=True):
     def summary(self) -> InvoiceSummary:
         """Without the findings."""
         return InvoiceSummary(**{name: getattr(self, name) for name in InvoiceSummary.__struct_fields__})
+
+
+class _Some(NamedTuple):
+    """Some access points of an invoice, whose facts are gathered.
+
+    Attributes:
+      connection: to the store.
+      ids: rows of the access points, at most as many as a statement takes.
+      points: their identifiers, by row.
+      facts: what is gathered, by identifier.
+      zone: of the market.
+    """
+
+    connection: Connection
+    ids: Sequence[int]
+    points: dict[int, str]
+    facts: dict[str, PointFacts]
+    zone: ZoneInfo
+
+    def facts_of(self, row: int) -> PointFacts:
+        """The facts of an access point, by its row."""
+        return self.facts[self.points[row]]
 
 
 class InvoiceCheck:
@@ -147,7 +168,7 @@ class InvoiceCheck:
             ).scalar_one()
             facts = {name: PointFacts() for name in points.values()}
             for portion in _portions(sorted(points)):
-                self._facts(connection, portion, points, facts, zone, content)
+                self._facts(_Some(connection, portion, points, facts, zone), content)
         found = check(content, facts, prices)
         found.sort(
             key=lambda one: (one.access_point is not None, one.access_point or "", one.charge or "", one.code or "")
@@ -194,55 +215,39 @@ class InvoiceCheck:
         content.charges.sort(key=lambda one: (one.effective, one.charge_reference))
         return content, points, latest
 
-    def _facts(
-        self,
-        connection: Connection,
-        portion: Sequence[int],
-        points: dict[int, str],
-        facts: dict[str, PointFacts],
-        zone: ZoneInfo,
-        content: Content,
-    ) -> None:
+    def _facts(self, some: _Some, content: Content) -> None:
         """Contracts, supplies, energies, counts and other charges of some access points."""
         c = tables.contract.c
         query = select(c.access_point_id, c.at, c.tariff, c.subscribed_power, c.powers).where(
-            c.access_point_id.in_(portion)
+            c.access_point_id.in_(some.ids)
         )
-        for row in connection.execute(query.order_by(c.at, c.id)):
-            told = facts[points[row.access_point_id]].terms
+        for row in some.connection.execute(query.order_by(c.at, c.id)):
+            told = some.facts_of(row.access_point_id).terms
             before = told[-1] if told else None
             tariff = row.tariff or (before.tariff if before else None)
             power = Decimal(row.subscribed_power) if row.subscribed_power else (before.power if before else None)
-            powers = _subscribed(json.loads(row.powers or "[]")) or (before.powers if before else {})
-            told.append(Terms(_day(row.at, zone), tariff, power, powers))
+            powers = _subscribed(parts_of(row.powers or NONE)) or (before.powers if before else {})
+            told.append(Terms(_day(row.at, some.zone), tariff, power, powers))
         s = tables.supply_period.c
-        for supply in connection.execute(
-            select(s.access_point_id, s.at, s.ended_at).where(s.access_point_id.in_(portion)).order_by(s.at)
+        for supply in some.connection.execute(
+            select(s.access_point_id, s.at, s.ended_at).where(s.access_point_id.in_(some.ids)).order_by(s.at)
         ):
-            ended = None if supply.ended_at is None else _day(supply.ended_at, zone) - DAY
-            facts[points[supply.access_point_id]].supplied.append((_day(supply.at, zone), ended))
+            ended = None if supply.ended_at is None else _day(supply.ended_at, some.zone) - DAY
+            some.facts_of(supply.access_point_id).supplied.append((_day(supply.at, some.zone), ended))
         v = tables.volume.c
-        for energy in connection.execute(
+        for energy in some.connection.execute(
             select(v.access_point_id, v.at, v.start_at, v.volumes)
-            .where(v.access_point_id.in_(portion), v.status == "current", v.start_at.is_not(None))
+            .where(v.access_point_id.in_(some.ids), v.status == "current", v.start_at.is_not(None))
             .order_by(v.at, v.id)
         ):
-            energies = _energies(json.loads(energy.volumes))
+            energies = _energies(parts_of(energy.volumes))
             if energies:
-                metered = Metered(_day(energy.start_at, zone), _day(energy.at, zone) - DAY, energies)
-                facts[points[energy.access_point_id]].metered.append(metered)
-        self._counts(connection, portion, points, facts, zone, content)
-        self._others(connection, portion, points, facts, content.number)
+                metered = Metered(_day(energy.start_at, some.zone), _day(energy.at, some.zone) - DAY, energies)
+                some.facts_of(energy.access_point_id).metered.append(metered)
+        self._counts(some, content)
+        self._others(some, content.number)
 
-    def _counts(
-        self,
-        connection: Connection,
-        portion: Sequence[int],
-        points: dict[int, str],
-        facts: dict[str, PointFacts],
-        zone: ZoneInfo,
-        content: Content,
-    ) -> None:
+    def _counts(self, some: _Some, content: Content) -> None:
         """What the registers counted on the days of the energies that are charged."""
         days = [
             day
@@ -254,25 +259,25 @@ class InvoiceCheck:
         ]
         if not days:
             return
-        low, high = micros(midnight(zone, min(days) - BEFORE)), micros(midnight(zone, max(days) + 2 * DAY))
+        low, high = micros(midnight(some.zone, min(days) - BEFORE)), micros(midnight(some.zone, max(days) + 2 * DAY))
         m, r = tables.DOMAIN["meter"].c, tables.reading.c
         serials: dict[int, str] = {}
         changes: dict[int, list[int]] = {}
-        for row in connection.execute(
+        for row in some.connection.execute(
             select(m.access_point_id, m.at, m.serial)
-            .where(m.access_point_id.in_(portion), m.action.in_(_CHANGES_METER), m.serial.is_not(None))
+            .where(m.access_point_id.in_(some.ids), m.action.in_(_CHANGES_METER), m.serial.is_not(None))
             .order_by(m.at, m.id)
         ):
             if serials.setdefault(row.access_point_id, row.serial) != row.serial:
                 changes.setdefault(row.access_point_id, []).append(row.at)
                 serials[row.access_point_id] = row.serial
         registers: dict[tuple[int, str, str], list[Index]] = {}
-        for read in connection.execute(
+        for read in some.connection.execute(
             select(r.access_point_id, r.at, r.qualification, r.registers)
-            .where(r.access_point_id.in_(portion), r.status == "current", r.at >= low, r.at < high)
+            .where(r.access_point_id.in_(some.ids), r.status == "current", r.at >= low, r.at < high)
             .order_by(r.at, r.id)
         ):
-            for part in json.loads(read.registers):
+            for part in parts_of(read.registers):
                 active = part.get("product") in _ACTIVE and part["unit"] in KWH
                 if not active or part.get("direction", "consumption") != "consumption" or part.get("doubtful"):
                     continue
@@ -280,7 +285,7 @@ class InvoiceCheck:
                 index = Index(
                     at=read.at,
                     turn=_TURN[read.qualification],
-                    day=_day(read.at, zone),
+                    day=_day(read.at, some.zone),
                     value=Decimal(str(part["value"])),
                     unit=part["unit"],
                     coefficient=None if told is None else Decimal(str(told)),
@@ -290,47 +295,40 @@ class InvoiceCheck:
                 )
                 registers.setdefault((read.access_point_id, part["grid"], part["time_class"]), []).append(index)
         for (point, _, time_class), indexes in sorted(registers.items(), key=lambda one: one[0]):  # distributor first
-            facts[points[point]].counts.add(time_class, indexes, changes.get(point, ()))
+            some.facts_of(point).counts.add(time_class, indexes, changes.get(point, ()))
 
-    def _others(
-        self,
-        connection: Connection,
-        portion: Sequence[int],
-        points: dict[int, str],
-        facts: dict[str, PointFacts],
-        number: str,
-    ) -> None:
+    def _others(self, some: _Some, number: str) -> None:
         """Charges of other invoices, whatever their verdict."""
         g, k, i = tables.DOMAIN["grid_charge"].c, tables.kernel_message.c, tables.invoice_message.c
-        vault = driver_of(connection).vault
+        vault = driver_of(some.connection).vault
         query = (
             select(
                 k.id, k.access_point_id, k.market_type, k.effective, i.invoice, g.reference, g.original_invoice, g.lines
             )
             .join_from(tables.kernel_message, tables.invoice_message, i.message_id == k.id)
             .outerjoin(tables.DOMAIN["grid_charge"], g.message_id == k.id)
-            .where(k.access_point_id.in_(portion), k.state != "withdrawn", i.invoice != number)
+            .where(k.access_point_id.in_(some.ids), k.state != "withdrawn", i.invoice != number)
         )
         waiting: list[int] = []
-        for row in connection.execute(query):
+        for row in some.connection.execute(query):
             if row.lines is None:
                 waiting.append(row.id)
                 continue
             told = StoredCharge(
                 market_type=row.market_type,
-                access_point=points[row.access_point_id],
+                access_point=some.points[row.access_point_id],
                 invoice=row.invoice,
                 charge_reference=row.reference,
                 effective=instant(row.effective),
                 original_invoice=row.original_invoice,
-                lines=_lines.decode(row.lines),
+                lines=tuple(parts_as(row.lines, ChargeLine)),
             )
-            facts[points[row.access_point_id]].others.append(told)
-        for some in _portions(waiting):
-            for held in connection.execute(select(k.id, k.access_point_id, k.xml).where(k.id.in_(some))):
+            some.facts_of(row.access_point_id).others.append(told)
+        for ids in _portions(waiting):
+            for held in some.connection.execute(select(k.id, k.access_point_id, k.xml).where(k.id.in_(ids))):
                 message = decode(vault.text("kernel_message", held.id, held.xml))
                 if isinstance(message, GridCharge):
-                    facts[points[held.access_point_id]].others.append(message)
+                    some.facts_of(held.access_point_id).others.append(message)
 
 
 def _day(at: int, zone: ZoneInfo) -> date:

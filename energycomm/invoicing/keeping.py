@@ -130,10 +130,17 @@ def _due(connection: Connection, place: changelog.Place, digest: str) -> list[tu
         return []
     b, log = tables.change_batch.c, tables.change_log.c
     # Messages that wait are in no domain table, so that the log does not tell of them.
+    since_then = (b.number > head.upto, b.number <= place.number)
+    both = tables.change_batch.join(tables.change_log, log.batch == b.id)
+    logged = (tables.metadata.tables[name] for name in changelog.LOGGED)
     changed = union(
-        select(log.message_id)
-        .join_from(tables.change_batch, tables.change_log, log.batch == b.id)
-        .where(b.number > head.upto, b.number <= place.number),
+        select(log.message_id).select_from(both).where(*since_then, log.run == 1),
+        *(
+            select(t.c.message_id)
+            .select_from(both.join(t, t.c.id.between(log.row_id, log.row_id + log.run - 1)))
+            .where(*since_then, log.table_name == t.name, log.run > 1)
+            for t in logged
+        ),
         *(select(i.message_id).where(i.market == market, i.invoice == invoice) for market, invoice in grown),
     ).subquery()
     own = (

@@ -1,8 +1,8 @@
 """Writes Kernel XML: one function per kind and part, generated from the Struct definitions when first needed.
 
 Every message passes here, so the generated code does the least that is correct: one f-string per run of attributes
-that are always there, a table from each word to its whole attribute, and an escape that costs one method call for a
-plain code.
+that are always there, and an escape that costs one method call for a plain code. What many messages or parts have in
+common (words, codes, the parties of an envelope) is written once and remembered.
 
 A *bounded* function also minds the bounds that kernel.xsd sets. What it writes, kernel.xsd accepts; where it is not
 sure, it raises, and kernel.xsd itself decides (`energycomm.kernel.check`).
@@ -77,6 +77,11 @@ def decimal_text(value: Decimal) -> str:
             raise ValueError("it is too long, or no number")
     return text
 
+
+OF_ENVELOPE = frozenset(("market_type", "market_reason", "sender", "receiver", "grid_operator", "schema_version"))
+"""Fields of the head that the messages of an envelope mostly share."""
+_SHORT, _CODE = 16, 120
+_MOST_SHARED = 2048
 
 _INSTANTS: dict[int, tuple[datetime, str]] = {}
 _MOST_INSTANTS = 512
@@ -160,15 +165,15 @@ def _source(
     shape = shape_of(cls)
     names = dict(_NAMES)
     fields = ", ".join(f"_{name}" for name in cls.__struct_fields__)
-    lines = ["def encode(message):", f"    {fields}{',' * (len(cls.__struct_fields__) == 1)} = astuple(message)"]
+    lines = ["def encode(message):", "    values = astuple(message)", f"    {fields}, = values"]
     begun = f'<{element} xmlns="{NAMESPACE}"' if root else f"<{element}"
     if head is None:
         lines += _attributes(shape.attributes, [begun], "=", bounded, names)
     else:
         of_head = shape_of(head).attributes
-        assert shape.attributes[: len(of_head)] == of_head
+        assert cls.__struct_fields__[: len(of_head)] == tuple(one.field for one in of_head)
         names["head_text"] = _head_text(head)
-        lines.append(f"    text = '{begun}' + head_text(({', '.join(f'_{one.field}' for one in of_head)}))")
+        lines.append(f"    text = '{begun}' + head_text(values[:{len(of_head)}])")
         lines += _attributes(shape.attributes[len(of_head) :], [], "+=", bounded, names)
     if not shape.children:
         lines.append("    return text + '/>'")
@@ -195,8 +200,58 @@ def _attributes(
     attributes: Sequence[Attribute], always: list[str], sign: str, bounded: bool, names: dict[str, Any]
 ) -> list[str]:
     """The lines that write attributes after what is `always` there."""
+    shared = [attribute for attribute in attributes if bounded and _is_shared(attribute)]
+    if len(shared) > 1:
+        return _with_shared(attributes, shared, always, sign, names)
+    return _one_by_one(attributes, always, sign, bounded, names)
+
+
+def _is_shared(attribute: Attribute) -> bool:
+    """Whether few values of an attribute are to be expected: words, codes, parties. Equal ones are written alike, which
+    numbers and instants are not."""
+    scalar = attribute.scalar
+    if scalar.name == "text":
+        longest = scalar.longest or 0
+        return attribute.field in OF_ENVELOPE or longest <= _SHORT or (attribute.required and longest <= _CODE)
+    return scalar.name in ("word", "truth")
+
+
+def _with_shared(
+    attributes: Sequence[Attribute], shared: list[Attribute], always: list[str], sign: str, names: dict[str, Any]
+) -> list[str]:
+    """The lines that write attributes of which some are shared: their texts are looked up by all their values."""
+    key = ", ".join(f"_{one.field}" for one in shared)
+    pieces: list[list[Attribute]] = []
+    written: list[Attribute | str] = []
+    for attribute in attributes:
+        if attribute not in shared:
+            written.append(attribute)
+            continue
+        if not written or not isinstance(written[-1], str):
+            pieces.append([])
+            written.append(f"{{shared_{len(pieces)}}}")
+        pieces[-1].append(attribute)
+    texts = ", ".join(f"shared_{number}" for number in range(1, len(pieces) + 1))
+    make = ["def make(key):", f"    {key} = key"]
+    for number, piece in enumerate(pieces, 1):
+        make += ["    text = ''", *_one_by_one(piece, [], "+=", True, names), f"    shared_{number} = text"]
+    make += [f"    if len(known) >= {_MOST_SHARED}:", "        known.clear()"]
+    make += [f"    known[key] = {texts},", "    return known[key]"]
+    names["known"] = {}
+    exec(compile("\n".join(make), "<shared attributes>", "exec"), names)  # noqa: S102 - our own words
+    lines = [f"    key = {key}", f"    {texts}, = known.get(key) or make(key)"]
+    return lines + _one_by_one(written, always, sign, True, names)
+
+
+def _one_by_one(
+    attributes: Sequence[Attribute | str], always: list[str], sign: str, bounded: bool, names: dict[str, Any]
+) -> list[str]:
+    """The lines that write attributes, and texts that are known, after what is `always` there."""
     lines = []
     for attribute in attributes:
+        if isinstance(attribute, str):
+            always.append(attribute)
+            continue
         variable = f"_{attribute.field}"
         if attribute.scalar.words:
             names[f"words_{attribute.field}"] = _word_table(attribute)

@@ -67,7 +67,7 @@ from energycomm.kernel.vocabulary import (
 )
 
 
-class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+class KernelMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", gc=False):
     """The fields of every Kernel message."""
 
     kept: ClassVar[Kept | None] = None

@@ -34,7 +34,7 @@ from energycomm.kernel.vocabulary import (
 )
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A piece of a Kernel message that means nothing by itself."""
 
 

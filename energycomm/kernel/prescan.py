@@ -27,6 +27,15 @@ MAX_DEPTH = 256
 MAX_ATTRIBUTES = 4_096
 """Attributes of one element that are refused where elements are followed one by one."""
 
+_BLANK = rb"[ \t\r\n]"
+_NAME = rb"[A-Za-z_][A-Za-z0-9_.-]*"
+_VALUE = rb"(?:\"[ !#-%'-;=-~]*\"|'[ -%\x28-;=-~]*')"
+_ATTRIBUTE = rb"%b+%b(?::%b)?%b*=%b*%b" % (_BLANK, _NAME, _NAME, _BLANK, _BLANK, _VALUE)
+_ROOT = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:<\?xml%b[^<>&]{0,200}?\?>)?%b*<(?:(%b):)?(%b)((?:%b)*)%b*/?>"
+    % (_BLANK, _BLANK, _NAME, _NAME, _ATTRIBUTE, _BLANK)
+)
+_DECLARED = re.compile(rb"(%b(?::%b)?)%b*=%b*(%b)" % (_NAME, _NAME, _BLANK, _BLANK, _VALUE))
 _ENCODING = re.compile(rb"^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 _ASCII_BASED = re.compile(rb"(?i)utf-?8|(us-)?ascii|iso-?8859-?1?[0-9]|latin-?1|windows-125[0-8]|cp125[0-8]")
 
@@ -167,7 +176,9 @@ def prescan(stream: IO[bytes]) -> Sniffed | Refusal:
         rest = any(chunk.strip(b" \t\r\n") for chunk in iter(lambda: stream.read(CHUNK), b""))
         return refuse("SYNTAX", "line 1: blanks", "an XML document from the first byte on") if rest else EMPTY
     first = _First()
-    nesting = _Nesting() if _reads_as_ascii(beginning) else None
+    nesting = None
+    if _reads_as_ascii(beginning):
+        nesting, first.root = _Nesting(), _plain_root(beginning)
     main = _parser(_Silent() if nesting is not None else _Follow())
     try:
         return _pass(stream, beginning, first, nesting, main)
@@ -202,10 +213,10 @@ def _sniffed(root: str) -> Sniffed:
 def _pass(
     stream: IO[bytes], chunk: bytes, first: _First, nesting: _Nesting | None, main: etree.XMLParser
 ) -> Sniffed | Refusal:
-    head = _parser(first)
+    head = None if first.root is not None else _parser(first)
     last = chunk
     while chunk:
-        if first.root is None:
+        if head is not None and first.root is None:
             _find_root(head, first, chunk)
         main.feed(chunk)
         if nesting is not None and (refusal := nesting.see(chunk)):
@@ -215,7 +226,7 @@ def _pass(
         last, chunk = chunk, stream.read(CHUNK)
     try:
         main.close()
-        if first.root is None:
+        if head is not None and first.root is None:
             head.close()
     except etree.XMLSyntaxError as error:
         # What was good so far and does not end with a tag was cut; so was what ends with a tag and still lacks others.
@@ -245,6 +256,20 @@ def _find_root(head: etree.XMLParser, first: _First, chunk: bytes) -> None:
         head.feed(chunk[at : at + HEAD])
         if first.root is not None:
             return
+
+
+def _plain_root(beginning: bytes) -> str | None:
+    """The root's name, with its namespace as lxml writes it, where nothing but an XML declaration stands before it and
+    its start tag is written plainly; else a parser finds it. Whether the document is sound is told by the pass."""
+    found = _ROOT.match(beginning)
+    if found is None:
+        return None
+    prefix, name, attributes = found.groups()
+    wanted = b"xmlns" if prefix is None else b"xmlns:" + prefix
+    for attribute, value in _DECLARED.findall(attributes):
+        if attribute == wanted and len(value) > len("''"):
+            return None if b" " in value else f"{{{value[1:-1].decode()}}}{name.decode()}"
+    return None if prefix is not None else str(name.decode())
 
 
 def _namespace_fault(parser: etree.XMLParser) -> Refusal | None:
@@ -286,10 +311,15 @@ class _Nesting:
         self._open = 0
         self._rest = b""
         self._until = b""
+        self._none_seen = True
 
     def see(self, chunk: bytes) -> Refusal | None:
         """Count the next bytes; a refusal when too many elements are open or a tag is too large."""
         data = self._rest + chunk if self._rest else chunk
+        if self._none_seen and len(data) <= MAX_TAG:  # too few for either: they are counted once more follow
+            self._rest = data
+            return None
+        self._none_seen = False
         if self._until or (b"!" in data and b"<!" in data) or (b"?" in data and b"<?" in data):
             data, self._rest = self._without_asides(data)
             end = len(data)

@@ -20,6 +20,19 @@ def register_key(register: Register) -> str:
     return _key(register.grid, register.direction, register.time_class, register.unit, register.product)
 
 
+_latest: tuple[tuple[Register, ...], list[str]] = ((), [])
+
+
+def register_keys(registers: tuple[Register, ...]) -> list[str]:
+    """The keys of the registers of a reading, in their order; not to be changed. Those of the latest reading are at
+    hand: its history and its effects ask for the same ones."""
+    global _latest
+    known = _latest
+    if known[0] is not registers:
+        known = _latest = registers, [register_key(register) for register in registers]
+    return known[1]
+
+
 @lru_cache(maxsize=4096)
 def _key(grid: str, direction: str, time_class: str, unit: str, product: str | None) -> str:
     return f"{grid[0]}{direction[0]}{time_class}{_counted(unit, product)}"

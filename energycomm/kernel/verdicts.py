@@ -11,7 +11,7 @@ ErrorClass = Literal["grid_operator", "ordering", "missing", "product"]
 Label = Literal["accepted", "rejected", "quarantined", "engine_error"]
 
 
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One rule that a message violates."""
 
     error_code: str
@@ -26,7 +26,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error_class: ErrorClass = "grid_operator"
 
 
-class Refusal(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Refusal(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Content that could not be read: an envelope, a member, a CH message, a Kernel XML document.
 
     Attributes:
@@ -50,7 +50,7 @@ class Refusal(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.code}{where}{found}{wanted}" + (f" ({self.advice})" if self.advice else "")
 
 
-class Action(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Action(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The action of a qualification or rejection rule.
 
     Attributes:
@@ -81,7 +81,7 @@ VERBS: tuple[str, ...] = (
 """Every verb of an action. `wait` sends the message to quarantine; its argument says what it waits for."""
 
 
-class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The Kernel's judgement of one message with one version of the rules.
 
     Attributes:

@@ -84,7 +84,7 @@ DIGEST_FAILED = "DIGEST_FAILED"
 """Code of a CH message that a digester itself broke on: the market is not to blame, and it can be tried again."""
 
 
-class Transaction(Struct, frozen=True, kw_only=True):
+class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     """One CH message: the smallest thing a market can accept or refuse, digested or refused.
 
     Attributes:

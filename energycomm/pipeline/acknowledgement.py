@@ -18,7 +18,7 @@ from energycomm.config import Config
 from energycomm.eis import tables
 from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.database import confirm, reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.eis.structures import filled
 from energycomm.kernel.instants import instant, now_micros
@@ -142,7 +142,10 @@ def send_acknowledgements(
       How many were sent.
     """
     sent = 0
-    for owed in _due(store, channel.market, limit, takes):
+    waiting = _due(store, channel.market, limit, takes)
+    if waiting:
+        confirm(store.engine)
+    for owed in waiting:
         outcome = channel.send(owed)
         with store.transaction() as tx:
             _settle(tx, owed, channel.name, outcome)

@@ -24,7 +24,7 @@ from energycomm.eis.fitting import all_fit, expected, fits, storable
 from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
-from energycomm.errors import UserError
+from energycomm.errors import HistoryArchived, UserError
 from energycomm.kernel.check import KernelChecker
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, StartOfSupply
@@ -48,7 +48,7 @@ from energycomm.pipeline.fold import (
 )
 from energycomm.pipeline.openings import withdraw_replaced
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Reassessment
+from energycomm.pipeline.reassessment import Late, Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
 from energycomm.pipeline.rows import (
     change_row,
@@ -58,7 +58,7 @@ from energycomm.pipeline.rows import (
     notification_rows,
     verdict_why,
 )
-from energycomm.pipeline.state import dump_state, load_state
+from energycomm.pipeline.state import KnownStates, dump_state
 
 log = structlog.get_logger()
 
@@ -69,6 +69,8 @@ PUT_ASIDE = "CH_PUT_ASIDE"
 """Code of a CH message that the program breaks on."""
 ASIDE = "put-aside"
 """What becomes of it."""
+_NO_VERDICT = (PUT_ASIDE, DIGEST_FAILED, HistoryArchived.code)
+"""Codes of CH messages that are to be judged yet."""
 TOLD = 50
 """Refusals that a run tells one by one."""
 
@@ -195,24 +197,11 @@ class BatchWriter:
         self.since = now_micros()
         """Messages that arrived since then belong to this run."""
         self.checker = KernelChecker()
+        self.states = KnownStates()
 
     def prepare(self, transactions: Sequence[ChMessage]) -> Prepared:
-        """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
-        refuses its CH message here, before any store."""
-        written = iter(self.checker.write([message for one in transactions for message in one.messages]))
-        xmls: list[list[str]] = []
-        refusals: list[tuple[Refusal, ...]] = []
-        for transaction in transactions:
-            of_one = [next(written) for _ in transaction.messages]
-            good = [xml for xml in of_one if isinstance(xml, str)]
-            xmls.append(good)
-            unfit = _unfit(transaction)
-            if unfit or transaction.refusals or len(good) < len(of_one):
-                wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
-                refusals.append(tuple(dict.fromkeys((*transaction.refusals, *unfit, *wrong))))
-            else:
-                refusals.append(())
-        return Prepared(transactions, xmls, refusals)
+        """Write the Kernel XML of a batch: `prepare` with the checker of this writer."""
+        return prepare(self.checker, transactions)
 
     def store(self, tx: StoreTransaction, origin: Origin, batch: Prepared, now: int) -> Tally:
         """Judge and store the messages of one member inside a transaction of the EIS: `store_parts` of one part."""
@@ -232,9 +221,9 @@ class BatchWriter:
         try:
             with tx.attempt():
                 return self.store(tx, origin, batch, now)
-        except (Conflict, UserError):
-            raise
         except Exception as error:
+            if _stops(error):
+                raise
             if len(batch.transactions) <= 1:
                 return self._put_aside(tx, origin, batch, now, error)
         middle = len(batch.transactions) // 2
@@ -248,18 +237,25 @@ class BatchWriter:
         try:
             with tx.attempt():
                 return self.store(tx, origin, batch, now)
-        except (Conflict, UserError):
-            raise
         except Exception as again:
+            if _stops(again):
+                raise
             error = again
         (transaction,) = batch.transactions
-        log.error("ch_message.put_aside", file=origin.place, reference=transaction.reference, exc_info=error)
+        code, value, expected = PUT_ASIDE, fault_words(error), "a message that can be judged and stored"
+        advice = "report it with the envelope"
+        if isinstance(error, HistoryArchived):
+            code, value, expected = error.code, storable(error.message, 400), "a history that is whole"
+            advice = error.advice.removesuffix(".")
+            log.warning("ch_message.history_archived", file=origin.place, reference=transaction.reference, why=value)
+        else:
+            log.error("ch_message.put_aside", file=origin.place, reference=transaction.reference, exc_info=error)
         refusal = Refusal(
-            code=PUT_ASIDE,
+            code=code,
             path=transaction.reference,
-            value=fault_words(error),
-            expected="a message that can be judged and stored",
-            advice=f"report it with the envelope; then `energycomm envelope retry {origin.envelope_id}`",
+            value=value,
+            expected=expected,
+            advice=f"{advice}; then `energycomm envelope retry {origin.envelope_id}`",
         )
         return self.store(tx, origin, Prepared([transaction], [[]], [(refusal,)]), now)
 
@@ -294,6 +290,30 @@ class BatchWriter:
         return tallies
 
 
+def _stops(error: Exception) -> bool:
+    """Whether an error is of no message: the transaction is run again, or the run stops."""
+    return isinstance(error, Conflict | UserError) and not isinstance(error, HistoryArchived)
+
+
+def prepare(checker: KernelChecker, transactions: Sequence[ChMessage]) -> Prepared:
+    """Write the Kernel XML of a batch, and check it against kernel.xsd: what is not within the bounds of its field
+    refuses its CH message here, before any store."""
+    written = iter(checker.write([message for one in transactions for message in one.messages]))
+    xmls: list[list[str]] = []
+    refusals: list[tuple[Refusal, ...]] = []
+    for transaction in transactions:
+        of_one = [next(written) for _ in transaction.messages]
+        good = [xml for xml in of_one if isinstance(xml, str)]
+        xmls.append(good)
+        unfit = _unfit(transaction)
+        if unfit or transaction.refusals or len(good) < len(of_one):
+            wrong = [xml for xml in of_one if isinstance(xml, Refusal)]
+            refusals.append(tuple(dict.fromkeys((*transaction.refusals, *unfit, *wrong))))
+        else:
+            refusals.append(())
+    return Prepared(transactions, xmls, refusals)
+
+
 _OWN = ("type", "version", "sender", "reference", "access_point")
 """What the store keeps of a CH message itself, beside its Kernel messages."""
 _own_fits = all_fit(tables.ch_message, _OWN)
@@ -318,7 +338,7 @@ def _unfit(transaction: ChMessage) -> list[Refusal]:
 def _outcome(refused: tuple[Refusal, ...]) -> str:
     if not refused:
         return "digested"
-    return ASIDE if any(refusal.code in (PUT_ASIDE, DIGEST_FAILED) for refusal in refused) else "refused"
+    return ASIDE if any(refusal.code in _NO_VERDICT for refusal in refused) else "refused"
 
 
 def _ch_row(number: int, origin: Origin, transaction: ChMessage, identity: bytes, outcome: str) -> NewRow:
@@ -462,7 +482,10 @@ class _Work:
     def add(self, fresh: list[tuple[int, int]], batch: Prepared, origin: Origin, tally: Tally) -> None:
         """Take in the Kernel messages of the CH messages that are new."""
         total = sum(len(batch.xmls[index]) for index, _ in fresh)
-        ids = iter(self.tx.reserve(tables.kernel_message, total))
+        reserved = self.tx.reserve(tables.kernel_message, total)
+        if total:
+            tally.ids = reserved[0], reserved[-1]
+        ids = iter(reserved)
         for index, ch_message_id in fresh:
             transaction = batch.transactions[index]
             for position, (message, xml) in enumerate(zip(transaction.messages, batch.xmls[index], strict=True), 1):
@@ -488,25 +511,32 @@ class _Work:
             since[replaced] = min(at, since.get(replaced, at))
         for entry in self.by_point.pop(None, ()):
             judge_alone(engine, entry, self.rows)
+        late: list[Late] = []
         for point in dict.fromkeys((*self.by_point, *since)):
             assert point is not None
             row, entries = self.points[point], self.by_point.get(point, [])
             entries.sort(key=_key)
-            again = _touched(row, entries)
+            again = _touched(row, entries, self.writer.states)
             if point in since or again is not None or (row.state and entries[0].at <= row.last_at):
-                late = Reassessment(self.tx, self.writer, row, zone, self.now)
-                starts = [one for one in (since.get(point), again) if one is not None]
-                fold = late.run(entries, min(starts, default=None))
-                self._judged_again(late, tally)
-            else:
-                fold = around_broken(partial(self._ahead, row, zone, entries))
-                self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
-            add_rows(self.rows, fold.rows)
-            self.folds.append(fold)
+                starts = (since.get(point), again, entries[0].at if entries else None)
+                late.append(Late(row, min(one for one in starts if one is not None), entries))
+                continue
+            fold = around_broken(partial(self._ahead, row, zone, entries))
+            self.checkpoints.extend((row.id, upto, state) for upto, state in fold.checkpoints)
+            self._folded(fold)
+        reassessment = Reassessment(self.tx, self.writer, zone, self.now)
+        for fold in reassessment.run(late):
+            self._folded(fold)
+        self._judged_again(reassessment, tally)
+
+    def _folded(self, fold: Fold) -> None:
+        add_rows(self.rows, fold.rows)
+        self.folds.append(fold)
 
     def _ahead(self, row: AccessPointRow, zone: ZoneInfo, entries: Sequence[Entry], faults: dict[int, str]) -> Fold:
         """The fold of messages that come after all that are stored of their access point."""
-        fold = Fold(self.writer.engine, zone, load_state(row.state), row.id, {}, row.messages, faults=faults)
+        state = self.writer.states.take(row.state)
+        fold = Fold(self.writer.engine, zone, state, row.id, {}, row.messages, faults=faults)
         fold.foresee(entries)
         for entry in entries:
             fold.judge(entry)
@@ -539,11 +569,12 @@ class _Work:
         tx.driver.update(tables.ch_message, ("outcome",), sorting.outcomes)
         tx.insert(tables.ch_duplicate, sorting.duplicates)
         tx.insert(tables.kernel_message, self._message_rows())
-        store_particulars(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
-        store_invoices(tx, ((entry.message_id, entry.message) for entry, *_ in self.entries))
+        messages = [(one[0].message_id, one[0].message) for one in self.entries]
+        store_particulars(tx, messages)
+        store_invoices(tx, messages)
         self._save_points()
         change_ids = tx.reserve(tables.state_change, len(self.entries))
-        for (entry, *_, tally), change_id in zip(self.entries, change_ids, strict=True):
+        for (entry, _, _, _, _, tally), change_id in zip(self.entries, change_ids, strict=True):
             self._verdict_rows(entry, change_id, tally)
         tx.insert(tables.state_change, self.changes)
         tx.insert(tables.finding, self.findings)
@@ -556,18 +587,20 @@ class _Work:
         correlate(tx, [*self._accepted(), *self.again], self.now)
 
     def _accepted(self) -> list[tuple[int, KernelMessage]]:
+        entries = [one[0] for one in self.entries]
         return [
             (entry.message_id, entry.message)
-            for entry, *_ in self.entries
+            for entry in entries
             if entry.verdict is not None and entry.verdict.label == "accepted"
         ]
 
     def _save_points(self) -> None:
         folds, tx = self.folds, self.tx
         project_periods(tx, [(fold.access_point_id, fold.state) for fold in folds], self.now)
-        tx.save_access_points(
-            [(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint) for fold in folds]
-        )
+        rows = [(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint) for fold in folds]
+        tx.save_access_points(rows)
+        for fold, (_, _, stored, _) in zip(folds, rows, strict=True):
+            self.writer.states.keep(stored, fold.state)
         tx.save_checkpoints(self.checkpoints)
 
     def _message_rows(self) -> list[NewRow]:
@@ -590,8 +623,6 @@ class _Work:
         assert verdict is not None
         tally.messages[message.market, message.market_type, verdict.label] += 1
         number = entry.message_id
-        first, last = tally.ids or (number, number)
-        tally.ids = (min(first, number), max(last, number))
         why = verdict_why(verdict)
         if verdict.label != "accepted":
             tally.refused.append((number, verdict.label, why))
@@ -603,10 +634,11 @@ class _Work:
                 counted = tally.codes if found.severity == "error" else tally.warnings
                 counted[found.error_code] += 1
                 self.findings.append(finding_row(found, entry.message_id, change_id))
-        self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
+        if verdict.actions:
+            self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
 
 
-def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
+def _touched(row: AccessPointRow, entries: Sequence[Entry], states: KnownStates) -> int | None:
     """The first stored message of an access point that messages after it concern: it waits for a start of supply, named
     its contract or none, or is a series of a stream that reaches into another one. None for none."""
     if not row.state:
@@ -615,7 +647,7 @@ def _touched(row: AccessPointRow, entries: Sequence[Entry]) -> int | None:
     curves = [entry.at for entry in entries if isinstance(entry.message, MeasureSeries) and entry.message.stream]
     if not (started or curves):
         return None
-    state = load_state(row.state)
+    state = states.look(row.state)
     names = (*started, "") if started else ()
     touched = [state.awaited[reference] for reference in names if reference in state.awaited]
     touched += [reached for at in curves[:1] if (reached := state.reaches(at)) < at]

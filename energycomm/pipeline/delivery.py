@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import reading
+from energycomm.eis.database import confirm, reading
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import DamagedRow
 from energycomm.kernel.instants import instant, now_micros
@@ -195,6 +195,8 @@ def deliver(
     for market, channel in channels.items():
         failures = 0
         parcels = due(store, market, now_micros(), limit, takes)
+        if parcels:
+            confirm(store.engine)
         for group in bundles.groups(parcels, market) if bundles is not None else [[one] for one in parcels]:
             parcel = group[0]
             if len(group) > 1 and bundles is not None:
@@ -248,11 +250,20 @@ def settle(
     """
     now = now_micros()
     with store.transaction() as tx:
-        if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None:
+        came_to = [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)]
+        # A worker that was cut off may get through when another one has sent the same, and has the answer.
+        known = bool(tx.driver.rows(_ANSWERED, (parcel.id, now)))
+        if isinstance(outcome, Sent) and outcome.answer is not None and answered is not None and not known:
             stamp = instant(now).strftime("%Y%m%dT%H%M%SZ")  # such answers bear no time of their own
             answered(tx, outcome.answer, f"answer-{parcel.reference}_{stamp}.xml", channel, parcel.id)
-        came_to = [_settle(tx, one, channel, outcome, now, bool(others)) for one in (parcel, *others)]
     return came_to[0]
+
+
+_ANSWERED = (
+    "SELECT 1 FROM outgoing o WHERE o.id = ? AND o.sent_at <> ? "
+    "AND EXISTS (SELECT 1 FROM envelope e WHERE e.answers = o.id)"
+)
+"""Whether another sending of a request brought its answer; where ours is the one, it was sent just now."""
 
 
 def _settle(

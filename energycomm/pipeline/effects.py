@@ -13,19 +13,20 @@ from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct, json
+from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import NONE, array_text, parts_as, parts_json
 from energycomm.eis.bulk import Row
-from energycomm.eis.domain import parts_text, row_of
+from energycomm.eis.domain import array_columns, row_of
 from energycomm.eis.fitting import ordered
 from energycomm.kernel.history import stated_by
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.kernel.opening import is_opening
 from energycomm.kernel.parts import Part, Position, Register, Volume
-from energycomm.kernel.registers import WH_PER_UNIT, register_key
+from energycomm.kernel.registers import WH_PER_UNIT, register_key, register_keys
 from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
     curve_key,
@@ -94,14 +95,15 @@ class Step(Struct):
 
     def remember(self) -> None:
         """Keep the values that the message states in the state, as declared."""
-        kind: type[KernelMessage] = type(self.message)
-        stated = []
-        for name, fact in stated_by(kind):
-            value = getattr(self.message, name)
+        message, known = self.message, self.state.stated
+        kind: type[KernelMessage] = type(message)
+        facts = stated_by(kind)
+        for name, fact in facts:
+            value = getattr(message, name)
             if value is not None:
-                setattr(self.state.stated, fact, value)
-                stated.append(fact)
+                setattr(known, fact, value)
         if self.state.opening_at is not None:
+            stated = [fact for name, fact in facts if getattr(message, name) is not None]
             others = set(self.state.opening_facts).difference(stated)
             self.state.opening_facts = sorted(others.union(stated) if is_opening(self.message) else others)
 
@@ -115,8 +117,27 @@ def _place_of(kind: type[KernelMessage]) -> tuple[Table, bool]:
 
 
 def contents(table: Table, rows: Sequence[DomainRow]) -> list[Row]:
-    """Domain rows as they would be read: each column but the id, in the order of the table."""
-    return [row[1:] for row in ordered(table, [{**row, "id": 0} for row in rows])]
+    """Domain rows as they would be read (`content`)."""
+    return [content(table, row) for row in ordered(table, [{**row, "id": 0} for row in rows])]
+
+
+def content(table: Table, row: Row) -> Row:
+    """What a domain row says, all its columns given: those but the id, parts as JSON in whichever form they are kept.
+    Rows that say the same are equal."""
+    places = _array_places(table)
+    if not places:
+        return row[1:]
+    told = list(row)
+    for place in places:
+        if told[place] is not None:
+            told[place] = parts_json(told[place])
+    return tuple(told[1:])
+
+
+@cache
+def _array_places(table: Table) -> tuple[int, ...]:
+    arrays = array_columns(table.name)
+    return tuple(place for place, column in enumerate(table.columns) if column.name in arrays)
 
 
 def open_supply(step: Step) -> None:
@@ -224,18 +245,18 @@ def store_reading(step: Step) -> None:
     if m.function != "original":
         _settle_original(step, tables.reading)
     if m.function == "cancel":
-        step.write(status="cancels", maximum_power=None, registers="[]")
+        step.write(status="cancels", maximum_power=None, registers=NONE)
         return
     _supersede(step, tables.reading, "registers", Register, register_key)
     estimated = m.nature in ("estimated", "unknown")
-    generation, opening = generation_for(state, m, step.at), is_opening(m)
+    generation, opening, at = generation_for(state, m, step.at), is_opening(m), step.at
     registers = {}
-    for register in m.registers:
+    for key, register in zip(register_keys(m.registers), m.registers, strict=True):
         unit = WH_PER_UNIT.get(register.unit, 1)
-        registers[register_key(register)] = RegisterState(
+        registers[key] = RegisterState(
             register.value * unit,
             unit,
-            step.at,
+            at,
             register.digits,
             estimated,
             register.meter or m.meter,
@@ -280,7 +301,7 @@ def store_volume(step: Step) -> None:
                 energies=energies,
             )
         )
-    step.write(status="cancels", volumes="[]") if cancels else step.write(status="current")
+    step.write(status="cancels", volumes=NONE) if cancels else step.write(status="current")
 
 
 def _settle_original(step: Step, table: Table) -> None:
@@ -301,7 +322,7 @@ Key = Callable[[Any], object]
 
 def _supersede(step: Step, table: Table, column: str, part: type[Part], key_of: Key) -> None:
     """Take what the message tells anew out of the rows that told it before."""
-    for known, gone in supersede(step.state, step.message):
+    for known, gone in supersede(step.state, step.message) if step.state.readings else ():
         _take_out(step, table, known.message, column, part, key_of, gone)
 
 
@@ -311,10 +332,10 @@ def _take_out(
     """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
     for row in step.rows[table]:  # what may lose parts to a message is always judged together with it
         if row["message_id"] == message_id and row["status"] == "current":
-            parts = json.decode(row[column], type=list[part])  # type: ignore[valid-type]
+            parts = parts_as(row[column], part)
             left = [one for one in parts if key_of(one) not in gone]
             if any(getattr(one, "value", one) is not None for one in left) or len(left) == len(parts):
-                row[column] = parts_text(left)
+                row[column] = array_text(left)
             else:
                 row["status"] = "replaced"
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct, field, structs
 
-from energycomm.kernel.history import STATED, History, RegisterFacts, Stated
-from energycomm.kernel.instants import instant, local_day
+from energycomm.kernel.history import NO_HISTORY, STATED, ComputedFacts, History, RegisterFacts, Stated
+from energycomm.kernel.instants import EPOCH, instant, local_day
 from energycomm.kernel.messages import (
+    AggregatedSeries,
     GridCharge,
     KernelMessage,
     MeasureSeries,
     MeterData,
     MeteredVolume,
     MeterReading,
+    PriceList,
+    ReceivedRequest,
     RequestStatus,
+    SettlementAmounts,
 )
-from energycomm.kernel.registers import register_key
+from energycomm.kernel.registers import register_key, register_keys
 from energycomm.kernel.requests import MeterReadingSubmission
 from energycomm.pipeline.measures import contradictions, other_values_of, sums_of, volume_facts
 from energycomm.pipeline.state import AccessPointState, Period, ReadingState, identifier_key
@@ -32,25 +37,29 @@ _CLOSED = frozenset(("done", "refused", "cancelled"))
 
 def event_key(message: KernelMessage) -> str:
     """The key of an event: two messages with equal keys at one instant and different content contradict each other."""
-    kind = type(message).__name__
-    if kind == "MeterReading":
-        detail = f"{message.qualification}|{message.function}"  # type: ignore[attr-defined]
-    elif kind == "MeterData":
-        detail = f"{message.action}|{message.meter}"  # type: ignore[attr-defined]
-    elif kind == "RequestStatus":
-        detail = f"{message.request}|{message.milestone}"  # type: ignore[attr-defined]
-    elif kind == "GridCharge":
-        detail = message.charge_reference  # type: ignore[attr-defined]
-    elif kind == "ReceivedRequest":
-        detail = f"{message.reference}|{message.function}"
-    elif kind in ("AggregatedSeries", "SettlementAmounts", "PriceList"):
-        told = ("version", "grid_area", "settlement", "point_type", "supplier", "balance_responsible", "charge_code")
-        detail = "|".join(str(getattr(message, name, None)) for name in (*told, "charge_owner", "charge_type"))
-    elif kind == "MeasureSeries":
-        detail = f"{message.register}|{message.product}|{message.direction}"  # type: ignore[attr-defined]
-    else:
-        detail = message.function
-    return f"{kind}|{message.market_type}|{message.market_reason}|{detail}"
+    kind = type(message)
+    detail = _DETAILS.get(kind)
+    told = message.function if detail is None else detail(message)
+    return f"{kind.__name__}|{message.market_type}|{message.market_reason}|{told}"
+
+
+def _settlement_detail(message: Any) -> str:
+    told = ("version", "grid_area", "settlement", "point_type", "supplier", "balance_responsible", "charge_code")
+    return "|".join(str(getattr(message, name, None)) for name in (*told, "charge_owner", "charge_type"))
+
+
+_DETAILS: dict[type, Callable[[Any], str]] = {
+    MeterReading: lambda m: f"{m.qualification}|{m.function}",
+    MeterData: lambda m: f"{m.action}|{m.meter}",
+    RequestStatus: lambda m: f"{m.request}|{m.milestone}",
+    GridCharge: lambda m: str(m.charge_reference),
+    ReceivedRequest: lambda m: f"{m.reference}|{m.function}",
+    MeasureSeries: lambda m: f"{m.register}|{m.product}|{m.direction}",
+    AggregatedSeries: _settlement_detail,
+    SettlementAmounts: _settlement_detail,
+    PriceList: _settlement_detail,
+}
+"""Kind -> what tells its events of one source, reason and instant from each other; the function where nothing does."""
 
 
 def find_original(state: AccessPointState, message: KernelMessage) -> ReadingState | None:
@@ -106,20 +115,14 @@ class Ahead(Struct):
         )
 
 
-def _stated_facts() -> Callable[[Stated, dict[str, object]], None]:
-    """The function that adds what was stated to the facts. It is generated: every message passes it."""
-    lines = [f"    if (v := stated.{name}) is not None: facts[{name!r}] = v" for name in STATED]
-    scope: dict[str, Any] = {}
-    # The source is made of nothing but names of our own facts: no input reaches it.
-    exec(compile("\n".join(("def add(stated, facts):", *lines)), "<stated facts>", "exec"), scope)  # noqa: S102 - our own names
-    made: Callable[[Stated, dict[str, object]], None] = scope["add"]
-    return made
-
-
-_STATED_FACTS = _stated_facts()
-
 NOTHING_AHEAD = Ahead()
 NONE_TAKEN_BACK: frozenset[tuple[str, str, str]] = frozenset()
+
+Facts = dict[str, Any]
+"""The computed facts by name, all of them, in the order in which `History` takes them."""
+
+_NOTHING: Facts = {name: getattr(NO_HISTORY, name) for name in ComputedFacts.__struct_fields__}
+_stated: Callable[[Stated], tuple[object, ...]] = attrgetter(*STATED)
 
 
 def history_of(
@@ -134,67 +137,34 @@ def history_of(
       zone: the legal time of its market.
       ahead: what later messages say.
     """
-    periods = state.periods
-    facts: dict[str, object] = {}
+    facts = _NOTHING.copy()
     if state.known:
         facts["known"] = True
-    if periods:
-        _supply_facts(facts, state, periods, message, at, zone)
-    reference = message.contract_reference
-    if ahead.starts and reference is not None and "reference_known" not in facts:
-        starts = ahead.starts.get(reference)
-        if starts is not None and starts > at:
-            facts["contract_starts_at"] = instant(starts)
-    if not periods and ahead.first is not None and ahead.first > at:
-        facts["first_start"] = instant(ahead.first)
-    _STATED_FACTS(state.stated, facts)
+    if state.periods:
+        _supply_facts(facts, state.periods, message, at, zone)
+    if ahead.first is not None:
+        _facts_ahead(facts, state, message, at, ahead)
     if state.opening_at is not None:
         facts["opening_at"] = instant(state.opening_at)
         facts["opening_facts"] = " ".join(state.opening_facts) or None
-    if isinstance(message, MeterData | MeterReading):
-        changed = at == state.generation_at and message.meter == state.meter_before
-        facts["meter_known"] = changed or message.meter in state.meters
-    if isinstance(message, MeterData):
-        facts["meter_of_supply"] = 0 <= state.metered < at
     if state.last_reading is not None:
         facts["last_reading_at"] = instant(state.last_reading)
     if state.events and event_key(message) in state.events:
         facts["event_repeated"] = True
-    if message.function != "original" and state.readings:
+    if state.readings and message.function != "original":
         original = find_original(state, message)
         if original is not None:
             facts["original_found"] = True
-            if original.status == "cancelled":
-                facts["original_cancelled"] = True
-    if isinstance(message, MeterReading | MeterReadingSubmission):
-        registers = _register_facts(state, message, at, zone, ahead)
-        if isinstance(message, MeterReading):
-            if state.curves:
-                _sum_facts(facts, state, message, at, zone)
-            registers = _repetition_facts(facts, state, message, ahead.taken_back.get(at, NONE_TAKEN_BACK), registers)
-        facts["registers"] = registers
-    elif isinstance(message, MeteredVolume):
-        registers = _repetition_facts(facts, state, message, ahead.taken_back.get(at, NONE_TAKEN_BACK), ())
-        if registers:
-            facts["registers"] = registers
-    elif isinstance(message, MeasureSeries):
-        if state.curves and (day := other_values_of(state, message, zone)) is not None:
-            facts["other_values_of"] = day
-    elif isinstance(message, GridCharge) and message.charge_reference in state.charges:
-        facts["charge_repeated"] = True
+            facts["original_cancelled"] = original.status == "cancelled"
+    of_kind = _FACTS_OF_KIND.get(type(message))
+    if of_kind is not None:
+        of_kind(facts, state, message, at, zone, ahead)
     if state.requests:
         _request_facts(facts, state, message)
-    return History(**facts)
+    return History(*facts.values(), *_stated(state.stated))
 
 
-def _supply_facts(
-    facts: dict[str, object],
-    state: AccessPointState,
-    periods: list[Period],
-    message: KernelMessage,
-    at: int,
-    zone: ZoneInfo,
-) -> None:
+def _supply_facts(facts: Facts, periods: list[Period], message: KernelMessage, at: int, zone: ZoneInfo) -> None:
     last = periods[-1]
     facts["supply_start"] = instant(last.start)
     facts["supply_reference"] = last.known_reference
@@ -215,6 +185,17 @@ def _supply_facts(
                 facts["reference_known"] = True
                 if period.end is not None and period.end < at:
                     facts["reference_ended"] = True
+
+
+def _facts_ahead(facts: Facts, state: AccessPointState, message: KernelMessage, at: int, ahead: Ahead) -> None:
+    """The starts of supply that come later in the walk."""
+    reference = message.contract_reference
+    if reference is not None and not facts["reference_known"]:
+        starts = ahead.starts.get(reference)
+        if starts is not None and starts > at:
+            facts["contract_starts_at"] = instant(starts)
+    if not state.periods and ahead.first is not None and ahead.first > at:
+        facts["first_start"] = instant(ahead.first)
 
 
 def nameless(period: Period) -> bool:
@@ -241,8 +222,8 @@ def _register_facts(
     before, powers, changed = state.before, state.powers, state.generation_at >= 0
     since = until = None
     facts = []
-    for register in message.registers:
-        key = register_key(register)
+    read_at, moment, days = -1, EPOCH, 0.0
+    for key, register in zip(register_keys(message.registers), message.registers, strict=True):
         previous = before.get(key)
         if changed:
             since, until = _days_around_change(state, key, generation, at, zone)
@@ -252,23 +233,26 @@ def _register_facts(
             facts.append(
                 _NO_REGISTER if since is None else RegisterFacts(days_since_change=since, days_to_change=until)
             )
-        else:
-            facts.append(
-                RegisterFacts(
-                    index_wh=previous.wh,
-                    unit_wh=previous.unit,
-                    at=instant(previous.at),
-                    days=(at - previous.at) / DAY,
-                    digits=previous.digits,
-                    estimated=previous.estimated,
-                    meter=previous.meter,
-                    meter_changed=previous.generation != generation,
-                    days_since_change=since,
-                    days_to_change=until,
-                    from_opening=previous.opening,
-                    class_power=Decimal(power) if powers and (power := powers.get(register.time_class)) else None,
-                )
+            continue
+        if previous.at != read_at:  # mostly all of them were read at one instant
+            read_at, moment, days = previous.at, instant(previous.at), (at - previous.at) / DAY
+        power = powers.get(register.time_class) if powers else None
+        facts.append(
+            RegisterFacts(
+                index_wh=previous.wh,
+                unit_wh=previous.unit,
+                at=moment,
+                days=days,
+                digits=previous.digits,
+                estimated=previous.estimated,
+                meter=previous.meter,
+                meter_changed=previous.generation != generation,
+                days_since_change=since,
+                days_to_change=until,
+                class_power=Decimal(power) if power else None,
+                from_opening=previous.opening,
             )
+        )
     return tuple(facts)
 
 
@@ -294,7 +278,7 @@ def _days_around_change(
 
 
 def _repetition_facts(
-    facts: dict[str, object],
+    facts: Facts,
     state: AccessPointState,
     message: MeterReading | MeteredVolume,
     taken_back: frozenset[tuple[str, str, str]],
@@ -318,18 +302,10 @@ def _repetition_facts(
     )
 
 
-def _sum_facts(
-    facts: dict[str, object], state: AccessPointState, message: MeterReading, at: int, zone: ZoneInfo
-) -> None:
-    sums = sums_of(state, message, at, generation_for(state, message, at), zone)
-    if sums is not None:
-        facts["rise_since"], facts["rise_wh"], facts["curve_wh"] = instant(sums.since), sums.rise, sums.curve
-
-
 _NO_REGISTER = RegisterFacts()
 
 
-def _request_facts(facts: dict[str, object], state: AccessPointState, message: KernelMessage) -> None:
+def _request_facts(facts: Facts, state: AccessPointState, message: KernelMessage) -> None:
     own = message.request if isinstance(message, RequestStatus) else message.request_reference
     pending = 0
     for reference, memory in state.requests.items():
@@ -342,3 +318,64 @@ def _request_facts(facts: dict[str, object], state: AccessPointState, message: K
             pending += 1
     if pending:
         facts["pending_requests"] = pending
+
+
+# --- facts that messages of one kind ask for -------------------------------------------------------------------------
+
+
+def _meter_facts(facts: Facts, state: AccessPointState, message: Any, at: int, zone: ZoneInfo, ahead: Ahead) -> None:
+    facts["meter_of_supply"] = 0 <= state.metered < at
+    facts["meter_known"] = _meter_known(state, message.meter, at)
+
+
+def _meter_known(state: AccessPointState, meter: str | None, at: int) -> bool:
+    return (at == state.generation_at and meter == state.meter_before) or meter in state.meters
+
+
+def _submission_facts(
+    facts: Facts, state: AccessPointState, message: Any, at: int, zone: ZoneInfo, ahead: Ahead
+) -> None:
+    facts["registers"] = _register_facts(state, message, at, zone, ahead)
+
+
+def _reading_facts(
+    facts: Facts, state: AccessPointState, message: MeterReading, at: int, zone: ZoneInfo, ahead: Ahead
+) -> None:
+    facts["meter_known"] = _meter_known(state, message.meter, at)
+    registers = _register_facts(state, message, at, zone, ahead)
+    if state.curves:
+        sums = sums_of(state, message, at, generation_for(state, message, at), zone)
+        if sums is not None:
+            facts["rise_since"], facts["rise_wh"], facts["curve_wh"] = instant(sums.since), sums.rise, sums.curve
+    taken_back = ahead.taken_back.get(at, NONE_TAKEN_BACK)
+    facts["registers"] = _repetition_facts(facts, state, message, taken_back, registers)
+
+
+def _volume_facts(
+    facts: Facts, state: AccessPointState, message: MeteredVolume, at: int, zone: ZoneInfo, ahead: Ahead
+) -> None:
+    taken_back = ahead.taken_back.get(at, NONE_TAKEN_BACK)
+    facts["registers"] = _repetition_facts(facts, state, message, taken_back, ())
+
+
+def _series_facts(
+    facts: Facts, state: AccessPointState, message: MeasureSeries, at: int, zone: ZoneInfo, ahead: Ahead
+) -> None:
+    if state.curves:
+        facts["other_values_of"] = other_values_of(state, message, zone)
+
+
+def _charge_facts(
+    facts: Facts, state: AccessPointState, message: GridCharge, at: int, zone: ZoneInfo, ahead: Ahead
+) -> None:
+    facts["charge_repeated"] = message.charge_reference in state.charges
+
+
+_FACTS_OF_KIND: dict[type, Callable[[Facts, AccessPointState, Any, int, ZoneInfo, Ahead], None]] = {
+    MeterData: _meter_facts,
+    MeterReading: _reading_facts,
+    MeterReadingSubmission: _submission_facts,
+    MeteredVolume: _volume_facts,
+    MeasureSeries: _series_facts,
+    GridCharge: _charge_facts,
+}

@@ -18,7 +18,7 @@ import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis.fitting import storable
-from energycomm.kernel.family import FUNCTION_RANK, RANK, SIDE_RANK
+from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK, SIDE_RANK
 from energycomm.kernel.history import NO_HISTORY, History
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
@@ -50,7 +50,7 @@ class Judge(Protocol):
         """What an accepted message asks for."""
 
 
-class Entry(Struct):
+class Entry(Struct, gc=False):
     """One Kernel message on its way through the fold.
 
     Attributes:
@@ -81,9 +81,14 @@ def business_key(message: KernelMessage, at: int, identity: bytes, position: int
       identity: 16 bytes, identity of its CH message.
       position: its number within the CH message.
     """
-    kind = type(message).__name__
-    side = SIDE_RANK.get(getattr(message, "qualification", None), 0)
-    return (at, RANK.get(kind, 99), FUNCTION_RANK[message.function], side, micros(message.created), identity, position)
+    kind = type(message)
+    # Asking a message for what its kind has not would cost more than all the rest.
+    side = SIDE_RANK.get(message.qualification, 0) if kind in _OF_A_SIDE else 0  # type: ignore[attr-defined]
+    rank = RANK.get(kind.__name__, 99)
+    return (at, rank, FUNCTION_RANK[message.function], side, micros(message.created), identity, position)
+
+
+_OF_A_SIDE = frozenset(kind for kind in KINDS.values() if "qualification" in kind.__struct_fields__)
 
 
 class Broken(Exception):

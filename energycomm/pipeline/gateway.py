@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import structlog
 from sqlalchemy import Engine
 
+from energycomm import logs
 from energycomm.config import Config
 from energycomm.eis.database import is_sqlite, opened, shown
 from energycomm.eis.datakeys import unlock
@@ -27,9 +29,11 @@ from energycomm.errors import UserError
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.kernel.instants import now_micros
 from energycomm.market.installed import installed_adapters
+from energycomm.masking import mask_output
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.inbound import Inbound
 from energycomm.pipeline.quarantine import give_up
+from energycomm.pipeline.reader import Place, Reader
 from energycomm.transport.keys import STORAGE, KeyRing, read_keys
 
 log = structlog.get_logger()
@@ -68,11 +72,22 @@ class Gateway:
             config.limits,
             config.batch_size,
             channels={channel.name: channel.market for channel in config.channels},
+            reader=Reader(partial(_place, config)) if config.processes > 1 else None,
         )
 
     def give_up_overdue(self) -> int:
         """Reject the messages that waited too long; how many."""
         return give_up(self.store, now_micros(), self.rules_version_id)
+
+
+@contextmanager
+def _place(config: Config) -> Iterator[Place]:
+    """What a process takes that reads for this one."""
+    logs.configure(config.log_format, config.log_level)
+    mask_output()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+    with open_store(config) as store:
+        yield Place(store.engine, installed_adapters(config.mapping_files), open_keys(config), config.limits)
 
 
 @contextmanager

@@ -12,18 +12,19 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct, structs
 
+from energycomm.eis.away import archive_at, floor_of
 from energycomm.eis.store import NEVER, MessageRow, Store, StoreReader
-from energycomm.errors import UserError
+from energycomm.errors import HistoryArchived, UserError
 from energycomm.kernel.codec import decode
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
-from energycomm.kernel.instants import micros
+from energycomm.kernel.instants import instant, micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Verdict
 from energycomm.market.installed import Markets
 from energycomm.pipeline.fold import APPLIED, Entry, Fold, Judge, business_key
 from energycomm.pipeline.rejudging import REJECTED, WITHDRAWN
-from energycomm.pipeline.state import AccessPointState
+from energycomm.pipeline.state import load_state
 
 EARLIER = 3
 """Accepted messages before a message that are told with it."""
@@ -41,6 +42,29 @@ class Past(Struct, frozen=True):
     entries: list[Entry]
     rows: dict[int, MessageRow]
     unreadable: dict[int, str]
+
+
+def history_archived(reader: StoreReader, access_point_id: int, at: int, floor: int) -> HistoryArchived:
+    """What to raise of a message that takes effect before the floor of its access point.
+
+    Args:
+      reader: the store.
+      access_point_id: row of the access point.
+      at, floor: instants, microseconds since the epoch.
+    """
+    rows = reader.driver.rows("SELECT market, identifier FROM access_point WHERE id = ?", (access_point_id,))
+    market, identifier = rows[0]
+    return HistoryArchived(
+        f"The history of access point {identifier} ({market}) before {instant(floor):%Y-%m-%dT%H:%M:%SZ} is not whole: "
+        f"nothing of {instant(at):%Y-%m-%dT%H:%M:%SZ} can be judged.",
+        archive_at(reader.driver, access_point_id),
+    )
+
+
+def start_of(reader: StoreReader, access_point_id: int) -> tuple[int, bytes] | None:
+    """The floor of an access point and its stored state there; None where its history is whole."""
+    floor = floor_of(reader.driver, access_point_id)
+    return None if floor is None else reader.checkpoint_before(access_point_id, floor)
 
 
 class Known(Struct, frozen=True):
@@ -70,10 +94,14 @@ def past_of(reader: StoreReader, access_point_id: int, since: int = NEVER, keepi
       since: only those effective at or after this instant, microseconds since the epoch.
       keeping: a message that is there in any case; its versions and what it corrects are not, then.
     """
-    found = reader.messages_from(access_point_id, since)
-    counted = {row.id: row for row in counting(reader, found, keeping)}
+    return past_in(counting(reader, reader.messages_from(access_point_id, since), keeping))
+
+
+def past_in(rows: Sequence[MessageRow]) -> Past:
+    """The past of an access point in its messages that count."""
+    counted = {row.id: row for row in rows}
     entries, unreadable = [], {}
-    for row in counted.values():
+    for row in rows:
         message = decode(row.xml)
         if isinstance(message, KernelMessage):
             key = business_key(message, row.effective, row.identity or b"", row.position)
@@ -114,15 +142,18 @@ def histories(
       engine: rules, which say what the accepted messages did.
       zone: the legal time of the market.
       access_point_id: row of the access point.
-      ids: of the messages; those that do not count are told as if they did, without what took their place.
+      ids: of the messages; those that do not count are told as if they did, without what took their place; those before
+        the floor of the access point are left out.
     """
     with store.reading() as reader:
-        past = past_of(reader, access_point_id)
-        others = sorted(set(ids) - set(past.rows))
-        apart = {number: past_of(reader, access_point_id, keeping=number) for number in others}
-    yield from _walk(Fold(engine, zone, AccessPointState(), access_point_id, {}), past, ids)
+        floor, data = start_of(reader, access_point_id) or (NEVER, None)
+        past = past_of(reader, access_point_id, floor)
+        early = set() if floor == NEVER else {row.id for row in reader.messages(list(ids)) if row.effective < floor}
+        others = sorted(set(ids) - set(past.rows) - early)
+        apart = {number: past_of(reader, access_point_id, floor, keeping=number) for number in others}
+    yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}), past, ids)
     for number, other in apart.items():
-        yield from _walk(Fold(engine, zone, AccessPointState(), access_point_id, {}), other, {number})
+        yield from _walk(Fold(engine, zone, load_state(data), access_point_id, {}), other, {number})
 
 
 def _walk(fold: Fold, past: Past, ids: Collection[int]) -> Iterator[Known]:
@@ -154,6 +185,7 @@ def history_before(store: Store, engine: Judge, markets: Markets, message_id: in
 
     Raises:
       UserError: its market is not installed, or its Kernel XML is not of this version.
+      HistoryArchived: the history before it is not whole.
     """
     with store.reading() as reader:
         rows = reader.messages([message_id])
@@ -166,6 +198,10 @@ def history_before(store: Store, engine: Judge, markets: Markets, message_id: in
     ((point,),) = points
     if point is None or not is_incoming(rows[0].kind):
         return Known(message_id, message, NO_HISTORY)
+    with store.reading() as reader:
+        floor = floor_of(reader.driver, point)
+        if floor is not None and rows[0].effective < floor:
+            raise history_archived(reader, point, rows[0].effective, floor)
     return next(histories(store, engine, markets.zone(message.market), point, {message_id}))
 
 
@@ -183,13 +219,15 @@ def judged_at(
       instants: when it might take effect.
     """
     with store.reading() as reader:
-        past = past_of(reader, access_point_id, keeping=message_id)
+        floor, data = start_of(reader, access_point_id) or (NEVER, None)
+        past = past_of(reader, access_point_id, floor, keeping=message_id)
+    instants = [at for at in instants if micros(at) >= floor]
     own = [entry for entry in past.entries if entry.message_id == message_id]
     guesses: dict[datetime, Entry] = {}
     for at in instants if own else ():
         message = structs.replace(own[0].message, effective=at)
         guesses[at] = Entry((micros(at), *own[0].key[1:]), message, micros(at), message_id)
-    fold = Fold(engine, zone, AccessPointState(), access_point_id, {})
+    fold = Fold(engine, zone, load_state(data), access_point_id, {})
     for entry in sorted((*past.entries, *guesses.values()), key=lambda entry: entry.key):
         if entry.message_id != message_id:
             fold.replay(entry)

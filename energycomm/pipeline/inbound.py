@@ -10,27 +10,29 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import IO
 
 import structlog
 from msgspec import structs
 
-from energycomm.eis import archive, tables
+from energycomm.eis import archive
 from energycomm.eis.archive import Archived
 from energycomm.eis.database import is_lost
-from energycomm.eis.fitting import expected, fits, storable
+from energycomm.eis.fitting import storable
 from energycomm.eis.store import Store
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff, Transaction
+from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff
 from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
 from energycomm.pipeline.acknowledgement import acknowledgement
 from energycomm.pipeline.batch import BatchWriter
+from energycomm.pipeline.digesting import Batch, Wanted, batches, digested
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
+from energycomm.pipeline.reader import Lost, Order, Reader
 from energycomm.pipeline.records import MemberRecord, OpenEnvelope
 from energycomm.pipeline.writer import Ended, Item, Noticed, Part, PutAside, Refused, Repeated, Settle, Writer, is_fault
 from energycomm.portfolio.files import table_form
@@ -50,6 +52,9 @@ FILES_TOGETHER = 64
 SMALL = 1 << 20
 """Bytes up to which a file is small."""
 
+LARGE = 32 << 20
+"""Bytes from which on a member is read by a process of its own: it takes about a second to start one."""
+
 ATTEMPTS = 10
 """Runs that may begin with an envelope that an earlier one left behind, before it is put aside."""
 
@@ -64,6 +69,7 @@ class Inbound:
       limits: bounds of an envelope.
       batch_size: CH messages in one transaction.
       channels: channel -> its market, which is asked first whether a document is its own.
+      reader: reads large members in a process of its own; None: this process reads all.
     """
 
     def __init__(
@@ -74,10 +80,12 @@ class Inbound:
         limits: Limits,
         batch_size: int = 500,
         channels: Mapping[str, str] | None = None,
+        reader: Reader | None = None,
     ) -> None:
         self.store, self.writer, self.adapters = store, writer, writer.markets
         self.keys, self.limits, self.batch_size = keys, limits, batch_size
         self.channels = channels or {}
+        self.reader = reader
 
     # --- the ways in ---
 
@@ -262,6 +270,7 @@ class Inbound:
         readable = errors = 0
         markets: set[str] = set()
         with (
+            nullcontext() if self.reader is None else self.reader,
             kept or archive.open_raw(self.store.engine, envelope.sha256) as raw,
             self._contents(envelope, raw) as opened,
         ):
@@ -317,6 +326,9 @@ class Inbound:
           markets: gains the market that its content is of.
           position: its number in the envelope.
         """
+        large = member.size > LARGE
+        if large and self.reader is not None:
+            self.reader.start()  # it begins while we look
         seen = records.look(member)
         sha256 = b"" if isinstance(seen, Refusal) else seen.sha256
         yield Settle(sha256)
@@ -346,37 +358,50 @@ class Inbound:
         markets.add(adapter.market)
         if self.channels.get(envelope.channel) == adapter.market:
             record = structs.replace(record, owed=_owed(envelope, member, adapter, label, position))
-        digested = _digested(envelope, member, adapter, label, seen.cut)
-        return (yield from self._prepared(envelope, record, adapter.market, digested))
+        wanted = Wanted(record.committed, record.again)
+        order = Order(
+            envelope.id, envelope.sha256, envelope.name, position, sha256, adapter.market, label, seen.cut, wanted
+        )
+        items = self._read(order, member, adapter, elsewhere=large and envelope.channel != PORTFOLIO)
+        return (yield from self._prepared(envelope, record, adapter.market, items))
 
     # --- digested and prepared ---
+
+    def _read(
+        self, order: Order, member: Member, adapter: Digesting, *, elsewhere: bool
+    ) -> Iterator[MemberHead | Batch | Refusal]:
+        """What is read of a member: of a large one by a process of its own, as far as that comes."""
+        read = 0
+        if elsewhere and self.reader is not None:
+            try:
+                for item in self.reader.read(order, self.batch_size):
+                    if isinstance(item, Batch):
+                        read = item.position
+                    yield item
+                return
+            except Lost as lost:
+                log.warning("reader.lost", envelope=order.id, member=member.path, position=read, why=str(lost))
+        items = digested(order.id, member, adapter, order.label, order.cut)
+        yield from batches(items, structs.replace(order.wanted, read=read), self.batch_size, self.writer.prepare)
 
     def _prepared(
         self,
         envelope: OpenEnvelope,
         record: MemberRecord,
         market: str,
-        digested: Iterable[MemberHead | Transaction | Refusal],
+        items: Iterable[MemberHead | Batch | Refusal],
     ) -> Generator[Item, None, bool]:
         """The CH messages of a member that are not stored yet, with their Kernel XML; False when it cannot be read."""
-        batch: list[Transaction] = []
         position = 0
-        for item in digested:
+        for item in items:
             if isinstance(item, MemberHead):
                 record = structs.replace(record, head=item)
             elif isinstance(item, Refusal):
-                if batch:
-                    yield Part(envelope, record, market, self.writer.prepare(batch), position, last=False)
                 yield Refused(envelope, record, item)
                 return False
             else:
                 position = item.position
-                if position > record.committed or position in record.again:
-                    batch.append(item)
-                    if len(batch) >= self.batch_size:
-                        yield Part(envelope, record, market, self.writer.prepare(batch), position, last=False)
-                        batch = []
-        yield Part(envelope, record, market, self.writer.prepare(batch), position, last=True)
+                yield Part(envelope, record, market, item.prepared, position, item.last)
         if not position:
             yield Noticed(envelope, refuse("NOTE_EMPTY", record.path, None, "a message at least"), "note")
         return True
@@ -440,39 +465,6 @@ def _owed(
     return (adapter.market, answer) if isinstance(answer, OutgoingMessage) else None
 
 
-def _digested(
-    envelope: OpenEnvelope, member: Member, adapter: Digesting, label: str, cut: Refusal | None
-) -> Iterator[MemberHead | Transaction | Refusal]:
-    """What the adapter reads in a member; a refusal is the last of it, and of a member that was cut always comes."""
-    try:
-        with member.open() as content:
-            for item in adapter.digest(label, content, member.name):
-                if isinstance(item, MemberHead):
-                    item = _unfit(item, member.path) or item
-                if isinstance(item, Refusal):
-                    yield cut or item
-                    return
-                yield item
-        if cut is not None:
-            yield cut
-    except BrokenMember as broken:
-        yield broken.refusal
-    except Exception as error:
-        if is_lost(error):
-            raise  # while the member was read: nothing is wrong with it
-        log.error("adapter.fault", envelope=envelope.id, member=member.path, exc_info=error)
-        yield _adapter_fault(member.path, error)
-
-
-def _unfit(head: MemberHead, path: str) -> Refusal | None:
-    """Why a header cannot be kept, or None."""
-    for name in ("type", "declared_version", "version", "sender", "receiver"):
-        column, value = tables.member.c[name], getattr(head, name)
-        if value is not None and not fits(column, value):
-            return refuse("HEAD_VALUE", f"{path}: {name}", storable(value, 120), expected(column))
-    return None
-
-
 def _together(files: Iterable[Path]) -> Iterator[list[Path]]:
     """Files in groups that are archived in one transaction: small ones together, a large one alone."""
     group: dict[str, Path] = {}
@@ -495,14 +487,3 @@ def _is_small(path: Path) -> bool:
         return path.stat().st_size <= SMALL
     except OSError:
         return True  # it is told when it is read
-
-
-def _adapter_fault(path: str, error: Exception) -> Refusal:
-    """What is recorded when a digester breaks on a member: a fault of the program, not of the market."""
-    return Refusal(
-        code="ADAPTER_FAULT",
-        path=path,
-        value=fault_words(error),
-        expected="a digester that finishes",
-        advice="report it with the envelope; it is kept, and `energycomm envelope retry` processes it again",
-    )

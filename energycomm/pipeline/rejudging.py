@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from energycomm.eis import tables
-from energycomm.eis.bulk import column_names, quoted
+from energycomm.eis.bulk import NewRow, Row, column_names, quoted
 from energycomm.eis.effects import drop_rows
 from energycomm.eis.store import MessageRow, StoreTransaction
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Verdict
-from energycomm.pipeline.effects import Rows, contents
+from energycomm.pipeline.effects import Rows, content, contents
 from energycomm.pipeline.fold import APPLIED, Entry, Judge, judge_alone
 from energycomm.pipeline.rows import (
     change_row,
     error_codes,
     finding_row,
-    moment,
+    moments,
     notification_row,
     notification_rows,
     verdict_why,
@@ -35,7 +35,10 @@ WITHDRAWN = "withdrawn"
 WITHDRAWN_EVENT = "acceptance-withdrawn"
 """What the back office is told when an accepted message is refused after all."""
 
-AGAIN = "judged again after a late message"
+AFTER_LATE = "judged again after a late message"
+AFTER_CORRECTION = "judged again after a correction or replay"
+BY_CHANGED_RULES = "judged again by changed rules"
+"""Why stored messages are judged again: words for the record, where the verdict itself gives none."""
 
 
 class Change(Struct, frozen=True):
@@ -59,6 +62,20 @@ class Change(Struct, frozen=True):
     codes_after: list[str]
 
 
+class _Changed(NamedTuple):
+    """A message whose new verdict is another one, or found otherwise; its states before and after."""
+
+    entry: Entry
+    verdict: Verdict
+    before: str
+    after: str
+
+    @property
+    def number(self) -> int:
+        """The message."""
+        return self.entry.message_id
+
+
 class Judging(Protocol):
     """What messages are judged by: the rules, their version, and how long (microseconds) a message waits."""
 
@@ -74,10 +91,11 @@ class Rejudging:
       tx: the transaction of the batch.
       judging: the rules of today.
       now: the present, microseconds since the epoch.
+      why: words for the record.
     """
 
-    def __init__(self, tx: StoreTransaction, judging: Judging, now: int) -> None:
-        self.tx, self.engine, self.now = tx, judging.engine, now
+    def __init__(self, tx: StoreTransaction, judging: Judging, now: int, why: str = AFTER_LATE) -> None:
+        self.tx, self.engine, self.now, self.why = tx, judging.engine, now, why
         self.rules_version_id, self.patience = judging.rules_version_id, judging.patience
         self.changes: list[Change] = []
         self.accepted: list[tuple[int, KernelMessage]] = []
@@ -114,8 +132,8 @@ class Rejudging:
             sql = f"SELECT {names} FROM {table.name} WHERE message_id = ?"  # noqa: S608 - our own names
             found = self.tx.driver.rows(sql, (row.id,))
             wanted = rows.get(table, [])
-            if [tuple(one)[1:] for one in found] != contents(table, wanted):
-                drop_rows(self.tx, table, "true", "id", [one[0] for one in found], AGAIN, self.now)
+            if [content(table, tuple(one)) for one in found] != contents(table, wanted):
+                drop_rows(self.tx, table, "true", "id", [one[0] for one in found], self.why, self.now)
                 self.tx.insert(table, wanted)
 
     def give_up(self, row: MessageRow, why: str) -> None:
@@ -136,6 +154,8 @@ class Rejudging:
         known = self.tx.current_findings([entry.message_id for entry in entries])
         refused = [entry.message_id for entry in entries if self.stored[entry.message_id].state in REJECTED]
         codes = self.tx.current_codes(refused) if refused else {}
+        alike: list[Entry] = []
+        changed: list[_Changed] = []
         for entry in entries:
             verdict, before = entry.verdict, entry.before
             assert verdict is not None
@@ -146,12 +166,12 @@ class Rejudging:
                 entry.message_id, []
             ) == _findings(verdict):
                 if verdict.label in ("accepted", "rejected") and not entry.given_up:
-                    self._tell_otherwise(entry.message_id, verdict)
+                    alike.append(entry)
                 continue
             after = state_after(verdict, before)
             if after in APPLIED and before not in APPLIED:
                 self.accepted.append((entry.message_id, entry.message))
-            self._change(entry, verdict, before, after)
+            changed.append(_Changed(entry, verdict, before, after))
             row = self.stored[entry.message_id]
             self.changes.append(
                 Change(
@@ -165,53 +185,75 @@ class Rejudging:
                     error_codes(verdict),
                 )
             )
+        self._change(changed)
+        self._tell_otherwise(alike)
 
-    def _tell_otherwise(self, number: int, verdict: Verdict) -> None:
-        """The verdict is what it was; what is to be told of it may not be (a change that is none beside its past)."""
-        tx, now = self.tx, moment(self.tx, number, self.now)
-        told = tx.driver.rows("SELECT id, event, state FROM outbox WHERE message_id = ? ORDER BY at, id", (number,))
+    def _tell_otherwise(self, entries: Sequence[Entry]) -> None:
+        """The verdicts are what they were; what is to be told of them may not be (a change that is none beside its
+        past)."""
+        told: dict[int, list[Row]] = {}
+        sql = "SELECT message_id, id, event, state FROM outbox WHERE true"
+        ids = [entry.message_id for entry in entries]
+        for number, *row in self.tx.driver.matching(sql, ids, "message_id", "ORDER BY at, id"):
+            told.setdefault(number, []).append(tuple(row))
+        for entry in entries:
+            number, verdict = entry.message_id, entry.verdict
+            assert verdict is not None
+            wanted = notification_rows(verdict, number, self.now)
+            if wanted or number in told:
+                self._tell(number, verdict.label, wanted, told.get(number, []))
+
+    def _tell(self, number: int, label: str, wanted: list[NewRow], told: list[Row]) -> None:
+        """Tell what is wanted of a message, beside what was told: (id, event, state), in its order."""
         # What was told before the acceptance was taken back was told of another acceptance.
         withdrawn = [place for place, (_, event, _) in enumerate(told) if event == WITHDRAWN_EVENT]
-        told = told[withdrawn[-1] + 1 :] if withdrawn and verdict.label == "accepted" else told
+        told = told[withdrawn[-1] + 1 :] if withdrawn and label == "accepted" else told
         heard = {event for _, event, state in told if state != "pending"}
-        wanted = [row for row in notification_rows(verdict, number, now) if row["event"] not in heard]
-        untold = [(row_id, event) for row_id, event, state in told if state == "pending" and event != WITHDRAWN_EVENT]
-        if verdict.label == "rejected" and heard:
+        if label == "rejected" and heard:
             return  # an earlier refusal may have been told in the same words: this one stays as it is
+        wanted = [row for row in wanted if row["event"] not in heard]
+        untold = [(row_id, event) for row_id, event, state in told if state == "pending" and event != WITHDRAWN_EVENT]
         if [event for _, event in untold] != [row["event"] for row in wanted]:
             # All of them anew: what is told of a message is told in the order of its rules.
-            drop_rows(tx, tables.outbox, "state = 'pending'", "id", [row_id for row_id, _ in untold], AGAIN, now)
-            tx.insert(tables.outbox, wanted)
+            tx, now = self.tx, moments(self.tx, [number], self.now)[number]
+            drop_rows(tx, tables.outbox, "state = 'pending'", "id", [row_id for row_id, _ in untold], self.why, now)
+            tx.insert(tables.outbox, [{**row, "at": now} for row in wanted])
 
-    def _change(self, entry: Entry, verdict: Verdict, before: str, after: str) -> None:
-        tx, number = self.tx, entry.message_id
-        now = moment(tx, number, self.now)
-        waiting = verdict.label == "quarantined"
-        received_at = self.stored[number].received_at
-        tx.set_states(
-            [
-                (
-                    number,
-                    after,
-                    verdict.waits_for if waiting else None,
-                    received_at + self.patience if waiting else None,
-                )
-            ]
-        )
-        tx.retire_findings([number])
+    def _change(self, changed: Sequence[_Changed]) -> None:
+        """Store new verdicts in the place of those that held."""
+        if not changed:
+            return
+        tx, ids = self.tx, [one.number for one in changed]
+        tx.set_states([(one.number, one.after, *self._waiting(one)) for one in changed])
+        tx.retire_findings(ids)
+        lost = [one.number for one in changed if one.before in APPLIED and one.verdict.label != "accepted"]
+        untold = {row[0] for row in tx.driver.matching(_UNTOLD, lost, "message_id")}
         # What the back office was not told yet it never need know; what it was told must be taken back.
-        untold = tx.withdraw_notifications([number], now)
-        lost = before in APPLIED and verdict.label != "accepted"
-        told = lost and self._was_told(number, bool(untold))
-        change_id = tx.reserve(tables.state_change, 1)[0]
-        why = verdict_why(verdict) or AGAIN
-        version = rules_version_of(self.engine, entry.message, self.rules_version_id)
-        change = change_row(number, before, after, now, why)
-        tx.insert(tables.state_change, [{**change, "id": change_id, "rules_version_id": version}])
-        tx.insert(tables.finding, [finding_row(found, number, change_id) for found in verdict.findings])
-        tx.insert(tables.outbox, notification_rows(verdict, number, now))
-        if told:
-            tx.insert(tables.outbox, [notification_row(number, WITHDRAWN_EVENT, now)])
+        at = moments(tx, ids, self.now)
+        for now in sorted(set(at.values())):
+            tx.withdraw_notifications([number for number in ids if at[number] == now], now)
+        told = {number for number in lost if self._was_told(number, number in untold)}
+        changes: list[NewRow] = []
+        findings: list[NewRow] = []
+        notifications: list[NewRow] = []
+        for one, change_id in zip(changed, tx.reserve(tables.state_change, len(changed)), strict=True):
+            number, verdict, now = one.number, one.verdict, at[one.number]
+            version = rules_version_of(self.engine, one.entry.message, self.rules_version_id)
+            change = change_row(number, one.before, one.after, now, verdict_why(verdict) or self.why)
+            changes.append({**change, "id": change_id, "rules_version_id": version})
+            findings += [finding_row(found, number, change_id) for found in verdict.findings]
+            notifications += notification_rows(verdict, number, now)
+            if number in told:
+                notifications.append(notification_row(number, WITHDRAWN_EVENT, now))
+        tx.insert(tables.state_change, changes)
+        tx.insert(tables.finding, findings)
+        tx.insert(tables.outbox, notifications)
+
+    def _waiting(self, one: _Changed) -> tuple[str | None, int | None]:
+        """What a message waits for, and until when."""
+        if one.verdict.label != "quarantined":
+            return None, None
+        return one.verdict.waits_for, self.stored[one.number].received_at + self.patience
 
     def _was_told(self, number: int, untold: bool) -> bool:
         """Whether the back office heard that a message is accepted, and not that it is no more.
@@ -226,6 +268,8 @@ class Rejudging:
         return not untold and bool(rows(_PURGED, (number,))[0][0])
 
 
+# Wrapped, so that SQLite takes the index of the message and does not walk all that is pending.
+_UNTOLD = "SELECT message_id FROM outbox WHERE coalesce(state, '') = 'pending'"
 _TOLD = (
     "SELECT count(*) FROM outbox o WHERE o.message_id = ? AND o.state <> 'pending' AND o.event <> ? AND NOT EXISTS "
     "(SELECT 1 FROM outbox w WHERE w.message_id = o.message_id AND w.state <> 'pending' AND w.event = ? "

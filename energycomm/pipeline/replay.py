@@ -15,6 +15,7 @@ import structlog
 from msgspec import Struct, field
 
 from energycomm.eis import tables
+from energycomm.eis.away import floor_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import Conflict, is_lost, reading
 from energycomm.eis.invoices import store_invoices
@@ -26,9 +27,10 @@ from energycomm.kernel.messages import KernelMessage
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.correlation import correlate
 from energycomm.pipeline.fold import Fold, fault_words
+from energycomm.pipeline.history import history_archived
 from energycomm.pipeline.periods import project_periods
-from energycomm.pipeline.reassessment import Reassessment
-from energycomm.pipeline.rejudging import Change, Rejudging
+from energycomm.pipeline.reassessment import Late, Reassessment
+from energycomm.pipeline.rejudging import AFTER_CORRECTION, Change, Rejudging
 from energycomm.pipeline.rows import change_row, message_row
 from energycomm.pipeline.state import dump_state
 
@@ -59,16 +61,32 @@ def mark(tx: StoreTransaction, message_ids: Sequence[int], by: str, why: str) ->
 
     Returns:
       The ids that were marked. The others are in a state that is not replayed, or were marked before: a second click
-      does nothing.
+      does nothing; or the history before them is not whole.
+
+    Raises:
+      HistoryArchived: all that could be marked take effect where the history is not whole.
     """
     now = now_micros()
     sql = "SELECT id, state, waits_for FROM kernel_message WHERE true"
     chosen = [row for row in tx.driver.matching(sql, message_ids, "id") if row[1] in REPLAYABLE]
     superseded = tx.superseded([row[0] for row in chosen])
     chosen = [row for row in chosen if row[0] not in superseded]
+    archived = _before_floors(tx, [row[0] for row in chosen])
+    if archived and len(archived) == len(chosen):
+        raise history_archived(tx, *next(iter(archived.values())))
+    chosen = [row for row in chosen if row[0] not in archived]
     tx.set_states([(row[0], "to_replay", row[2], None) for row in chosen])
     tx.insert(tables.state_change, [change_row(row[0], row[1], "to_replay", now, why, by) for row in chosen])
     return [row[0] for row in chosen]
+
+
+def _before_floors(tx: StoreTransaction, message_ids: Sequence[int]) -> dict[int, tuple[int, int, int]]:
+    """Those of the messages that take effect where the history is not whole: id -> access point, instant, floor."""
+    sql = (
+        "SELECT k.id, k.access_point_id, k.effective, p.upto FROM kernel_message k "
+        "JOIN archived_point p ON p.access_point_id = k.access_point_id WHERE k.effective < p.upto"
+    )
+    return {number: (point, at, floor) for number, point, at, floor in tx.driver.matching(sql, message_ids, "k.id")}
 
 
 def correct(tx: StoreTransaction, original_id: int, message: KernelMessage, by: str, why: str) -> int:
@@ -110,11 +128,17 @@ def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more
 
     Returns:
       Its id.
+
+    Raises:
+      HistoryArchived: the history before it is not whole.
     """
     now = now_micros()
     point_id = None
     if message.access_point is not None:
         point_id = tx.access_points(message.market, [message.access_point])[message.access_point].id
+        floor, at = floor_of(tx.driver, point_id), micros(message.effective)
+        if floor is not None and at < floor:
+            raise history_archived(tx, point_id, at, floor)
     (number,) = tx.reserve(tables.kernel_message, 1)
     row = message_row(message, number, micros(message.effective), encode(message), "to_replay", now)
     tx.insert(tables.kernel_message, [{**row, "access_point_id": point_id, "injected_by": by[:120], **more}])
@@ -125,7 +149,12 @@ def make(tx: StoreTransaction, message: KernelMessage, by: str, why: str, **more
 
 
 def replay(
-    store: Store, writer: BatchWriter, market: str, access_points: Sequence[str], since: int | None = None
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    access_points: Sequence[str],
+    since: int | None = None,
+    words: str = AFTER_CORRECTION,
 ) -> Replayed:
     """Judge the messages of access points that are marked, each access point in a transaction of its own.
 
@@ -136,16 +165,17 @@ def replay(
       access_points: their identifiers.
       since: instant (microseconds) to judge again from at the latest, whether messages are marked or not: after
         something was withdrawn.
+      words: why, for the record.
     """
     outcome = Replayed()
     for identifier in access_points:
         try:
-            again = _replay_point(store, writer, market, identifier, since, {})
+            again = _replay_point(store, writer, market, identifier, since, {}, words)
         except Exception as error:
             if isinstance(error, Conflict) or is_lost(error):
                 raise
             log.error("replay.broke", access_point=identifier, exc_info=error)
-            again = _replay_around(store, writer, market, identifier, since, error)
+            again = _replay_around(store, writer, market, identifier, since, error, words)
         if again is None:
             continue
         outcome.changes.extend(again.changes)
@@ -154,7 +184,7 @@ def replay(
 
 
 def _replay_around(
-    store: Store, writer: BatchWriter, market: str, identifier: str, since: int | None, error: Exception
+    store: Store, writer: BatchWriter, market: str, identifier: str, since: int | None, error: Exception, words: str
 ) -> Reassessment | None:
     """Judge an access point that the program breaks on: without the message that is the cause, which gets the state
     `engine_error`; without all that are marked where none alone is.
@@ -172,7 +202,7 @@ def _replay_around(
     # First once more as it is: what happens once is no fault of a message.
     for without in ([], *([number] for number in marked), marked):
         try:
-            return _replay_point(store, writer, market, identifier, since, dict.fromkeys(without, why))
+            return _replay_point(store, writer, market, identifier, since, dict.fromkeys(without, why), words)
         except Exception as again:
             if isinstance(again, Conflict) or is_lost(again):
                 raise
@@ -181,12 +211,18 @@ def _replay_around(
 
 
 def _replay_point(
-    store: Store, writer: BatchWriter, market: str, identifier: str, least: int | None, faults: Mapping[int, str]
+    store: Store,
+    writer: BatchWriter,
+    market: str,
+    identifier: str,
+    least: int | None,
+    faults: Mapping[int, str],
+    words: str,
 ) -> Reassessment | None:
     zone = writer.markets.zone(market)
     with store.transaction() as tx:
         point = tx.access_points(market, [identifier])[identifier]
-        return _judge_point(tx, writer, point, zone, least, faults)
+        return _judge_point(tx, writer, point, zone, least, faults, words)
 
 
 def _judge_point(
@@ -196,6 +232,7 @@ def _judge_point(
     zone: ZoneInfo,
     least: int | None,
     faults: Mapping[int, str],
+    words: str,
 ) -> Reassessment | None:
     # Wrapped, so that the index of the corrections is taken and not all that is marked is walked through.
     sql = (
@@ -209,8 +246,8 @@ def _judge_point(
     if since is None:
         return None
     now = now_micros()
-    again = Reassessment(tx, writer, point, zone, now)
-    fold = again.run([], since, faults)
+    again = Reassessment(tx, writer, zone, now, words)
+    (fold,) = again.run([Late(point, since)], faults)
     _save(tx, fold, now)
     _close_originals(tx, again.changes, now)
     correlate(tx, again.accepted, now)
@@ -257,7 +294,7 @@ def replay_alone(store: Store, writer: BatchWriter) -> Replayed:
     outcome = Replayed()
     with store.transaction() as tx:
         now = now_micros()
-        again = Rejudging(tx, writer, now)
+        again = Rejudging(tx, writer, now, AFTER_CORRECTION)
         for row in tx.marked_alone():
             message = decode(row.xml)
             if isinstance(message, KernelMessage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import structs
@@ -88,14 +89,15 @@ def notification_rows(verdict: Verdict, message_id: int, now: int) -> list[NewRo
     return [notification_row(message_id, action.argument, now) for action in verdict.actions if action.verb == "notify"]
 
 
-def moment(tx: StoreTransaction, message_id: int, now: int) -> int:
-    """The present, but after all that is recorded of a message: a clock that was put back does not change its story."""
-    sql = (
-        "SELECT max(at) FROM state_change WHERE message_id = ? "
-        "UNION ALL SELECT max(at) FROM outbox WHERE message_id = ?"
-    )
-    known = [at for (at,) in tx.driver.rows(sql, (message_id, message_id)) if at is not None and at >= now]
-    return max(known) + 1 if known else now
+def moments(tx: StoreTransaction, message_ids: Sequence[int], now: int) -> dict[int, int]:
+    """The present for each message, but after all that is recorded of it: a clock that was put back does not change its
+    story."""
+    found = dict.fromkeys(message_ids, now)
+    for table in ("state_change", "outbox"):
+        sql = f"SELECT message_id, max(at) FROM {table} WHERE true"  # noqa: S608 - our own names
+        for number, at in tx.driver.matching(sql, message_ids, "message_id", "GROUP BY message_id"):
+            found[number] = max(found[number], at + 1 if at >= now else now)
+    return found
 
 
 def incident_row(

@@ -8,6 +8,7 @@ all that the rules of the batch may know.
 from __future__ import annotations
 
 from itertools import islice
+from threading import Lock
 
 import msgspec
 from msgspec import Struct, field
@@ -62,7 +63,7 @@ def without(spans: Spans, gone: Spans) -> Spans:
     return common(spans, [(low, high) for low, high in zip(bounds[::2], bounds[1::2], strict=True) if low < high])
 
 
-class Period(Struct, array_like=True):
+class Period(Struct, array_like=True, gc=False):
     """One supply period of ours. Instants are microseconds since the epoch; `row`
     is its id in the EIS, 0 before it has one; `written` is the end that stands in that row. `opening`: only the opening
     balance told it so far; `adopted` is the contract reference that the other of market and opening named."""
@@ -86,7 +87,7 @@ class Period(Struct, array_like=True):
         return self.reference or self.adopted
 
 
-class RegisterState(Struct, array_like=True):
+class RegisterState(Struct, array_like=True, gc=False):
     """The last accepted index of one register."""
 
     wh: int
@@ -99,7 +100,7 @@ class RegisterState(Struct, array_like=True):
     opening: bool = False
 
 
-class ReadingState(Struct, array_like=True):
+class ReadingState(Struct, array_like=True, gc=False):
     """A reading or volume that was accepted at the current instant. `role` tells it from others that may stand beside
     it, `energies` are those of a volume by key, in the finest unit."""
 
@@ -119,7 +120,7 @@ class ReadingState(Struct, array_like=True):
     """Series of readings that several sources tell."""
 
 
-class CurveDay(Struct, array_like=True):
+class CurveDay(Struct, array_like=True, gc=False):
     """A civil day of a curve: its ordinal number, marks of the places that have a value and of the values, and its
     energy in Wh where the day is whole."""
 
@@ -129,7 +130,7 @@ class CurveDay(Struct, array_like=True):
     wh: int | None = None
 
 
-class Told(Struct, array_like=True):
+class Told(Struct, array_like=True, gc=False):
     """A series of a stream of curves: the message, when it begins and ends, when it was written, and the spans of which
     its values are current. Instants are microseconds since the epoch."""
 
@@ -141,7 +142,7 @@ class Told(Struct, array_like=True):
     spans: Spans
 
 
-class RequestMemory(Struct, array_like=True):
+class RequestMemory(Struct, array_like=True, gc=False):
     """The latest milestone of one request."""
 
     state: str
@@ -153,7 +154,7 @@ MAX_METERS = 8
 """Meters of one access point that are remembered."""
 
 
-class AccessPointState(Struct, array_like=True):
+class AccessPointState(Struct, array_like=True, gc=False):
     """All that the fold carries along for one access point.
 
     Attributes:
@@ -216,8 +217,7 @@ class AccessPointState(Struct, array_like=True):
                     self.identifiers.append(identifier_key(reading.kind, reading.source, reading.reference))
                     del self.identifiers[:-MAX_IDENTIFIERS]
                 if reading.status == "current" and reading.registers:
-                    for key, register in reading.registers.items():
-                        self._remember(key, register)
+                    self._remember(reading.registers)
                     self.last_reading = self.at
             self.readings = []
         if self.series:
@@ -231,16 +231,19 @@ class AccessPointState(Struct, array_like=True):
         there on may take values out of that series."""
         return min((one.at for one in self.told if one.end > at), default=at)
 
-    def _remember(self, key: str, register: RegisterState) -> None:
-        """Make an index the last one of its register: that of the new meter where both meters were read at one
-        instant. A reading that does not say how many digits the register has leaves the number that was stated last, as
+    def _remember(self, registers: dict[str, RegisterState]) -> None:
+        """Make indexes the last ones of their registers: those of the new meter where both meters were read at one
+        instant. A reading that does not say how many digits a register has leaves the number that was stated last, as
         long as the meter is the same."""
-        known = self.before.get(key)
-        if known is not None and known.at == register.at and known.generation > register.generation:
-            return
-        if register.digits is None and known is not None and known.generation == register.generation:
-            register.digits = known.digits
-        self.before[key] = register
+        before = self.before
+        for key, register in registers.items():
+            known = before.get(key)
+            if known is not None:
+                if known.at == register.at and known.generation > register.generation:
+                    continue
+                if register.digits is None and known.generation == register.generation:
+                    register.digits = known.digits
+            before[key] = register
 
 
 _decoder = msgspec.msgpack.Decoder(AccessPointState)
@@ -261,3 +264,47 @@ def load_state(data: bytes | memoryview | None) -> AccessPointState:
 def dump_state(state: AccessPointState) -> bytes:
     """The bytes of the state to store, compressed."""
     return pack(_encoder.encode(state), STATES)
+
+
+class KnownStates:
+    """States that this process stored, so that the next batch need not decode them.
+
+    A state is known by the very bytes that the store holds of it: what another process stored meanwhile, or what was
+    undone, has other bytes and is read. So nothing here can be out of date, and what is forgotten costs time only.
+
+    Args:
+      most: bytes, as they are stored, of the states that are kept; as objects they take about twenty times that.
+    """
+
+    def __init__(self, most: int = 500_000) -> None:
+        self._most, self._held = most, 0
+        self._known: dict[bytes, AccessPointState] = {}
+        self._lock = Lock()
+
+    def take(self, data: bytes | memoryview | None) -> AccessPointState:
+        """The state of these bytes, for the taker to change: it is known no more."""
+        if not data:
+            return AccessPointState()
+        stored = bytes(data)
+        with self._lock:
+            state = self._known.pop(stored, None)
+            if state is not None:
+                self._held -= len(stored)
+        return load_state(stored) if state is None else state
+
+    def look(self, data: bytes | memoryview) -> AccessPointState:
+        """The state of these bytes, which stays known: it must not be changed."""
+        state = self.take(data)
+        self.keep(bytes(data), state)
+        return state
+
+    def keep(self, stored: bytes, state: AccessPointState) -> None:
+        """Remember what a state is stored as; nobody changes it from now on but who takes it."""
+        with self._lock:
+            if stored not in self._known:
+                self._held += len(stored)
+            self._known[stored] = state
+            while self._held > self._most:
+                oldest = next(iter(self._known))
+                del self._known[oldest]
+                self._held -= len(oldest)

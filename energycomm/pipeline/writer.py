@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.instants import now_micros
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline import records
@@ -144,6 +145,10 @@ class Writer:
         self.store, self.batches, self.batch_size, self._queue = store, batches, batch_size, queue
         self._waiting: list[Item] = []
         self._messages = 0
+        self._market: str | None = None
+        """Market of the messages that wait."""
+        self._held: set[bytes] = set()
+        """Bytes (SHA-256) of the members that wait."""
         self._members: Members = {}
         self._lost: set[int] = set()
 
@@ -170,24 +175,24 @@ class Writer:
         """
         for item in items:
             if isinstance(item, Settle):
-                if item.sha256 is None or self._holds(item.sha256):
+                if item.sha256 is None or item.sha256 in self._held:
                     yield from self._flush()
                 continue
             if isinstance(item, Part):
                 messages = len(item.batch.transactions)
-                others = {one.market for one in self._waiting if isinstance(one, Part)} - {item.market}
-                if others or (self._waiting and self._messages + messages > self.batch_size):
+                other = self._market not in (None, item.market)
+                if other or (self._waiting and self._messages + messages > self.batch_size):
                     yield from self._flush()
                 self._messages += messages
+                self._market = item.market
+                self._held.add(item.record.sha256)
             self._waiting.append(item)
             if max(self._messages, len(self._waiting)) >= self.batch_size:
                 yield from self._flush()
 
-    def _holds(self, sha256: bytes) -> bool:
-        return any(isinstance(item, Part) and item.record.sha256 == sha256 for item in self._waiting)
-
     def _flush(self) -> Iterator[Progress]:
-        items, self._waiting, self._messages = self._waiting, [], 0
+        items, self._waiting, self._messages, self._market = self._waiting, [], 0, None
+        self._held.clear()
         queue, self._queue = self._queue, lambda: None
         try:
             if items:
@@ -208,7 +213,8 @@ class Writer:
         except Exception as error:
             if not is_fault(error):
                 raise
-            log.error("batch.broke", members=len(items), exc_info=error)
+            if not isinstance(error, HistoryArchived):
+                log.error("batch.broke", members=len(items), exc_info=error)
         if len(items) == 1:
             return self._alone(items[0])
         middle = len(items) // 2

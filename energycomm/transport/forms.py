@@ -37,6 +37,7 @@ _UTF_16 = (
     (b"\0<", "utf-16-be"),
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f\x7f]")
+_CONTROL_BYTES = bytes(number for number in range(128) if _CONTROLS.match(chr(number)))
 _XML_BEGINS = re.compile(r"<[A-Za-z_?!:\u00c0-\uffff]")
 _BLANKS = " \t\r\n\ufeff"
 
@@ -68,14 +69,14 @@ def _as_text(head: bytes) -> str | None:
     for mark, encoding in _UTF_16:
         if head.startswith(mark):
             text = head[: len(head) & ~1].decode(encoding, "replace")
-            break
-    else:
-        try:
-            # A character may be cut at the end of the head: the incremental decoder keeps it back.
-            text = codecs.getincrementaldecoder("utf-8")().decode(head)
-        except UnicodeDecodeError:
-            text = head.decode("latin-1")
-    return None if _CONTROLS.search(text) else text
+            return None if _CONTROLS.search(text) else text
+    if len(head.translate(None, _CONTROL_BYTES)) < len(head):  # in UTF-8 no other character has these bytes
+        return None
+    try:
+        # A character may be cut at the end of the head: the incremental decoder keeps it back.
+        return codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return head.decode("latin-1")
 
 
 def known_binary(head: bytes) -> str | None:
@@ -99,7 +100,7 @@ def may_be_encrypted(head: bytes, size: int) -> bool:
 XML_HEAD = 8192
 """Bytes that `namespaces_of` wants to see."""
 
-_NAMESPACE = re.compile(r"""\sxmlns(?::[^\s=]+)?\s*=\s*["']([^"'<&]{1,300})["']""")
+_NAMESPACE = re.compile(r"""(?<=\s)xmlns(?::[^\s=]+)?\s*=\s*["']([^"'<&]{1,300})["']""")
 
 
 def namespaces_of(head: bytes) -> tuple[str, ...]:
@@ -108,7 +109,17 @@ def namespaces_of(head: bytes) -> tuple[str, ...]:
     Args:
       head: the first `XML_HEAD` bytes of the document, or all where shorter.
     """
-    return tuple(dict.fromkeys(_NAMESPACE.findall(_as_text(head) or "")))
+    if b"xmlns" not in head and b"\x00" not in head:
+        return ()
+    text = _as_text(head) or ""
+    found: dict[str, None] = {}
+    at = text.find("xmlns")
+    while at >= 0:
+        declared = _NAMESPACE.match(text, at)
+        if declared is not None:
+            found[declared[1]] = None
+        at = text.find("xmlns", at + 1 if declared is None else declared.end())
+    return tuple(found)
 
 
 TEXT_ROOT = 400

@@ -10,6 +10,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import Origin
 from energycomm.eis.store import Store
+from energycomm.errors import Absent
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import open_keys
 from energycomm.pipeline.injection import CHANNEL
@@ -35,6 +36,8 @@ def open_member(config: Config, store: Store, origin: Origin) -> Iterator[bytes]
         raw = open_raw(store.engine, bytes.fromhex(origin.sha256))
     except FileNotFoundError:
         raise _gone(f"The bytes of envelope {origin.envelope_id} were removed.") from None
+    except Absent as error:
+        raise _gone(f"Envelope {origin.envelope_id}: {error.message}", error.advice) from None
     if not _kept(store, origin):
         raw.close()
         raise _gone(f"The bytes of envelope {origin.envelope_id} were removed: they were older than is kept.")
@@ -66,5 +69,5 @@ def _kept(store: Store, origin: Origin) -> bool:
         return bool(driver_of(connection).rows(sql + " LIMIT 1", (bytes.fromhex(origin.sha256),)))
 
 
-def _gone(words: str) -> Problem:
-    return Problem("API_NOT_FOUND", words, target="number", advice="Its Kernel XML is all there is.")
+def _gone(words: str, advice: str = "Its Kernel XML is all there is.") -> Problem:
+    return Problem("API_NOT_FOUND", words, target="number", advice=advice)

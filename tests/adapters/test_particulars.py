@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lxml import etree
 
 from adapters.common.particulars import Particulars, kept
@@ -66,6 +71,64 @@ def test_an_element_and_what_was_read_of_it_give_the_same_but_attributes(table: 
         (first, other), notes = table.added((_report(), _report()), "Q", content)
         assert {one.name: one.value for one in first.particulars} == {**BORNE, **more}
         assert (other.particulars, notes) == ((), ())
+
+
+ROWS = (("Day", "day"), ("Box/Sum", "number"), ("Box/In/Flag", "truth"), ("Box2", "text"), ("Open", "text"))
+LEAVES = st.sampled_from(["", "x", "0", "true", "1.50", "2026-03-01", "y" * 400, "z" * 401])
+TREES: st.SearchStrategy[dict[str, Any]] = st.deferred(
+    lambda: st.dictionaries(
+        st.sampled_from(["Day", "Box", "In", "Sum", "Flag", "Box2", "Open", "Other"]),
+        st.one_of(LEAVES, st.lists(TREES, min_size=1, max_size=3)),
+        max_size=5,
+    )
+)
+
+
+def _at(fields: dict[str, Any], steps: Sequence[str], before: str = "") -> Iterator[tuple[str, str]]:
+    """What stands at a path, with the path of each; the second of a name is numbered."""
+    held = fields.get(steps[0])
+    if isinstance(held, str):
+        if len(steps) == 1:
+            yield before + steps[0], held
+        return
+    for number, inner in enumerate(held or (), 1):
+        path = f"{before}{steps[0]}" + (f"[{number}]" if number > 1 else "")
+        for below in steps[1:2] or list(inner):
+            yield from _at(inner, [below, *steps[2:]], f"{path}/") if steps[1:] else _all(inner, below, f"{path}/")
+
+
+def _all(fields: dict[str, Any], name: str, before: str) -> Iterator[tuple[str, str]]:
+    held = fields[name]
+    if isinstance(held, str):
+        yield before + name, held
+        return
+    for number, inner in enumerate(held, 1):
+        for below in inner:
+            yield from _all(inner, below, f"{before}{name}" + (f"[{number}]/" if number > 1 else "/"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(TREES)
+def test_what_a_table_says_is_kept_wherever_it_stands(fields: dict[str, Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "particulars.csv"
+        path.write_text("document,path,type\n" + "".join(f"Q,{name},{kind}\n" for name, kind in ROWS), "utf-8")
+        table = Particulars(path)
+    (first,), notes = table.added((_report(),), "Q", fields)
+    wanted = {
+        name: written
+        for path, _ in ROWS
+        for name, written in _at(fields, path.split("/"))
+        if len(written) in range(1, 401)
+    }
+    told = {one.name: one.value for one in first.particulars}
+    assert notes == ()
+    assert [one.name for one in first.particulars] == sorted(told)
+    assert {name for name in told if told[name] not in ("z" * 400, "z")} == set(wanted)
+    values = {"true": {True, "true"}, "0": {False, Decimal(0), "0"}, "1.50": {Decimal("1.50"), "1.50"}}
+    for name, written in wanted.items():
+        days = {"2026-03-01": {date(2026, 3, 1), "2026-03-01"}}
+        assert told[name] in {**values, **days}.get(written, {written})
 
 
 def test_what_a_message_bears_already_stays(table: Particulars) -> None:

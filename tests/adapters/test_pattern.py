@@ -183,6 +183,57 @@ def test_a_long_document_is_the_same_and_damage_is_found_on_its_line(copies: int
     assert f"line {many.count(chr(10)) + 1}," in refusal.value
 
 
+NL = Path(__file__).parents[2] / "fixtures" / "nl"
+P4 = "P4CollectedDataBatchResultResponse"
+dutch = importlib.import_module("adapters.nl_edsn.adapter")
+
+
+def _dutch(document: str, name: str = "p4.xml") -> list[Any]:
+    """What the Dutch adapter makes of a document; it must be the same where nothing is read at once."""
+    label = P4 if "<soap:" not in document else dutch.SOAP
+    found = []
+    for pattern in (dutch._pattern, lambda row: None):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(dutch, "_pattern", pattern)
+            found.append(list(dutch.adapter.digest(label, io.BytesIO(document.encode("utf-8", "surrogatepass")), name)))
+    assert found[0] == found[1], document
+    return found[0]
+
+
+@pytest.mark.parametrize("name", ["p4_day.xml", "p4_interval.xml"])
+def test_dutch_readings_are_the_same_either_way(name: str) -> None:
+    text = (NL / name).read_text(encoding="utf-8")
+    pattern = dutch._pattern(dutch.adapter.rows[P4])
+    assert pattern is not None
+    runs = Runs(io.BytesIO(text.encode()), pattern, dutch.adapter.rows[P4].namespaces)
+    taken = [runs.taken(element) for element in safexml.iterate(runs, "{*}P4MeteringPoint")]
+    assert sum(len(run or ()) for run in taken) == text.count("<P4MeteringPoint>") > 0
+    assert len(_dutch(text)) > 1
+    for changed in _changed(text, random.Random(name)):
+        _dutch(changed)
+
+
+def test_whatever_namespace_stands_where_dutch_readings_are_the_same() -> None:
+    text = (NL / "p4_day.xml").read_text(encoding="utf-8")
+    root = re.search(rf"<{P4}Envelope([^>]*)>", text)
+    assert root is not None
+    declared = re.search(r'xmlns="([^"]*)"', root[1])
+    assert declared is not None
+    other = declared[1].replace(":2:", ":3:")
+    for old, new in (
+        (declared[0], f"xmlns='{declared[1]}' xmlns:y='urn:y'"), (declared[0], f'xmlns="{other}"'), (declared[0], ""),
+        ("<P4MeteringPoint>", f"<P4MeteringPoint {declared[0]}>"), ("<P4Content>", f'<P4Content xmlns="{other}">'),
+        ("<P4MeteringPoint>", '<P4MeteringPoint xmlns="urn:y">'), ("<P4Content>", "<P4Content xmlns=''>"),
+        ("<P4Content>", f"<P4Content {declared[0]}>"), ("<EDSNBusiness", f"<!-- {declared[0]} --><EDSNBusiness"),
+        ("<P4Content>", '<P4Content><x xmlns="urn:y"><P4MeteringPoint><EANID>1</EANID></P4MeteringPoint></x>'),
+    ):  # fmt: skip
+        assert old in text
+        _dutch(text.replace(old, new, 1))
+    body = text.partition(root[0])[2]
+    soap = "http://schemas.xmlsoap.org/soap/envelope/"
+    _dutch(f'<soap:Envelope xmlns:soap="{soap}"><soap:Body>{root[0]}{body}</soap:Body></soap:Envelope>')
+
+
 def _values(pattern: Pattern) -> list[tuple[str, str]]:
     return sorted({(leaf.name, leaf.value) for leaf in pattern.leaves()})
 

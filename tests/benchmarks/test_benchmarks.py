@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 from lxml.etree import XMLSyntaxError
 
-from benchmarks import browsing, bulk, growth, memory, rules_alone, workers
-from benchmarks.__main__ import main
-from benchmarks.material import bare_parse, bare_parse_of_pieces, flat
-from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE
-from benchmarks.whole_path import process, sqlite_urls
+from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, workers
+from benchmarks.__main__ import SECTIONS, main
+from benchmarks.material import bare_parse, bare_parse_of_pieces, flat, mixed
+from benchmarks.page import PAGE, fill, origin, sections
+from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE, on_the_clock
+from benchmarks.whole_path import fresh_gateway, process, sqlite_urls
 from energycomm.eis.database import opened
 from energycomm.eis.migrations import upgrade
+from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
+from energycomm.pipeline.progress import total
 from tests.postgres import PostgresServer
 
 
@@ -46,6 +49,31 @@ def test_the_run_counts_the_messages_of_the_measured_file_alone(tmp_path: Path) 
     assert all(run.stages[stage] > 0 for stage in (DIGEST, JUDGE, STORE))
 
 
+def test_every_clock_of_the_stages_counts(tmp_path: Path) -> None:
+    """A function that was renamed or that nobody calls any more would leave its stage to another one."""
+    with fresh_gateway(sqlite_urls(tmp_path)()) as gateway, on_the_clock(gateway.inbound) as clock:
+        total(gateway.inbound.take(mixed(tmp_path / "mixed", 2, 2).files, "bench"))
+    assert [name for name, calls in clock.calls.items() if not calls] == []
+    assert [stage for stage, seconds in clock.seconds.items() if not seconds] == []
+
+
+def test_the_page_has_a_place_for_the_figures_of_every_section(tmp_path: Path) -> None:
+    """And no other section's figures change when one is filled."""
+    assert sections(PAGE.read_text()) == [*SECTIONS]
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- figures: one -->\nold\n<!-- end -->\nb\n<!-- figures: two -->\nold\n<!-- end -->\n")
+    fill(page, "two", ["new", "newer"])
+    assert page.read_text().split("b")[0] == "a\n<!-- figures: one -->\nold\n<!-- end -->\n"
+    assert page.read_text().endswith("b\n<!-- figures: two -->\nnew\nnewer\n<!-- end -->\n")
+    with pytest.raises(UserError):
+        fill(page, "three", [])
+
+
+def test_the_line_above_figures_is_a_command_that_measures_that_section() -> None:
+    assert origin(["--page", "--rounds", "1"], "size").endswith("`python -m benchmarks --only size --rounds 1`")
+    assert origin(["--only", "size"], "size").endswith("`python -m benchmarks --only size`")
+
+
 @pytest.mark.parametrize("parse", [bare_parse, bare_parse_of_pieces])
 def test_both_bare_parses_read_the_whole_file(tmp_path: Path, parse: Callable[[list[Path]], float]) -> None:
     """A file whose last byte is missing is noticed."""
@@ -73,6 +101,15 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     for row in cells(table):
         assert 20 < int(row[3]) <= int(row[4]), "a Python with its libraries, and what the file needs besides"
     assert not list((tmp_path / "files").iterdir()), "the files are removed"
+
+
+def test_processes_are_measured_together_and_apart(tmp_path: Path) -> None:
+    """The whole of the CPU time is more than that of any of them, and no row is of a run that did nothing."""
+    file = flat(tmp_path / "files", "C15", 20_000)
+    (row,) = cells(processes.compare([file], {"SQLite": sqlite_urls(tmp_path)}, [1]))
+    assert row[:4] == ["C15, one plain file", "0", "SQLite", "1"]
+    assert float(row[6]) >= float(row[7]) > 0
+    assert int(row[8]) > 20
 
 
 def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:

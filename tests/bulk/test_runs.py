@@ -15,9 +15,9 @@ import pytest
 from msgspec import structs
 
 from energycomm.bulk import runs
-from energycomm.bulk.judging import Question, Shift, judged
-from energycomm.bulk.runs import Run, judged_again
-from energycomm.bulk.workers import Bucket, Lost, Processes
+from energycomm.bulk.judging import Question, Shift
+from energycomm.bulk.verdicts import Verdicts, judged_again
+from energycomm.bulk.workers import Bucket, Lost, Processes, Task
 from energycomm.correction.acting import judge_again
 from energycomm.correction.impact import bring_about, question
 from energycomm.eis.comparison import canonical, differences
@@ -133,8 +133,15 @@ def test_bulk_says_what_the_live_path_would_have_said(
             said = {key: ((one.before, one.codes_before), (one.after, one.codes_after)) for key, one in shifts.items()}
             assert said == expected
             assert run.changed == len(expected)
+            with old.reading() as reader:
+                ((image,),) = reader.driver.rows("SELECT coalesce(max(id), 0) FROM before_image")
             assert bring_about(old, writer, run) == len({one.access_point for one in shifts.values()})
             assert differences(canonical(old.engine), canonical(new.engine)) == []
+            with old.reading() as reader:
+                withdrawn = "SELECT DISTINCT why FROM before_image WHERE id > ?"
+                why = {row[0] for row in reader.driver.rows(withdrawn, (image,))}
+            assert "judged again by changed rules" in why
+            assert "judged again after a late message" not in why
             changes = count(old, "state_change")
             bring_about(old, writer, run)
             assert count(old, "state_change") == changes
@@ -233,15 +240,15 @@ class Cut:
     def __init__(self, after: int) -> None:
         self.after, self.given = after, []  # type: ignore[var-annotated]
 
-    def results(self, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
+    def results(self, task: Task, question: bytes, buckets: Iterable[Bucket]) -> Iterator[Bucket]:
         for done, (number, content) in enumerate(buckets):
             if done == self.after:
                 raise Lost("killed")
             self.given.append(number)
-            yield number, judged(question, content)
+            yield number, task(question, content)
 
 
-def told(run: Run) -> tuple[int, list[Shift]]:
+def told(run: Verdicts) -> tuple[int, list[Shift]]:
     """What a run says."""
     return run.judged, list(run.shifts())
 
@@ -319,7 +326,7 @@ def test_a_folder_is_of_one_run(tmp_path: Path, asked: Question) -> None:
         expected = told(run)
         with pytest.raises(UserError, match="Another process"), again(asked, place):
             pass
-    with pytest.raises(UserError, match="other rules, another day"), again(structs.replace(asked, since=1), place):
+    with pytest.raises(UserError, match="another question"), again(structs.replace(asked, since=1), place):
         pass
     with again(asked, place) as run:
         assert told(run) == expected

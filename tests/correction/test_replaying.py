@@ -19,7 +19,7 @@ from energycomm.pipeline.batch import BatchWriter
 from tests.pipeline.desk import NOW, Desk
 from tests.pipeline.story import day, reading, start
 
-PRM = "99000000000017"
+PRM, OTHER = "99000000000017", "99000000000033"
 
 
 class Strict(NamedTuple):
@@ -125,3 +125,36 @@ def test_a_replay_that_was_cut_off_goes_on_when_it_is_asked_for_again(
         with pytest.raises(KeyboardInterrupt):
             again()
     assert again().states == dict.fromkeys(ids, "treated")
+
+
+def test_all_that_is_stuck_is_judged_in_bulk_and_only_what_changes_is_sent_back(
+    database_url: str, strict: Strict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two readings that today's rules accept, one elsewhere that they refuse too; by the command, twice."""
+    desk = Desk(database_url)
+    freed = judged_then(desk, strict)
+    desk.deliver([start(OTHER, day(0)), reading(OTHER, day(31), -1)])
+    ((refused,),) = desk.rows("SELECT id FROM kernel_message WHERE state = 'rejected' ORDER BY id DESC LIMIT 1")
+    before = desk.rows(f"SELECT * FROM state_change WHERE message_id = {refused}")
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", database_url)
+    command = ["correct", "replay", "--stuck", "--by", "anna", "--why", "rule mended", "--work", str(tmp_path / "run")]
+    assert cli.main(command) == ExitCode.OK
+    states = dict(desk.rows("SELECT id, state FROM kernel_message"))
+    assert {number: states[number] for number in (*freed, refused)} == {
+        **dict.fromkeys(freed, "treated"),
+        refused: "rejected",
+    }
+    assert desk.rows(f"SELECT * FROM state_change WHERE message_id = {refused}") == before
+    sent = "SELECT message_id, \"by\", why FROM state_change WHERE after = 'to_replay' ORDER BY message_id"
+    assert desk.rows(sent) == [(number, "anna", "rule mended") for number in freed]
+    assert cli.main(command) == ExitCode.OK
+    assert dict(desk.rows("SELECT id, state FROM kernel_message")) == states
+
+
+@pytest.mark.parametrize("wrong", [["--stuck", "17"], ["--stuck", "--rules", "then"], ["17", "--work", "run"]])
+def test_bulk_and_named_messages_are_not_mixed(
+    wrong: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["correct", "replay", *wrong]) == ExitCode.USAGE
+    assert "--stuck" in capsys.readouterr().err

@@ -191,6 +191,7 @@ class Chaos:
 
     def _start(self, log: Any) -> None:
         with self._daemon_guard:
+            (self.folder / "beat.json").unlink(missing_ok=True)
             self.daemon = subprocess.Popen(
                 [sys.executable, "-c", COMMAND, "daemon"], cwd=self.folder, stdout=log, stderr=log, env=_environment()
             )
@@ -199,6 +200,7 @@ class Chaos:
         with self._daemon_guard:
             if self.daemon is None:
                 return
+            wait_for_life(self.daemon, self.folder / "beat.json")
             self.daemon.send_signal(how)
             code = self.daemon.wait(90)
             self.daemon = None
@@ -374,6 +376,13 @@ class Chaos:
         outcome.requests_handed_in_again, outcome.pushed_again = office.repeated, markets.pushed_again
         outcome.documents_of_answers = len(given.later()) + len(at_once)
         outcome.done.update({f"calls of services, {what}": n for what, n in markets.trouble.happened.items() if what})
+
+
+def wait_for_life(daemon: subprocess.Popen[bytes], beat: Path) -> None:
+    """Until a daemon that was started knows SIGTERM: before, it would end like any program, with another code."""
+    deadline = time.monotonic() + 60
+    while not beat.exists() and daemon.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
 
 
 def _environment() -> dict[str, str]:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.daemon.chaos import COMMAND, Chaos, Outcome, Plan, _environment
+from tests.daemon.chaos import COMMAND, Chaos, Outcome, Plan, _environment, wait_for_life
 from tests.daemon.chaos_markets import Markets
 from tests.namespaces import Host, Network, network
 from tests.replication import Pair, replicating
@@ -29,6 +29,8 @@ SHARED = ("in", "queries", "portal", "pki", "told", "token", "password", "known_
 """What each host finds at the same place: mounted folders, and files that its operator gave to all."""
 SHORT, LONG = (2.0, 10.0), (28.0, 40.0)
 """Seconds that a cut lasts: lines live for 25 seconds."""
+SPLIT = (3.0, 10.0)
+"""Seconds that two primaries live beside each other."""
 
 
 class HostsChaos(Chaos):
@@ -84,13 +86,10 @@ class HostsChaos(Chaos):
         return self.folder / host.name / "beat.json"
 
     def _stop_on(self, host: Host, how: signal.Signals) -> None:
-        # Before it lives a daemon knows no SIGTERM: it would end like any program.
-        deadline = time.monotonic() + 60
-        while not self._beat(host).exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
         with self._daemon_guard:
             daemon, whole = self.daemons.pop(host), not host.is_cut
             cuts = host.cuts
+            wait_for_life(daemon, self._beat(host))
             daemon.send_signal(how)
             code = daemon.wait(120)
         if how is signal.SIGTERM and code != 0 and whole and host.cuts == cuts:
@@ -125,8 +124,15 @@ class HostsChaos(Chaos):
         ]
 
     def _fail_over(self) -> None:
-        """Kill the primary; the standby takes its place, and the dead server follows it."""
-        self.pair.fail_over()
+        """Kill the primary; the standby takes its place, and the dead server follows it. Every second time the primary
+        lives on beside its successor for a while."""
+        if self.outcome.done["failovers"] % 2 == 1:
+            self.pair.split()
+            self.over.wait(self.rng.uniform(*SPLIT))
+            self.pair.fence()
+            self.outcome.done["of them with a primary that lived on"] += 1
+        else:
+            self.pair.fail_over()
         self.outcome.done["failovers"] += 1
         self.pair.heal()
 

@@ -13,7 +13,7 @@ from energycomm.daemon.clock import BELIEVED, TOLERANCE, ClockWatch
 from energycomm.daemon.housekeeping import Housekeeping
 from energycomm.kernel import instants
 from energycomm.kernel.instants import now_micros
-from energycomm.pipeline.rows import moment
+from energycomm.pipeline.rows import moments
 from tests.daemon.conftest import Office
 from tests.daemon.test_outbox import messages, states
 
@@ -166,5 +166,5 @@ def test_what_is_told_of_a_message_keeps_its_order_when_the_clock_is_put_back(of
     messages(office, (1, "accepted"))
     ((message_id, told_at),) = office.rows("SELECT message_id, at FROM outbox")
     with office.store.transaction() as tx:
-        assert moment(tx, message_id, told_at - 3_600_000_000) == told_at + 1
-        assert moment(tx, message_id, told_at + 5) == told_at + 5
+        assert moments(tx, [message_id], told_at - 3_600_000_000) == {message_id: told_at + 1}
+        assert moments(tx, [message_id], told_at + 5) == {message_id: told_at + 5}

@@ -7,9 +7,10 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -20,7 +21,7 @@ from energycomm.daemon.locks import AdvisoryLocks
 from energycomm.daemon.worker import Worker
 from energycomm.eis import migrations
 from energycomm.eis.comparison import canonical
-from energycomm.eis.database import is_lost, opened, reading, writing
+from energycomm.eis.database import confirm, is_lost, opened, reading, writing
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.pipeline.gateway import Gateway
@@ -30,8 +31,11 @@ from energycomm.simulation.scenario import Scenario
 from tests.daemon.chaos_judgement import compare
 from tests.daemon.conftest import Notes
 from tests.daemon.test_daemon import until
+from tests.postgres import PostgresServer
 from tests.replication import Pair, replicating
 
+SETTLED = ("done", "duplicate", "failed")
+"""Where the channel has what was acknowledged to it."""
 KEEPALIVES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
 
 
@@ -83,8 +87,43 @@ def working(config: Config, notes: Notes) -> Iterator[None]:
             thread.join()
 
 
-def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int) -> None:
-    """Let two workers take envelopes in while the primary dies, and hold its store against a quiet one."""
+def kill(pair: Pair, _name: str, _folder: Path) -> None:
+    """The primary dies; the standby takes its place."""
+    pair.fail_over()
+
+
+def cut_off(pair: Pair, name: str, folder: Path) -> None:
+    """The standby takes the place of a primary that lives on, with all workers, for three seconds.
+
+    Its commits wait for a standby that follows no more. What ends them lets the cut-off primary show what was never
+    answered: what the workers then read must not leave the gateway.
+    """
+    pair.split()
+    try:
+        deadline = time.monotonic() + 3
+        shown = 0
+        while time.monotonic() < deadline:
+            query = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            ((ended,),) = pair.standby.ask(query)
+            shown += ended
+            time.sleep(0.05)
+        assert shown > 0, "nobody wrote to the server that was cut off"
+        with psycopg.connect(pair.primary.conninfo(), dbname=name) as connection:
+            kept = {row[0] for row in connection.execute("SELECT name FROM envelope WHERE state = 'done'")}
+            told = {row[0] for row in connection.execute("SELECT id FROM outbox WHERE state IN ('sending', 'sent')")}
+        acknowledged = {path.name for place in SETTLED for path in (folder / "in" / place).glob("*.zip")}
+        assert acknowledged <= kept, "acknowledged, and unknown to the new primary"
+        keys = {int(path.stem.rpartition("-")[2]) for path in (folder / "told").glob("*.json")}
+        assert keys <= told, "told, and unknown to the new primary"
+    finally:
+        pair.fence()
+
+
+Loss = Callable[[Pair, str, Path], None]
+
+
+def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int, lose: Loss = kill) -> None:
+    """Let two workers take envelopes in while the primary is lost, and hold its store against a quiet one."""
     name = pair.primary.create_database()
     url = pair.url(name)
     with opened(url) as engine:
@@ -118,8 +157,9 @@ def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int
             before = sum(len(envelopes[n::failovers]) for n in range(number))
             until(partial(_midway, pair, name, before))
             time.sleep(rng.uniform(0, 0.2))
-            pair.fail_over()
-            if number + 1 < failovers:
+            try:
+                lose(pair, name, folder)
+            finally:
                 pair.heal()
         until(lambda: done(pair, name) == (len(envelopes), 0))
         with opened(url) as engine, reading(engine) as connection:
@@ -182,6 +222,48 @@ def _write_where_only_reading_is_allowed(engine: Engine) -> None:
 def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twice(pair: Pair, tmp_path: Path) -> None:
     """kill -9 of the primary, promotion of the standby; the workers go on by themselves."""
     work_through(pair, tmp_path, arriving(tmp_path, 2, 1), 1)
+
+
+def test_a_primary_that_is_cut_off_and_lives_on_acknowledges_and_tells_nothing(pair: Pair, tmp_path: Path) -> None:
+    """What is written to it waits for its standby for ever; when it is stopped, everything goes on with the new one."""
+    work_through(pair, tmp_path, arriving(tmp_path, 2, 1), 1, cut_off)
+
+
+def test_what_a_server_shows_is_confirmed_by_its_standby_before_it_counts(pair: Pair) -> None:
+    """A session that is ended while its commit waits leaves rows behind that the standby does not have."""
+    old = pair.primary
+    with opened(f"postgresql://postgres@{old.host}:{old.port}/postgres") as engine:
+        with writing(engine) as connection:
+            connection.execute(text("CREATE TABLE shown (n int)"))
+            assert connection.execute(text("SHOW statement_timeout")).scalar() == "0"
+        confirm(engine)
+        pair.split()
+        writer = threading.Thread(target=_write_in_vain, args=(engine,))
+        writer.start()
+        _end_waiting(old)
+        writer.join()
+        with reading(engine) as connection:
+            assert connection.execute(text("SELECT n FROM shown")).scalars().all() == [1]
+        assert pair.primary.ask("SELECT n FROM shown") == []
+        ended = threading.Thread(target=_end_waiting, args=(old,))
+        ended.start()
+        with pytest.raises(UserError) as lost:
+            confirm(engine)
+        assert is_lost(lost.value)
+        ended.join()
+    pair.fence()
+    pair.heal()
+
+
+def _write_in_vain(engine: Engine) -> None:
+    with contextlib.suppress(UserError), writing(engine) as connection:
+        connection.execute(text("INSERT INTO shown VALUES (1)"))
+
+
+def _end_waiting(server: PostgresServer) -> None:
+    """End the session whose commit waits for a standby."""
+    query: LiteralString = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    until(lambda: server.ask(query) == [(True,)])
 
 
 @pytest.mark.slow

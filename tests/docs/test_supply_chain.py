@@ -21,6 +21,7 @@ from tests.machine import lacks
 
 EXTRAS = {
     "durable": ("durable",),
+    "cluster": ("cluster",),
     "assistant": ("assistant", "torch"),
     "test": ("test",),
     "lint": ("lint",),

@@ -9,6 +9,8 @@ from sqlalchemy import Table
 
 from energycomm.eis import tables
 from energycomm.eis.archive import archive
+from energycomm.eis.arrays import NONE
+from energycomm.eis.domain import array_columns
 from energycomm.eis.store import StoreTransaction
 
 NOW = 1_700_000_000_000_000
@@ -19,7 +21,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     """A row of a table: the values given, and plain ones for the columns that need a value."""
     plain: dict[str, Any] = {"int": 0, "str": "x", "bool": True, "bytes": b""}
     needed = {column.name: plain[column.type.python_type.__name__] for column in table.columns if not column.nullable}
-    return needed | values
+    return needed | dict.fromkeys(array_columns(table.name), NONE) | values
 
 
 def put(tx: StoreTransaction, table: Table, *many: dict[str, Any]) -> list[int]:

@@ -42,8 +42,10 @@ def counted(engine: Engine) -> list[tuple[object, ...]]:
 
 def logged(engine: Engine) -> list[tuple[object, ...]]:
     with engine.connect() as connection:
-        sql = "SELECT table_name, row_id, op, message_id FROM change_log ORDER BY row_id"
-        return [tuple(row) for row in connection.execute(text(sql))]
+        sql = "SELECT table_name, row_id, op, message_id, run FROM change_log ORDER BY row_id"
+        rows = connection.execute(text(sql)).all()
+    # The message of a period has its number: so a run tells those of all its rows.
+    return [(table, row + n, op, message + n) for table, row, op, message, run in rows for n in range(run)]
 
 
 def together(tx: StoreTransaction, n: int) -> None:

@@ -123,7 +123,7 @@ def test_the_latest_checkpoint_before_an_instant_is_found(store: Store) -> None:
         assert tx.checkpoint_before(point, 99) == (20, b"twenty")
         tx.save_checkpoints([(point, 20, b"new")])
         assert tx.checkpoint_before(point, 20) == (20, b"new")
-        assert tx.drop_checkpoints_after(point, 10) == 1
+        tx.drop_checkpoints_after([(point, 10)])
         assert tx.checkpoint_before(point, 99) == (10, b"ten")
 
 
@@ -139,6 +139,22 @@ def test_messages_of_an_access_point_come_from_an_instant_on(store: Store) -> No
     assert [message.id for message in found] == [first, late]
     assert (found[1].identity, found[1].position, found[1].waits_for) == (b"i" * 16, 2, "start")
     assert (found[0].identity, found[0].xml, found[0].state) == (None, "<x/>", "accepted")
+
+
+def test_many_access_points_are_asked_each_from_its_own_instant_on(store: Store) -> None:
+    """More of them than SQLite takes in one statement; before 1970 too."""
+    with store.transaction() as tx:
+        points = [point.id for point in tx.access_points("FR", [f"{n:03}" for n in range(75)]).values()]
+        ids = {point: [put_kernel_message(tx, point, at) for at in (-20, 10)] for point in points}
+        tx.save_checkpoints([(point, upto, b"%d" % upto) for point in points for upto in (-30, 10)])
+        starts = [(point, NEVER if n % 3 else -19) for n, point in enumerate(points)]
+        found = tx.messages_since(starts)
+        states = tx.checkpoints_before([(point, 9 + n % 2) for n, point in enumerate(points[1:])])
+        assert tx.messages_since([]) == {}
+    for n, point in enumerate(points):
+        assert [message.id for message in found[point]] == ids[point][0 if n % 3 else 1 :]
+    assert [states[point] for point in points[1:4]] == [(-30, b"-30"), (10, b"10"), (-30, b"-30")]
+    assert states.keys() == set(points[1:])
 
 
 def test_states_and_findings_change_in_bulk(store: Store, engine: Engine) -> None:

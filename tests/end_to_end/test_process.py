@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from energycomm.eis import tables
 from energycomm.kernel.check import KernelChecker
 from tests.end_to_end.conftest import Place
 from tests.hostile import write_hostile
@@ -45,14 +46,34 @@ def test_the_same_folder_twice_changes_nothing_but_the_duplicate_records(
     here = place(database_url)
     first = here.process(french).json
     before = here.meaning()
-    tables = ("kernel_message", "ch_message", "state_change", "finding", "outbox", "reading", "raw")
-    counted = [here.rows(f"SELECT count(*) FROM {table}") for table in tables]
+    names = ("kernel_message", "ch_message", "state_change", "finding", "outbox", "reading", "raw")
+    counted = [here.rows(f"SELECT count(*) FROM {table}") for table in names]
     second = here.process(french).json
     assert here.meaning() == before
-    assert [here.rows(f"SELECT count(*) FROM {table}") for table in tables] == counted
+    assert [here.rows(f"SELECT count(*) FROM {table}") for table in names] == counted
     readable = first["envelopes"]["taken_in"] - first["envelopes"]["unreadable"]
     assert second["envelopes"]["duplicate"] >= readable
     assert second["kernel_messages"] == {}
+
+
+def test_every_reference_names_a_row_that_is_there(place: Places, french: Path, database_url: str) -> None:
+    """PostgreSQL does not check those within a batch: whatever a run stores, no row refers to nothing."""
+    here = place(database_url)
+    here.process(french)
+    here.process(french)
+    unchecked = 0
+    for table in tables.metadata.sorted_tables:
+        for key in (key for column in table.columns for key in column.foreign_keys):
+            of, to, target = key.parent.name, key.column.name, key.column.table.name
+            sql = (
+                f'SELECT count(*), count("{of}") FROM {table.name} t WHERE "{of}" IS NOT NULL '
+                f'AND NOT EXISTS (SELECT 1 FROM {target} p WHERE p."{to}" = t."{of}")'
+            )
+            assert here.rows(sql) == [(0, 0)], (table.name, of)
+            unchecked += here.rows(f'SELECT count("{of}") FROM {table.name}')[0][0]
+    findings = "SELECT count(*) FROM finding f LEFT JOIN state_change c ON c.id = f.change_id WHERE c.id IS NULL"
+    assert here.rows(findings) == [(0,)]
+    assert unchecked > 1_000
 
 
 def test_the_real_samples_are_digested_and_the_unknown_types_get_their_code(

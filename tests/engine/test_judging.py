@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.compiling import MOST_REMEMBERED
 from energycomm.engine.parallel import ParallelEngine
 from energycomm.engine.port import EngineFault
 from energycomm.engine.trace import trace
@@ -52,6 +53,25 @@ def test_items_are_sorted_by_number_and_not_as_text(engine: ParallelEngine) -> N
     history = History(registers=tuple(RegisterFacts(index_wh=9) for _ in registers))
     fields = [finding.field for finding in engine.validate(reading(*registers), history).findings]
     assert fields == [f"registers[{number}].value" for number in range(1, 13)]
+
+
+def test_what_rules_say_of_codes_is_right_however_many_codes_there_are(shipped: Catalogue) -> None:
+    """What rules that read nothing but codes said is remembered, of so many combinations; the trace asks each anew."""
+    engine = ParallelEngine(shipped)
+    codes = [f"S{number}" for number in range(MOST_REMEMBERED + 3)]
+    messages = [reading(register(9, code), register(9), sender=code, calendar="DN999999") for code in codes]
+    for message in messages:
+        engine.validate(message, NO_HISTORY)
+    wrong = {("fr-sender-eic", "sender"), ("fr-supplier-time-class-known", "registers[1].time_class")}
+    for message, expected in (
+        (messages[0], wrong),
+        (messages[-1], wrong),
+        (reading(register(9), sender="ERDF"), set()),
+    ):
+        found = {(finding.rule, finding.field) for finding in engine.validate(message, NO_HISTORY).findings}
+        assert found & wrong == expected
+        runs = trace(shipped, message, NO_HISTORY)
+        assert {rule for rule, _ in found} == {run.rule.code for run in runs if run.outcome == "violated"}
 
 
 def test_a_register_without_facts_is_not_judged_by_them(engine: ParallelEngine) -> None:

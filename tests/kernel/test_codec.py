@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from energycomm.kernel.codec import decode, decode_json, encode, encode_json
+from energycomm.kernel.codec import decode, decode_json, decode_several, encode, encode_json, encode_several
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.messages import KernelMessage, MeterReading, StartOfSupply
 from energycomm.kernel.parts import Register
@@ -54,6 +54,7 @@ def test_every_message_that_is_written_is_read_back_equal_and_written_again_the_
         assert decode(xml.encode()) == message
         assert again.effective.utcoffset() == message.effective.utcoffset()
         assert decode_json(encode_json(message)) == message
+        assert [encode(one) for one in decode_several(encode_several([message, message]))] == [xml, xml]
 
     round_trip()
 

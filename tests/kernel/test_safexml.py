@@ -110,6 +110,20 @@ def test_root_and_namespace_are_seen_in_every_encoding(encoding: str) -> None:
     assert root.findtext("a") == letter
 
 
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "r", "r a='1'", "r xmlns='urn:y'", "r\n xmlns = 'urn:y' xmlns:p='urn:z'", "p:r xmlns='urn:y' xmlns:p='urn:z'",
+        "r a=\" xmlns='urn:z'\" xmlns='urn:y'", "r xmlns=''", "r xmlns='urn:&amp;'", "é xmlns='urn:y'", "r q='>' ",
+    ],
+)  # fmt: skip
+def test_root_and_namespace_are_those_that_a_parser_finds(tag: str) -> None:
+    for before in ("", "<?xml version='1.0'?>", '\ufeff<?xml version="1.0" encoding="UTF-8" ?>\n\n'):
+        content = f"{before}<{tag}/>".encode()
+        name = etree.QName(etree.fromstring(content))
+        assert prescan(io.BytesIO(content)) == Sniffed(name.localname, name.namespace)
+
+
 def test_a_root_behind_a_long_comment_is_found() -> None:
     assert prescan(io.BytesIO(b"<!--" + b" x" * 5000 + b"--><Root/>")) == Sniffed("Root", None)
 
@@ -241,10 +255,17 @@ def test_a_doctype_that_is_only_a_word_in_a_text_is_no_doctype() -> None:
     assert root.text == "<!DOCTYPE a>"
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=12), st.integers(0, len(WHOLE)), st.integers(0, 30))
-def test_what_the_prescan_lets_pass_can_be_parsed_and_what_it_refuses_cannot(piece: bytes, at: int, cut: int) -> None:
-    content = WHOLE[:at] + piece + WHOLE[at + cut :]
+@pytest.mark.parametrize("whole", [WHOLE, WHOLE.replace(b"<!-- c -->", b"").replace(b"<r ", b"<p:r ", 1)])
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(st.binary(max_size=12), st.sampled_from([b" xmlns='urn:y'", b" q='xmlns=1'", b":", b"\n", b"p:"])),
+    st.integers(0, len(WHOLE)),
+    st.integers(0, 30),
+)
+def test_what_the_prescan_lets_pass_can_be_parsed_and_what_it_refuses_cannot(
+    whole: bytes, piece: bytes, at: int, cut: int
+) -> None:
+    content = whole[:at] + piece + whole[at + cut :]
     seen = prescan(io.BytesIO(content))
     try:
         tree = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from energycomm.eis import tables
+from energycomm.eis.arrays import parts_json
 from energycomm.kernel.codec import decode, decode_json, encode, encode_json
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading
@@ -12,7 +13,7 @@ from tests.pipeline.story import day, reading
 
 
 def registers_of(message: KernelMessage) -> str:
-    """The JSON that a reading leaves in the domain table."""
+    """What a reading leaves of its registers in the domain table."""
     step = Step(AccessPointState(), message, micros(message.effective), 1, 1, {})
     store_reading(step)
     (row,) = step.rows[tables.reading]
@@ -27,6 +28,6 @@ def test_a_message_that_was_stored_and_read_again_writes_the_same_row() -> None:
     assert isinstance(by_xml, MeterReading)
     assert isinstance(by_json, MeterReading)
     wanted = registers_of(made)
-    assert '"direction":"consumption"' in wanted
+    assert '"direction":"consumption"' in parts_json(wanted)
     assert registers_of(by_xml) == wanted
     assert registers_of(by_json) == wanted

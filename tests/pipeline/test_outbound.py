@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from energycomm.eis.archive import archive
 from energycomm.eis.database import writing
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.requests import show_request
+from energycomm.eis.store import StoreTransaction
 from energycomm.engine.parallel import ParallelEngine
+from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
 from energycomm.kernel.parts import AnswerReason
 from energycomm.kernel.requests import EndOfSupplyRequest, MoveInRequest
@@ -258,6 +264,33 @@ def test_an_answer_that_overtakes_the_end_of_the_sending_leaves_it_sent(desk: De
     delivery.deliver(desk.store, {"FR": Overtaken(desk)}, lambda *_: None)
     assert state(desk) == "acknowledged"
     assert desk.rows("SELECT sent_at IS NOT NULL, channel, attempts FROM outgoing") == [(True, "line", 1)]
+
+
+class SentMeanwhile(Line):
+    """Another worker sends the same request before the call of the first one ends; the market answers both."""
+
+    def __init__(self, desk: Desk, other: Line) -> None:
+        super().__init__("answers")
+        self._desk, self._other = desk, other
+
+    def send(self, message: Outgoing) -> Sent | TechnicalError:
+        delivery.deliver(self._desk.store, {"FR": self._other}, _kept)
+        time.sleep(0.001)
+        return Sent(reference=message.reference, receipt="there", answer=b"<answer>known already</answer>")
+
+
+def _kept(tx: StoreTransaction, content: bytes, name: str, channel: str, asked: int) -> None:
+    archive(tx, name, BytesIO(content), channel, now_micros(), asked)
+
+
+@pytest.mark.parametrize(("other", "stored"), [("answers", b"<answer/>"), ("ok", b"<answer>known already</answer>")])
+def test_of_two_sendings_of_a_request_one_answer_is_stored(desk: Desk, other: str, stored: bytes) -> None:
+    """The first that is there: what a worker that was cut off brings later is the same, said twice."""
+    outbound, _ = office(desk)
+    outbound.submit(request(), "anna")
+    delivery.deliver(desk.store, {"FR": SentMeanwhile(desk, Line(other))}, _kept)
+    assert desk.rows("SELECT sha256 FROM envelope WHERE answers IS NOT NULL") == [(sha256(stored).digest(),)]
+    assert desk.rows("SELECT state FROM outgoing_event WHERE state = 'sent'") == [("sent",), ("sent",)]
 
 
 def _head(**fields: Any) -> dict[str, Any]:

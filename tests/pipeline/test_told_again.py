@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from energycomm.eis.arrays import parts_of
 from energycomm.eis.comparison import canonical
 from energycomm.kernel.messages import (
     AccessPointData,
@@ -68,7 +68,7 @@ def verdicts(desk: Desk, kind: str) -> list[str]:
 def rows(desk: Desk, table: str, column: str) -> list[tuple[str, object]]:
     """Status and content of the rows of a table."""
     sql = f"SELECT status, {column} FROM {table} ORDER BY status, id"
-    return [(status, json.loads(told)) for status, told in desk.rows(sql)]
+    return [(status, parts_of(told)) for status, told in desk.rows(sql)]
 
 
 def test_the_same_reading_with_another_index_is_refused(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def values_of(desk: Desk) -> list[tuple[datetime, float, str]]:
         )
         for status, at, unit, positions in desk.rows("SELECT status, at, unit, positions FROM series")
         if status == "current"
-        for one in json.loads(positions)
+        for one in parts_of(positions)
         if one.get("value") is not None
     ]
     return sorted(found)

@@ -9,9 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from msgspec import json
 
 from adapters.fr_enedis.simulator import simulator
+from energycomm.eis.arrays import parts_of
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.simulation.expectation import read_truth
@@ -67,7 +67,7 @@ def test_a_supplier_changes_its_daily_fluxes_without_a_gap_a_double_or_a_false_a
         begin, factor = datetime.fromtimestamp(at / 1e6, UTC), {"kW": 1, "W": 1000}[unit]
         powers[point, step] += [
             (begin + (one["position"] - 1) * timedelta(minutes=step), float(one["value"]) / factor)
-            for one in json.decode(positions)
+            for one in parts_of(positions)
         ]
     assert {source for _, _, source in indexes} == {"R151", "R64B"}
     fluxes = {(source, step) for _, _, source, step, _, _ in curves}
@@ -92,4 +92,4 @@ def test_a_supplier_changes_its_daily_fluxes_without_a_gap_a_double_or_a_false_a
 
 def active(written: str) -> list[dict[str, Any]]:
     """The registers or energies of active energy."""
-    return [one for one in json.decode(written) if one.get("product") is None]
+    return [one for one in parts_of(written) if one.get("product") is None]

@@ -207,23 +207,8 @@ def timeseries(
       Unreadable: a date, number or code that cannot be read, or no access point, period, length of an interval, unit.
     """
     before, places = groups(run, lambda segment: segment.tag == "SEQ")
-    rest, unit, product, length = [], "", "active-energy", None
+    rest, unit, product, length = _measured(table, before, places)
     known = table.raw["edifact"]["resolution"]
-    for segment in before:
-        if segment.tag == "MEA" and not segment.get(2, 1):
-            unit = table.codes["unit"].words.get(segment.get(2), segment.get(2))
-        elif segment.tag == "PIA" and segment.get(1) in table.codes["product"].words:
-            product = table.codes["product"].words[segment.get(1)]
-        elif segment.tag == "DTM" and segment.get(0) == known["qualifier"]:
-            length = segment
-        else:
-            rest.append(segment)
-    own_units = {code for place in places for one in place if one.tag == "QTY" and (code := one.get(0, 2))}
-    for code in sorted(own_units):
-        word = table.codes["unit"].words.get(code, code)
-        if unit and word != unit:
-            raise Unreadable(refusal("SYN_VALUE", "QTY", code, unit))
-        unit = word
     facts = Facts(table, zone).take(rest)
     start, end = _period(facts)
     point = facts.names.get("access_point")
@@ -259,6 +244,35 @@ def timeseries(
             _keep(kept, f"SEQ+{own[0].get(1) or at}/{name}", value)
     told = {"market_reason": facts.values.get("market_reason"), "reason": facts.values.get("reason") or "periodic"}
     return point, metered_series(made, head | told), {**facts.kept(lambda name, _: name in taken), **kept}
+
+
+def _measured(
+    table: Table, before: list[Segment], places: list[list[Segment]]
+) -> tuple[list[Segment], str, str, Segment | None]:
+    """What stands before the intervals of a series: the other segments, the unit, the product, and the segment that
+    tells the length of an interval.
+
+    Raises:
+      Unreadable: intervals in different units.
+    """
+    rest: list[Segment] = []
+    unit, product, length = "", "active-energy", None
+    for segment in before:
+        if segment.tag == "MEA" and not segment.get(2, 1):
+            unit = table.codes["unit"].words.get(segment.get(2), segment.get(2))
+        elif segment.tag == "PIA" and segment.get(1) in table.codes["product"].words:
+            product = table.codes["product"].words[segment.get(1)]
+        elif segment.tag == "DTM" and segment.get(0) == table.raw["edifact"]["resolution"]["qualifier"]:
+            length = segment
+        else:
+            rest.append(segment)
+    own_units = {code for place in places for one in place if one.tag == "QTY" and (code := one.get(0, 2))}
+    for code in sorted(own_units):
+        word = table.codes["unit"].words.get(code, code)
+        if unit and word != unit:
+            raise Unreadable(refusal("SYN_VALUE", "QTY", code, unit))
+        unit = word
+    return rest, unit, product, length
 
 
 def _period(facts: Facts) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ The power is a whole number of kW for each hour of the day, so that indexes, ene
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -238,22 +238,25 @@ def sets(almanac: Almanac, point: Point, day: int, *, corrected: bool) -> list[D
       one.
     """
     first = max(point.start, almanac.number((almanac.civil(day) - timedelta(days=1)).replace(day=1)))
-    began = {name: 20_000 + chance(point.number, rank, 40, 50_000) for rank, name in enumerate(point.powers)}
-    before = _energies(almanac, point, point.start, first)
     drawn = _energies(almanac, point, first, day)
     lacking = next(name for name, energy in drawn.items() if energy > WRONG_BY)
-    said = (("INITIAL", WRONG_BY), ("ANNULE", WRONG_BY), ("RECTIFICATIF", 0)) if corrected else (("INITIAL", 0),)
+    wrong = drawn | {lacking: drawn[lacking] - WRONG_BY}
+    said = (("INITIAL", wrong), ("ANNULE", wrong), ("RECTIFICATIF", drawn)) if corrected else (("INITIAL", drawn),)
+    return [_set(almanac, point, first, day, *one) for one in said]
 
-    def draft(status: str, short: int) -> Draft:
-        told = {name: energy - short * (name == lacking) for name, energy in drawn.items()}
-        indexes, energies, peaks = "", "", ""
-        for name, energy in told.items():
-            old = began[name] + before[name]
-            indexes += _in_class("Index_Par", name, _index(old, old + energy))
-            energies += _in_class("Conso_Par", name, f"<Quantite_Mesure>{energy}</Quantite_Mesure>")
-            peaks += _in_class("Conso_Par", name, f"<Quantite_Mesure>{75 if energy else 0}</Quantite_Mesure>")
-        reason = "      <Motif_Rectif>MESURE_ERRONEE</Motif_Rectif>\n" if status != "INITIAL" else ""
-        body = f"""  <Corps_PRM>
+
+def _set(almanac: Almanac, point: Point, first: int, day: int, status: str, told: Mapping[str, int]) -> Draft:
+    """The set of the days from `first` to `day`; `told` is the energy of each class in kWh."""
+    began = {name: 20_000 + chance(point.number, rank, 40, 50_000) for rank, name in enumerate(point.powers)}
+    before = _energies(almanac, point, point.start, first)
+    indexes, energies, peaks = "", "", ""
+    for name, energy in told.items():
+        old = began[name] + before[name]
+        indexes += _in_class("Index_Par", name, _index(old, old + energy))
+        energies += _in_class("Conso_Par", name, f"<Quantite_Mesure>{energy}</Quantite_Mesure>")
+        peaks += _in_class("Conso_Par", name, f"<Quantite_Mesure>{75 if energy else 0}</Quantite_Mesure>")
+    reason = "      <Motif_Rectif>MESURE_ERRONEE</Motif_Rectif>\n" if status != "INITIAL" else ""
+    body = f"""  <Corps_PRM>
     <Id_PRM>{point.prm}</Id_PRM>
     <Num_Sous_Lot>SL{point.number:05d}{day:05d}</Num_Sous_Lot>
     <Date_Sous_Lot>{almanac.iso(day)}</Date_Sous_Lot>
@@ -281,10 +284,8 @@ def sets(almanac: Almanac, point: Point, day: int, *, corrected: bool) -> list[D
     </Donnees_Releve>
   </Corps_PRM>
 """
-        kinds, reference = ("MeterReading", "MeteredVolume"), f"R17 {point.prm} {almanac.iso(day)} {status}"
-        return Draft("R17", body, point.prm, reference, kinds, life=point.number, place=("large-reading", day))
-
-    return [draft(*one) for one in said]
+    kinds, reference = ("MeterReading", "MeteredVolume"), f"R17 {point.prm} {almanac.iso(day)} {status}"
+    return Draft("R17", body, point.prm, reference, kinds, life=point.number, place=("large-reading", day))
 
 
 def _in_class(what: str, name: str, value: str) -> str:

@@ -23,6 +23,7 @@ from energycomm.correction.tickets import delegate
 from energycomm.eis.database import reading
 from energycomm.eis.messages import MessageSummary, summaries
 from energycomm.eis.store import Store
+from energycomm.errors import HistoryArchived
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.replay import mark
 from energycomm.webservice.answers import answer, described, tagged
@@ -297,7 +298,10 @@ def replay(request: Request, shared: Shared, person: Corrector, body: Replay, ke
 
     def do() -> Response:
         with shared.store.transaction() as tx:
-            marked = mark(tx, body.messages, person.name, body.why)
+            try:
+                marked = mark(tx, body.messages, person.name, body.why)
+            except HistoryArchived as error:
+                raise Problem("API_CONFLICT", error.message, target="/messages", advice=error.advice) from None
         if not marked:
             raise Problem("API_CONFLICT", "None of them is stuck.", target="/messages")
         places = {

@@ -27,6 +27,9 @@ router = APIRouter(tags=["exports"], route_class=RecordedRoute)
 CURSOR = "X-Cursor"
 """Header with the cursor to go on from once the whole answer is there."""
 
+ARCHIVED = "X-Archived"
+"""Header with the names of the archives that hold rows which are not in the answer."""
+
 AT_ONCE = 4
 """Exports that run at a time: each holds a connection to the database as long as its reader takes."""
 
@@ -49,7 +52,8 @@ Last = Annotated[date | None, Query(description="Last civil day, included.")]
     summary="Rows of a subject, whole or what changed since a cursor",
     responses={
         200: {
-            "description": "The rows; `X-Cursor` is the cursor to go on from when all of them are there.",
+            "description": "The rows; `X-Cursor` is the cursor to go on from when all of them are there, `X-Archived` "
+            "names archives that hold rows which are not among them.",
             "content": {media.partition(";")[0]: {} for media in MEDIA_TYPES.values()},
         }
     },
@@ -89,6 +93,7 @@ def export(
         body = pieces(format, found)
         # The first piece tells whether it can be read at all, while a refusal can still be answered.
         begun = next(body, b"")
+        archived = {ARCHIVED: ", ".join(one.name for one in away)} if (away := found.lacks()) else {}
         held = stack.pop_all()
 
     def all_of_it() -> Iterator[bytes]:
@@ -97,7 +102,11 @@ def export(
             yield from body
 
     stream = _Held(all_of_it(), held)
-    headers = {CURSOR: str(found.place), "Content-Disposition": f'attachment; filename="{subject}.{format}"'}
+    headers = {
+        CURSOR: str(found.place),
+        **archived,
+        "Content-Disposition": f'attachment; filename="{subject}.{format}"',
+    }
     return StreamingResponse(stream, media_type=MEDIA_TYPES[format], headers=headers)
 
 

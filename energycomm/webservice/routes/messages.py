@@ -12,7 +12,9 @@ from pydantic import ConfigDict, Field
 
 from energycomm.correction.explanation import Explanation
 from energycomm.correction.explanation import explain as explain_message
+from energycomm.eis.away import refuse_archived
 from energycomm.eis.messages import MessageDetail, MessageFilter, MessagePage, list_messages, show_message
+from energycomm.errors import UserError
 from energycomm.kernel.codec import decode, encode_json
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.messagesearch import MessageSearch
@@ -132,6 +134,7 @@ def explain(request: Request, shared: Shared, _: Reader, number: Number) -> Resp
     gateway = shared.gateway
     found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
+        find(shared, number)
         raise not_found("message", "number", number)
     about(request, f"message {number} access point {found.access_point}")
     return tagged(request, found)
@@ -146,9 +149,13 @@ def causes(request: Request, shared: Shared, _: Reader, number: Number) -> Respo
 
 
 def find(shared: Services, number: int) -> MessageDetail:
-    """A message, or 404."""
+    """A message, or 404, which names the archive that holds it."""
     found = show_message(shared.store.engine, number)
     if found is None:
+        try:
+            refuse_archived(shared.store.engine, number)
+        except UserError as error:
+            raise Problem("API_NOT_FOUND", error.message, target="number", value=number, advice=error.advice) from None
         raise not_found("message", "number", number, "Search for it: GET /api/v1/messages.")
     return found
 

@@ -1,0 +1,1 @@
+"""What leaves the store for Parquet files and comes back: settled measures, and the bytes of envelopes."""

@@ -1,0 +1,16 @@
+"""Every desk of a test is closed at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.pipeline.desk import Desk
+
+
+@pytest.fixture(autouse=True)
+def _close_desks() -> Iterator[None]:
+    yield
+    while Desk.open:
+        Desk.open.pop().database.dispose()

@@ -7,7 +7,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import LiteralString
@@ -92,14 +92,23 @@ def kill(pair: Pair, _name: str, _folder: Path) -> None:
     pair.fail_over()
 
 
-def cut_off(pair: Pair, name: str, folder: Path) -> None:
+def deliver(path: Path, folder: Path) -> None:
+    """An envelope appears whole in the inbox."""
+    shutil.copy(path, folder / path.name)
+    (folder / path.name).rename(folder / "in" / path.name)
+
+
+def cut_off(held: list[Path], pair: Pair, name: str, folder: Path) -> None:
     """The standby takes the place of a primary that lives on, with all workers, for three seconds.
 
-    Its commits wait for a standby that follows no more. What ends them lets the cut-off primary show what was never
-    answered: what the workers then read must not leave the gateway.
+    What was held back arrives then, so that there is work whatever was done before. Its commits wait for a standby that
+    follows no more. What ends them lets the cut-off primary show what was never answered: what the workers then read
+    must not leave the gateway.
     """
     pair.split()
     try:
+        for path in held:
+            deliver(path, folder)
         deadline = time.monotonic() + 3
         shown = 0
         while time.monotonic() < deadline:
@@ -122,8 +131,19 @@ def cut_off(pair: Pair, name: str, folder: Path) -> None:
 Loss = Callable[[Pair, str, Path], None]
 
 
-def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int, lose: Loss = kill) -> None:
-    """Let two workers take envelopes in while the primary is lost, and hold its store against a quiet one."""
+def work_through(
+    pair: Pair, folder: Path, envelopes: list[Path], failovers: int, lose: Loss = kill, held: Sequence[Path] = ()
+) -> None:
+    """Let two workers take envelopes in while the primary is lost, and hold its store against a quiet one.
+
+    Args:
+      pair: the primary and its standby.
+      folder: of the inbox.
+      envelopes: what is delivered before the primary is lost.
+      failovers: how often it is lost.
+      lose: loses it.
+      held: what `lose` delivers.
+    """
     name = pair.primary.create_database()
     url = pair.url(name)
     with opened(url) as engine:
@@ -152,8 +172,7 @@ def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int
     with working(config, notes):
         for number in range(failovers):
             for path in envelopes[number::failovers]:
-                shutil.copy(path, folder / path.name)
-                (folder / path.name).rename(folder / "in" / path.name)
+                deliver(path, folder)
             before = sum(len(envelopes[n::failovers]) for n in range(number))
             until(partial(_midway, pair, name, before))
             time.sleep(rng.uniform(0, 0.2))
@@ -161,7 +180,7 @@ def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int
                 lose(pair, name, folder)
             finally:
                 pair.heal()
-        until(lambda: done(pair, name) == (len(envelopes), 0))
+        until(lambda: done(pair, name) == (len(envelopes) + len(held), 0))
         with opened(url) as engine, reading(engine) as connection:
             waiting = text("SELECT count(*) FROM outbox WHERE state <> 'sent'")
             until(lambda: connection.execute(waiting).scalar() == 0)
@@ -172,7 +191,7 @@ def work_through(pair: Pair, folder: Path, envelopes: list[Path], failovers: int
     with opened(quiet) as engine:
         migrations.upgrade(engine)
         inbound = Gateway(Config.model_validate({"database": quiet}), Store(engine)).inbound
-        total(inbound.take(inbound.in_order(envelopes), "drop"))
+        total(inbound.take(inbound.in_order([*envelopes, *held]), "drop"))
         meaning = canonical(engine, carriers=False)
     found = compare(url, meaning, folder / "told")
     assert found.differences == []
@@ -226,7 +245,9 @@ def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twi
 
 def test_a_primary_that_is_cut_off_and_lives_on_acknowledges_and_tells_nothing(pair: Pair, tmp_path: Path) -> None:
     """What is written to it waits for its standby for ever; when it is stopped, everything goes on with the new one."""
-    work_through(pair, tmp_path, arriving(tmp_path, 2, 1), 1, cut_off)
+    envelopes = arriving(tmp_path, 2, 1)
+    held = envelopes[-len(envelopes) // 4 :]
+    work_through(pair, tmp_path, envelopes[: -len(held)], 1, partial(cut_off, held), held)
 
 
 def test_what_a_server_shows_is_confirmed_by_its_standby_before_it_counts(pair: Pair) -> None:

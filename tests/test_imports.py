@@ -33,6 +33,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.masking": set(),
     "energycomm.private_files": set(),
     "energycomm.errors": {"energycomm.masking"},
+    "energycomm.choices": {"energycomm.errors"},
+    "energycomm.fielderrors": set(),
     "energycomm.logs": {"energycomm.masking"},
     "energycomm.processes": set(),
     "rules": {"energycomm.kernel"},
@@ -43,7 +45,8 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.transport": COMMON,
     "energycomm.web_settings": {"energycomm.transport"},
     "energycomm.tracker_settings": {"energycomm.transport"},
-    "energycomm.config": COMMON | {"energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
+    "energycomm.config": COMMON
+    | {"energycomm.fielderrors", "energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
     "energycomm.simulation": COMMON | {"energycomm.market"},
     "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
     "energycomm.billing": COMMON | {"energycomm.eis", "energycomm.market"},
@@ -53,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},
     "energycomm.bulk": LOWER | {"energycomm.pipeline", "energycomm.processes"},
     "energycomm.pipeline": LOWER
-    | {"energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
+    | {"energycomm.choices", "energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
 }
 """Part -> the parts that it may import besides itself."""
 

@@ -152,7 +152,7 @@ def service(kind: str, **settings: str) -> str:
         (sftp(password_env=""), ["either a password", "key_file is needed"]),
         (sftp(key_file='"id"'), ["either a password", "key_file is needed"]),
         (sftp(password_file='"p"'), ["either password_file or password_env, not both"]),
-        (sftp(known_hosts=""), ["channels.1.sftp.known_hosts", "Field required"]),
+        (sftp(known_hosts=""), ["channels.1.sftp.known_hosts", "it is missing"]),
         (sftp(after='"move"'), ['move_to goes with after = "move"']),
         (service("soap", url='"http://x/"', direction=""), ["channels.1.soap.url"]),
         (service("soap"), ["channels.1.soap.direction", "'out'"]),

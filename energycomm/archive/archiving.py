@@ -13,17 +13,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, field
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table, text
 
-from energycomm.archive.files import MANIFEST, File, check_file, read_rows, write_rows
+from energycomm.archive.files import MANIFEST, File, check_file, ends_of, read_rows, write_rows
 from energycomm.eis import changelog, migrations, tables
-from energycomm.eis.away import Archive, archives
+from energycomm.eis.away import BYTES_LEAVE, Archive, archives
 from energycomm.eis.bulk import PostgresDriver, Row, column_names, quoted
 from energycomm.eis.database import reading
+from energycomm.eis.partitions import END, PARTITIONED, Busy, Partition, Partitions, is_over, take_out
 from energycomm.eis.store import Store, StoreTransaction
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros
@@ -115,11 +118,14 @@ def write(
         number = _begin(unchecked, place, month, before, by, now)
         while _messages(unchecked, number, place, before, done, watch):
             pass
+        for partition in _over(unchecked, before):
+            _whole(unchecked, number, place, before, partition, done, watch)
         while _bytes(unchecked, number, place, before, done, watch):
             pass
         _manifest(unchecked, number, place, month)
         with unchecked.transaction() as tx:
             tx.driver.run("UPDATE archive SET written_at = ? WHERE id = ?", (now, number))
+    Partitions(store.engine).tend()
     done.stays = +done.stays
     return done
 
@@ -166,6 +172,88 @@ def check(store: Store, name: str, folder: Path | None = None) -> Iterator[str]:
                 check_file(place, file, _table(file.table))
             except UserError as error:
                 yield str(error)
+
+
+class Changed(NamedTuple):
+    """A file of an archive that is to be written anew.
+
+    Attributes:
+      rows: its rows, in portions.
+      also: what belongs to it in the store.
+    """
+
+    rows: Iterator[Sequence[Row]]
+    also: Callable[[StoreTransaction], None]
+
+
+def rewrite(
+    store: Store, archive: Archive, clean: Callable[[Table, Callable[[], Iterator[list[Row]]]], Changed | None]
+) -> int:
+    """Write files of an archive anew, those of what came back too, and remove the former ones.
+
+    The new file of a piece is on the disk before the transaction that names it; whenever a run ends, the next one finds
+    the files that count, and removes the others.
+
+    Args:
+      store: the EIS.
+      archive: the archive.
+      clean: is given the table of a file and how its rows are read; None where the file is to stay.
+
+    Returns:
+      How many files were written.
+
+    Raises:
+      UserError: a file of what is away is absent or was changed; one cannot be written.
+    """
+    place, written = Path(archive.folder), 0
+    with store.reading() as reader:
+        sql = 'SELECT "number", away FROM archive_piece WHERE archive_id = ? ORDER BY 1'
+        pieces = [(row[0], bool(row[1])) for row in reader.driver.rows(sql, (archive.id,))]
+    for number, away in pieces:
+        files: list[File] = []
+        done: list[Callable[[StoreTransaction], None]] = []
+        for file in sorted(_piece(store, archive.id, number)[2], key=lambda one: one.table != "kernel_message"):
+            table = _table(file.table)
+            if not away and not (place / file.name).exists():
+                files.append(file)
+                continue
+            check_file(place, file, table)
+            changed = clean(table, partial(read_rows, place, file, table))
+            if changed is None:
+                files.append(file)
+            else:
+                files.append(write_rows(place, _following(file.name), table, changed.rows))
+                done.append(changed.also)
+        if done:
+            written += len(done)
+            with store.transaction() as tx:
+                _locked(tx, archive.id)
+                sql = 'UPDATE archive_piece SET files = ? WHERE archive_id = ? AND "number" = ?'
+                tx.driver.run(sql, (msgspec.json.encode(files).decode(), archive.id, number))
+                for also in done:
+                    also(tx)
+    _remove_loose(store, archive.id, place)
+    if written:
+        _manifest(store, archive.id, place, archive.name)
+    return written
+
+
+def _following(name: str) -> str:
+    """The name of the next writing of a file: raw_chunk-00001.parquet, raw_chunk-00001.2.parquet, ..."""
+    stem, *numbers = name.removesuffix(".parquet").split(".")
+    return f"{stem}.{int(numbers[0]) + 1 if numbers else 2}.parquet"
+
+
+def _remove_loose(store: Store, archive: int, place: Path) -> None:
+    """Remove the files that a writing anew left behind; nobody writes the archive meanwhile."""
+    with store.transaction() as tx:
+        _locked(tx, archive)
+        rows = tx.driver.rows("SELECT files FROM archive_piece WHERE archive_id = ?", (archive,))
+        counts = {file.name for row in rows for file in _FILES.decode(row[0])}
+        again = {name.split(".")[0] for name in counts}
+        for path in place.glob("*.parquet"):
+            if path.name not in counts and path.name.split(".")[0] in again:
+                path.unlink()
 
 
 # --- writing ---
@@ -217,7 +305,7 @@ def _messages(store: Store, archive: int, place: Path, before: int, done: Writte
             at = column_names(tables.kernel_message).index("effective")
             instants = [row[at] for row in messages]
             ids = [row[0] for row in messages]
-            _store_piece(tx, archive, number, "messages", files, ids, instants)
+            _store_piece(tx, archive, number, "messages", files, len(ids), ids, instants)
             size = sum(file.bytes for file in files)
         tx.driver.run("UPDATE archive SET upto_point = ? WHERE id = ?", (points[-1], archive))
         return True, len(messages), size, leaving.stays
@@ -253,7 +341,8 @@ def _bytes(store: Store, archive: int, place: Path, before: int, done: Written, 
         file = write_rows(place, f"raw_chunk-{number:05}.parquet", tables.raw_chunk, _chunks(tx, contents))
         tx.driver.many("UPDATE raw SET archive_id = ? WHERE sha256 = ?", [(archive, sha256) for sha256 in contents])
         tx.driver.many("DELETE FROM raw_chunk WHERE sha256 = ?", [(sha256,) for sha256 in contents])
-        _store_piece(tx, archive, number, "raw", [file], [row[0] for row in found], [row[2] for row in found])
+        ids, instants = [row[0] for row in found], [row[2] for row in found]
+        _store_piece(tx, archive, number, "raw", [file], len(found), ids, instants)
         return len(found), file.bytes
 
     (envelopes, size), _ = store.retried(run)
@@ -262,6 +351,70 @@ def _bytes(store: Store, archive: int, place: Path, before: int, done: Written, 
     if envelopes:
         watch("envelopes", envelopes)
     return bool(envelopes)
+
+
+def _over(store: Store, before: int) -> list[Partition]:
+    """The partitions of raw bytes that may leave as a whole: nobody writes to them any more, and every envelope whose
+    bytes they hold is done and arrived in time."""
+    found = []
+    for partition in Partitions(store.engine).known():
+        if partition.table == "raw_chunk" and partition.end != END:
+            with reading(store.engine) as connection:
+                if is_over(connection, partition) and _may_leave(connection, partition, before):
+                    found.append(partition)
+    return found
+
+
+def _may_leave(connection: Connection, partition: Partition, before: int) -> bool:
+    sql = f"FROM {partition.name} c WHERE NOT ({BYTES_LEAVE})"
+    stays = text(f"SELECT NOT EXISTS (SELECT 1 FROM {partition.name}) OR EXISTS (SELECT 1 {sql})")
+    return not connection.execute(stays, {"before": before}).scalar()
+
+
+def _whole(
+    store: Store, archive: int, place: Path, before: int, partition: Partition, done: Written, watch: Watch
+) -> None:
+    """Write a partition of raw bytes, attached or detached, to a file, and drop it."""
+
+    def run(tx: StoreTransaction) -> tuple[int, int]:
+        _, number = _locked(tx, archive)
+        # Who reads goes on. Nothing comes to it any more; what was taken out of it meanwhile is seen here.
+        tx.driver.run(f"LOCK TABLE {partition.name} IN SHARE MODE")
+        if not _may_leave(tx.connection, partition, before):
+            return 0, 0
+        rows = tx.driver.rows(
+            "SELECT count(*), min(id), max(id), min(received_at), max(received_at) FROM envelope WHERE state = 'done' "
+            f"AND duplicate_of IS NULL AND sha256 IN (SELECT sha256 FROM {partition.name})"
+        )
+        ((envelopes, *ends),) = rows
+        file = write_rows(place, f"raw_chunk-{number:05}.parquet", tables.raw_chunk, _all_chunks(tx, partition.name))
+        tx.driver.run(
+            f"UPDATE raw SET archive_id = ? WHERE sha256 IN (SELECT sha256 FROM {partition.name})", (archive,)
+        )
+        _store_piece(tx, archive, number, "raw", [file], envelopes, ends[:2], ends[2:])
+        take_out(tx.connection, partition)
+        tx.driver.run(f"DROP TABLE {partition.name}")
+        return envelopes, file.bytes
+
+    try:
+        (envelopes, size), _ = store.retried(run)
+    except Busy:
+        return  # its rows leave one by one
+    done.envelopes += envelopes
+    done.bytes += size
+    if envelopes:
+        watch("envelopes", envelopes)
+
+
+def _all_chunks(tx: StoreTransaction, table: str) -> Iterator[list[Row]]:
+    sql = (
+        f'SELECT {quoted(column_names(tables.raw_chunk))} FROM {table} WHERE (sha256, "number") > (?, ?) '
+        f'ORDER BY sha256, "number" LIMIT {CHUNKS}'
+    )
+    after: Row = (b"", -1)
+    while rows := tx.driver.rows(sql, after):
+        yield rows
+        after = rows[-1][:2]
 
 
 def _chunks(tx: StoreTransaction, contents: Sequence[bytes]) -> Iterator[list[Row]]:
@@ -295,6 +448,7 @@ def _store_piece(
     number: int,
     what: str,
     files: Sequence[File],
+    rows: int,
     ids: Sequence[int],
     instants: Sequence[int],
 ) -> None:
@@ -303,7 +457,7 @@ def _store_piece(
         "number": number,
         "what": what,
         "away": True,
-        "rows": len(ids),
+        "rows": rows,
         "first_id": min(ids),
         "last_id": max(ids),
         "first_at": min(instants),
@@ -358,6 +512,7 @@ def _back(store: Store, archive: int, number: int, place: Path) -> tuple[str, in
     by_table = {file.table: file for file in files}
     for file in files:
         check_file(place, file, _table(file.table))
+        _make_room(store, place, file)
 
     def run(tx: StoreTransaction) -> int:
         _locked(tx, archive)
@@ -388,6 +543,14 @@ def _back(store: Store, archive: int, number: int, place: Path) -> tuple[str, in
 
     rows, _ = store.retried(run)
     return what, rows
+
+
+def _make_room(store: Store, place: Path, file: File) -> None:
+    """Ranges that were dropped are there again for what comes back."""
+    key = PARTITIONED.get(file.table)
+    ends = None if key is None else ends_of(place, file, key.column)
+    if ends is not None:
+        Partitions(store.engine).cover(file.table, *ends)
 
 
 def _insert(table: Table) -> str:

@@ -80,14 +80,13 @@ def write_rows(folder: Path, name: str, table: Table, rows: Iterable[Sequence[Ro
 def read_rows(folder: Path, file: File, table: Table) -> Iterator[list[Row]]:
     """The rows of a file in portions, in the order of the table's columns of today.
 
-    Columns that the file does not have are left empty; see `check_columns`.
+    Columns that the file does not have are empty, or have the value that older rows got; see `check_file`.
     """
     names = column_names(table)
     binary = {name for name in names if isinstance(table.columns[name].type, LargeBinary)}
     for batch in pq.ParquetFile(folder / file.name).iter_batches(TOGETHER):
         rows = batch.to_pydict()
-        empty = [None] * batch.num_rows
-        columns = [rows.get(name, empty) for name in names]
+        columns = [rows.get(name, [_default(table, name)] * batch.num_rows) for name in names]
         assert all(isinstance(value, bytes | None) for name in binary for value in rows.get(name, ())[:1])
         yield list(zip(*columns, strict=True))
 
@@ -112,13 +111,31 @@ def check_file(folder: Path, file: File, table: Table) -> None:
         raise UserError(f"{path} was changed: its SHA-256 is not {file.sha256}.", "Restore the file from a backup.")
     now = {column.name: column for column in table.columns}
     lost = sorted(names - now.keys())
-    needed = sorted(name for name, column in now.items() if name not in names and not column.nullable)
+    filled = {name for name, column in now.items() if column.nullable or column.server_default is not None}
+    needed = sorted(now.keys() - names - filled)
     if lost or needed:
         words = ", ".join((*lost, *needed))
         raise UserError(
             f"{path} is of another version of the table {table.name}: {words}.",
             "Restore it with the version of EnergyComm that wrote it, and upgrade then.",
         )
+
+
+def ends_of(folder: Path, file: File, column: str) -> tuple[int, int] | None:
+    """The least and the greatest value of a column of whole numbers; None where the file does not say."""
+    parquet = pq.ParquetFile(folder / file.name)
+    if column not in parquet.schema_arrow.names:
+        return None
+    place = parquet.schema_arrow.names.index(column)
+    groups = [parquet.metadata.row_group(n).column(place).statistics for n in range(parquet.metadata.num_row_groups)]
+    known = [one for one in groups if one is not None and one.has_min_max]
+    return (min(one.min for one in known), max(one.max for one in known)) if known else None
+
+
+def _default(table: Table, name: str) -> Any:
+    """What rows of before have in a column that was added: nothing, or its default."""
+    default = table.columns[name].server_default
+    return None if default is None else int(str(getattr(default, "arg", 0)))
 
 
 def schema_of(table: Table) -> pa.Schema:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
-from typing import IO, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, NamedTuple
 
 from sqlalchemy import Engine
 
 from energycomm.eis import tables
 from energycomm.eis.away import where_bytes_are
-from energycomm.eis.bulk import PostgresDriver, driver_of
+from energycomm.eis.bulk import NewRow, PostgresDriver, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.effects import Writing
 from energycomm.eis.fitting import storable
+from energycomm.eis.partitions import detached_with
 from energycomm.errors import Absent, DamagedRow
 
 CHUNK = 1 << 20
@@ -51,7 +52,24 @@ class Archived(NamedTuple):
 
 
 def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, answers: int | None = None) -> Archived:
-    """Keep an envelope's bytes and make its row, in state `archived`.
+    """Keep an envelope's bytes and make its row, in state `archived`: `Archiving` of one.
+
+    Args:
+      tx: the transaction.
+      name: file name of the envelope.
+      content: its bytes, seekable.
+      channel: how it came: directory, sftp, web.
+      now: when it came, microseconds since the epoch.
+      answers: the request on whose call it was received.
+    """
+    archiving = Archiving(tx, channel, now)
+    archived = archiving.keep(name, content, answers)
+    archiving.close()
+    return archived
+
+
+class Archiving:
+    """Keeps the bytes of envelopes that come together; what is made of several is stored at once.
 
     The same bytes again make a row in state `duplicate` that is linked to the first. The exception: the first has the
     same name and was never finished (the process died): then it is taken up again, as if it had arrived only now.
@@ -59,34 +77,68 @@ def archive(tx: Writing, name: str, content: IO[bytes], channel: str, now: int, 
 
     Args:
       tx: the transaction.
-      name: file name of the envelope; its last `LONGEST_NAME` characters are kept, with escapes for what is no text.
-      content: its bytes, seekable; read twice, from the start.
-      channel: how it came: directory, sftp, web.
-      now: when it came, microseconds since the epoch.
-      answers: the request on whose call it was received.
+      channel: how they came: directory, sftp, web.
+      now: when they came, microseconds since the epoch.
     """
-    name = storable(name[-LONGEST_NAME:], LONGEST_NAME)
-    sha256, size = _digest(content)
-    new = tx.driver.run("INSERT INTO raw (sha256, size) VALUES (?, ?) ON CONFLICT DO NOTHING", (sha256, size)) == 1
-    first: tuple[int, str] | None = None
-    if new:
+
+    def __init__(self, tx: Writing, channel: str, now: int) -> None:
+        self._tx, self._channel, self._now = tx, channel, now
+        self._envelopes: list[NewRow] = []
+        self._pieces: list[NewRow] = []
+        self._held = 0
+
+    def keep(
+        self, name: str, content: IO[bytes], answers: int | None = None, series: Mapping[str, Any] | None = None
+    ) -> Archived:
+        """Keep the bytes of one; its row is there once this is closed.
+
+        Args:
+          name: its file name; the last `LONGEST_NAME` characters are kept, with escapes for what is no text.
+          content: its bytes, seekable; read twice, from the start.
+          answers: the request on whose call it was received.
+          series: its market and its place in a numbered series, by name of column; none of a duplicate.
+        """
+        tx, name = self._tx, storable(name[-LONGEST_NAME:], LONGEST_NAME)
+        sha256, size = _digest(content)
+        new = tx.driver.run("INSERT INTO raw (sha256, size) VALUES (?, ?) ON CONFLICT DO NOTHING", (sha256, size)) == 1
+        first: tuple[int, str] | None = None
+        if new:
+            (envelope_id,) = tx.reserve(tables.envelope, 1)
+            self._keep_pieces(sha256, envelope_id, content)
+        else:
+            self.close()  # the first may be one of these
+            rows = tx.driver.rows(_FIRST, (sha256, answers or 0))
+            if rows:
+                first_id, first_name, first_state = rows[0]
+                if first_name == name and first_state in ("archived", "processing"):
+                    return Archived(first_id, sha256, size, None, True, first_state)
+                first = (first_id, first_state)
+            (envelope_id,) = tx.reserve(tables.envelope, 1)
+        duplicate_of, first_state = first or (None, None)
+        row = {"id": envelope_id, "name": name, "sha256": sha256, "received_at": self._now, "channel": self._channel}
+        row |= {"state": "archived" if first is None else "duplicate", "duplicate_of": duplicate_of, "answers": answers}
+        self._envelopes.append(row if first is not None or series is None else {**row, **series})
+        return Archived(envelope_id, sha256, size, duplicate_of, False, first_state)
+
+    def close(self) -> None:
+        """Store what is not stored yet."""
+        self._store_pieces()
+        rows, self._envelopes = self._envelopes, []
+        self._tx.insert(tables.envelope, rows)
+        if rows and isinstance(self._tx.driver, PostgresDriver):
+            self._tx.driver.rows(_TOLD)  # who waits for envelopes is told with the commit
+
+    def _keep_pieces(self, sha256: bytes, envelope_id: int, content: IO[bytes]) -> None:
         content.seek(0)
         for number, piece in enumerate(_pieces(content)):
-            tx.insert(tables.raw_chunk, [{"sha256": sha256, "number": number, "bytes": piece}])
-    else:
-        rows = tx.driver.rows(_FIRST, (sha256, answers or 0))
-        if rows:
-            first_id, first_name, first_state = rows[0]
-            if first_name == name and first_state in ("archived", "processing"):
-                return Archived(first_id, sha256, size, None, True, first_state)
-            first = (first_id, first_state)
-    (envelope_id,) = tx.reserve(tables.envelope, 1)
-    duplicate_of, first_state = first or (None, None)
-    state = "archived" if first is None else "duplicate"
-    # Who waits for envelopes is told with the commit.
-    sql = _ENVELOPE + _TOLD if isinstance(tx.driver, PostgresDriver) else _ENVELOPE
-    tx.driver.run(sql, (envelope_id, name, sha256, now, channel, state, duplicate_of, answers))
-    return Archived(envelope_id, sha256, size, duplicate_of, False, first_state)
+            self._pieces.append({"sha256": sha256, "number": number, "bytes": piece, "envelope_id": envelope_id})
+            self._held += len(piece)
+            if self._held >= CHUNK:
+                self._store_pieces()
+
+    def _store_pieces(self) -> None:
+        rows, self._pieces, self._held = self._pieces, [], 0
+        self._tx.insert(tables.raw_chunk, rows)
 
 
 def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
@@ -105,11 +157,21 @@ def open_raw(engine: Engine, sha256: bytes) -> IO[bytes]:
     size, stored = rows[0]
     if stored is None and size:
         held = where_bytes_are(engine, sha256)
+        if held is None and (partition := detached_with(engine, sha256)):
+            advice = f"`energycomm eis partition attach {partition}` brings them back."
+            raise Absent(f"The bytes are in the detached partition {partition}.", advice)
         if held is None:
             raise Absent("The bytes were removed: they were older than is kept.", "Ask the sender for the file.")
         raise Absent(f"The bytes are archived in {held.name}.", held.advice)
     first = None if stored is None else driver.vault.content("raw_chunk", (sha256, 0), stored)
     return io.BufferedReader(RawContent(engine, sha256, size, first), 1 << 16)
+
+
+def is_altered(engine: Engine, sha256: bytes) -> bool:
+    """Whether a customer was taken out of kept bytes: they are not those that arrived under this SHA-256."""
+    with reading(engine) as connection:
+        rows = driver_of(connection).rows("SELECT 1 FROM raw WHERE sha256 = ? AND erased_at IS NOT NULL", (sha256,))
+    return bool(rows)
 
 
 def small_contents(engine: Engine, sha256s: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -211,8 +273,4 @@ _CONTENT = (
 )
 _CONTENTS = 'SELECT c.sha256, r.size, c.bytes FROM raw_chunk c JOIN raw r ON r.sha256 = c.sha256 WHERE c."number" = 0'
 _PIECE = 'SELECT bytes FROM raw_chunk WHERE sha256 = ? AND "number" = ?'
-_ENVELOPE = (
-    "INSERT INTO envelope (id, name, sha256, received_at, channel, state, duplicate_of, answers) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_TOLD = f" RETURNING pg_notify('{ARRIVALS}', '')"
+_TOLD = f"SELECT pg_notify('{ARRIVALS}', '')"

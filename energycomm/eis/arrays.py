@@ -63,18 +63,19 @@ def json_text(parts: Sequence[Struct]) -> str:
 def array_content(parts: Sequence[Struct]) -> bytes:
     """What of parts is compressed; there is at least one."""
     columns: dict[str, Any] = {}
-    names, plain = _fields(type(parts[0]))
-    for name, told, values in zip(names, plain, zip(*map(structs.astuple, parts), strict=True), strict=True):
+    number = len(parts)
+    for (name, told), values in zip(
+        _fields(type(parts[0])), zip(*map(structs.astuple, parts), strict=True), strict=True
+    ):
         first = values[0]
-        if told is not None:
+        if told is not None and (first is not None or values.count(None) < number):
             values = tuple(None if value is None else told(value) for value in values)
             first = values[0]
-        if values.count(first) == len(values):
-            if first is not None:
-                columns[name] = first
-        else:
+        if values.count(first) < number:
             columns[name] = _column(values)
-    return _encode((len(parts), columns))
+        elif first is not None:
+            columns[name] = first
+    return _encode((number, columns))
 
 
 def parts_of(stored: str) -> list[dict[str, Any]]:
@@ -118,7 +119,7 @@ FORMER: Final = "substr({column}, 1, 1) = '[' AND {column} <> '[]'"
 
 
 @cache
-def _fields(cls: type[Struct]) -> tuple[tuple[str, ...], tuple[Callable[[Any], Any] | None, ...]]:
+def _fields(cls: type[Struct]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
     """Names of the fields of a part, and how values become those of JSON; None where they are.
 
     Raises:
@@ -129,8 +130,7 @@ def _fields(cls: type[Struct]) -> tuple[tuple[str, ...], tuple[Callable[[Any], A
         raise TypeError(f"{cls.__name__}: parts of parts are not kept")
     texts: dict[str, Callable[[Any], Any]] = {"decimal": str, "instant": _builtin, "day": _builtin}
     told = {one.field: texts.get(one.scalar.name) for one in shape.attributes}
-    names = cls.__struct_fields__
-    return names, tuple(told[name] for name in names)
+    return tuple((name, told[name]) for name in cls.__struct_fields__)
 
 
 def _builtin(value: object) -> str:

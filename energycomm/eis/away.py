@@ -21,6 +21,15 @@ REMOVED = "removed"
 """Name of the archive without files: what retention removed."""
 
 
+BYTES_LEAVE = (
+    "EXISTS (SELECT 1 FROM envelope e WHERE e.sha256 = c.sha256 AND e.received_at < :before AND e.state = 'done' "
+    "AND e.duplicate_of IS NULL) AND NOT EXISTS (SELECT 1 FROM envelope e WHERE e.sha256 = c.sha256 AND "
+    "(e.received_at >= :before AND e.duplicate_of IS NULL OR e.state IN ('archived', 'processing') OR EXISTS "
+    "(SELECT 1 FROM ch_message m WHERE m.envelope_id = e.id AND m.outcome = 'put-aside')))"
+)
+"""The condition under which bytes (`c`, of `raw_chunk`) may leave: all envelopes that brought them are done."""
+
+
 class Archive(Struct, frozen=True, kw_only=True):
     """An archive, by what of it is away.
 

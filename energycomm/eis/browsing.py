@@ -4,6 +4,10 @@ Lists go from the newest arrival back. Without a filter they walk the index of a
 state they walk one index for each combination that there is (the tallies know them: some dozens) and take the newest
 of all walks. By code or particular they walk the messages that it is found in; together with other filters they look
 through so many of them (`WINDOW`) and then give what they found with a cursor to go on from, however rare it is.
+
+Sorted by market, type, kind or state they walk the combinations of one value after the other, each from the newest
+arrival back. Other columns have no index that orders all messages; by them the messages of an access point or an
+envelope are sorted, which are few.
 """
 
 from __future__ import annotations
@@ -13,11 +17,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Select, exists, select, tuple_, union_all
+from msgspec.structs import replace
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, tuple_, union_all
 
 from energycomm.eis import tables
 from energycomm.eis.particulars import messages_query, ways
 from energycomm.eis.tallies import Combination, combinations
+from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 
 WINDOW = 1_000
@@ -27,6 +33,14 @@ MOST_WALKS = 400
 """Combinations that are walked apart; SQLite allows 500 parts of a compound query."""
 
 LATEST = (1 << 62, 1 << 62)
+EARLIEST = (-(1 << 62), -1)
+
+ARRIVAL = "received"
+GROUPED = ("market", "type", "kind", "state")
+"""Columns of the combinations: lists of any length are sorted by them."""
+
+MESSAGE_ORDERS = (ARRIVAL, *GROUPED, "effective")
+"""What messages are sorted by; with - before it from the end. By default `-received`, the newest first."""
 
 
 class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,6 +57,9 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
       particular: name and value of one of its particulars.
       since: received at or after this instant.
       until: received before this instant.
+      sort: one of `MESSAGE_ORDERS`, from the end with - before it.
+
+    Equal ones follow each other from the newest arrival back.
     """
 
     access_point: str | None = None
@@ -55,6 +72,24 @@ class MessageFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
     particular: tuple[str, str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    sort: str | None = None
+
+    @property
+    def order(self) -> str:
+        """The column that is sorted by."""
+        return (self.sort or f"-{ARRIVAL}").removeprefix("-")
+
+    @property
+    def falling(self) -> bool:
+        """Whether it is sorted from the end."""
+        return self.sort is None or self.sort.startswith("-")
+
+
+def orders_of(wanted: MessageFilter) -> tuple[str, ...]:
+    """The columns that a list can be sorted by with these filters."""
+    if wanted.access_point is not None or wanted.envelope is not None:
+        return MESSAGE_ORDERS
+    return (ARRIVAL,) if wanted.codes or wanted.particular else (ARRIVAL, *GROUPED)
 
 
 class Place(NamedTuple):
@@ -82,15 +117,74 @@ def find(connection: Connection, wanted: MessageFilter, limit: int, cursor: str 
 
     Raises:
       ValueError: the cursor is none of ours.
+      UserError: so many messages cannot be sorted by this column.
     """
-    start = Place(*LATEST) if cursor is None else read_cursor(cursor)
-    if (wanted.codes or wanted.particular) and wanted.access_point is None and wanted.envelope is None:
+    if wanted.order not in (possible := orders_of(wanted)):
+        raise UserError(
+            f"A list with these filters cannot be sorted by {wanted.order}.",
+            f"Sort by {', '.join(possible)}, or look at one access point or one envelope.",
+        )
+    few = wanted.access_point is not None or wanted.envelope is not None
+    if wanted.order != ARRIVAL:
+        return _sorted_few(connection, wanted, limit, cursor) if few else _grouped(connection, wanted, limit, cursor)
+    start = Place(*LATEST if wanted.falling else EARLIEST) if cursor is None else read_cursor(cursor)
+    if (wanted.codes or wanted.particular) and not few:
         return _by_mark(connection, wanted, limit, None if cursor is None else start.id)
     there = combinations(connection) if _combined(wanted) else ()
     rows = connection.execute(page_query(wanted, limit, start, there)).all()
     more = len(rows) > limit
     shown = [Place(*row) for row in rows[:limit]]
     return Found(tuple(place.id for place in shown), cursor_of(shown[-1]) if more else None)
+
+
+def _grouped(connection: Connection, wanted: MessageFilter, limit: int, cursor: str | None) -> Found:
+    """A page sorted by market, type, kind or state: the messages of one value after the other."""
+    there = combinations(connection)
+    values = sorted({getattr(one, wanted.order) for one in there if _fits(one, wanted)}, reverse=wanted.falling)
+    reached, start = _reached(cursor)
+    found: list[tuple[Place, str]] = []
+    for value in values:
+        if cursor is not None and (value > reached if wanted.falling else value < reached):
+            continue
+        begin = start if cursor is not None and value == reached else Place(*LATEST)
+        part = replace(wanted, **{wanted.order: value, "sort": None})
+        rows = connection.execute(page_query(part, limit - len(found), begin, there))
+        found += [(Place(*row), value) for row in rows]
+        if len(found) > limit:
+            break
+    shown = found[:limit]
+    return Found(
+        tuple(place.id for place, _ in shown),
+        f"{cursor_of(shown[-1][0])}.{shown[-1][1]}" if len(found) > limit else None,
+    )
+
+
+def _sorted_few(connection: Connection, wanted: MessageFilter, limit: int, cursor: str | None) -> Found:
+    """A page of the messages of an access point or envelope, sorted by any column."""
+    k = tables.kernel_message.c
+    names = {"type": "market_type"}
+    key = k[names.get(wanted.order, wanted.order)]
+    query = _restricted(select(k.received_at, k.id, key).where(*_within(wanted, Place(*LATEST))), wanted)
+    if cursor is not None:
+        text, place = _reached(cursor)
+        reached = int(text) if wanted.order == "effective" else text
+        newer = and_(key == reached, tuple_(k.received_at, k.id) < tuple_(*place))
+        query = query.where(or_(key < reached if wanted.falling else key > reached, newer))
+    first = key.desc() if wanted.falling else key.asc()
+    rows = connection.execute(query.order_by(first, k.received_at.desc(), k.id.desc()).limit(limit + 1)).all()
+    shown = rows[:limit]
+    last = f"{cursor_of(Place(*shown[-1][:2]))}.{shown[-1][2]}" if len(rows) > limit else None
+    return Found(tuple(row[1] for row in shown), last)
+
+
+def _reached(cursor: str | None) -> tuple[str, Place]:
+    """What a cursor of a sorted list says: the value of the last message, and its place."""
+    if cursor is None:
+        return "", Place(*LATEST)
+    place, dot, value = cursor.partition(".")
+    if not dot:
+        raise ValueError(f"{cursor!r} is no cursor of a sorted page")
+    return value, read_cursor(place)
 
 
 def number_of(connection: Connection, wanted: MessageFilter) -> int | None:
@@ -112,31 +206,37 @@ def page_query(wanted: MessageFilter, limit: int, before: Place, there: Sequence
     k = tables.kernel_message.c
     if not _combined(wanted):
         query = _restricted(select(k.received_at, k.id).where(*_within(wanted, before)), wanted)
-        return query.order_by(k.received_at.desc(), k.id.desc()).limit(limit + 1)
+        return query.order_by(*_by_arrival(wanted, k)).limit(limit + 1)
     walks = [_walk(one, wanted, limit, before) for one in there if _fits(one, wanted)][:MOST_WALKS]
     if not walks:
         return select(k.received_at, k.id).where(k.id < 0)
     pages = [walk.subquery() for walk in walks]
     together = union_all(*(select(page.c.received_at, page.c.id) for page in pages)).subquery().c
     newest: Select[Any] = select(together.received_at, together.id)
-    return newest.order_by(together.received_at.desc(), together.id.desc()).limit(limit + 1)
+    return newest.order_by(*_by_arrival(wanted, together)).limit(limit + 1)
 
 
-def code_query(codes: Sequence[str], before: int | None, window: int) -> Select[Any]:
-    """The newest messages that one of some codes holds for, by their ids, each once."""
+def _by_arrival(wanted: MessageFilter, columns: Any) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    if wanted.falling:
+        return columns.received_at.desc(), columns.id.desc()
+    return columns.received_at.asc(), columns.id.asc()
+
+
+def code_query(codes: Sequence[str], before: int | None, window: int, *, falling: bool = True) -> Select[Any]:
+    """Messages that one of some codes holds for, each once, by their ids from the newest back, or from the first."""
     f = tables.finding.c
     query = select(f.message_id).distinct().where(f.error_code.in_(codes), f.current)
     if before is not None:
-        query = query.where(f.message_id < before)
-    return query.order_by(f.message_id.desc()).limit(window)
+        query = query.where(f.message_id < before if falling else f.message_id > before)
+    return query.order_by(f.message_id.desc() if falling else f.message_id).limit(window)
 
 
 def _mark_query(wanted: MessageFilter, before: int | None, window: int) -> Select[Any]:
-    """The newest messages with one of the codes, or else the particular, that is wanted."""
+    """The newest messages with one of the codes, or else the particular, that is wanted; or the first ones."""
     if wanted.codes:
-        return code_query(wanted.codes, before, window)
+        return code_query(wanted.codes, before, window, falling=wanted.falling)
     assert wanted.particular is not None
-    return messages_query(wanted.particular, before, window)
+    return messages_query(wanted.particular, before, window, falling=wanted.falling)
 
 
 def cursor_of(place: Place) -> str:
@@ -172,8 +272,9 @@ def _fits(one: Combination, wanted: MessageFilter) -> bool:
 def _within(wanted: MessageFilter, before: Place) -> list[ColumnElement[bool]]:
     k = tables.kernel_message.c
     found: list[ColumnElement[bool]] = []
-    if before != LATEST:
-        found.append(tuple_(k.received_at, k.id) < tuple_(before.received_at, before.id))
+    if before not in (LATEST, EARLIEST):
+        here = tuple_(k.received_at, k.id)
+        found.append(here < tuple_(*before) if wanted.falling else here > tuple_(*before))
     if wanted.since is not None:
         found.append(k.received_at >= micros(wanted.since))
     if wanted.until is not None:
@@ -185,7 +286,7 @@ def _walk(one: Combination, wanted: MessageFilter, limit: int, before: Place) ->
     k = tables.kernel_message.c
     same = (k.market == one.market, k.market_type == one.type, k.kind == one.kind, k.state == one.state)
     query = select(k.received_at, k.id).where(*same, *_within(wanted, before))
-    return query.order_by(k.received_at.desc(), k.id.desc()).limit(limit + 1)
+    return query.order_by(*_by_arrival(wanted, k)).limit(limit + 1)
 
 
 def _restricted(query: Select[Any], wanted: MessageFilter) -> Select[Any]:
@@ -235,7 +336,9 @@ def _by_mark(connection: Connection, wanted: MessageFilter, limit: int, before: 
             query = query.where(_carries(wanted.particular))
         for column, value in _columns(wanted):
             query = query.where(column == value)
-        ids = connection.execute(query.order_by(k.id.desc()).limit(limit + 1)).scalars().all()
+        ids = (
+            connection.execute(query.order_by(k.id.desc() if wanted.falling else k.id).limit(limit + 1)).scalars().all()
+        )
     if len(ids) > limit:
         return Found(tuple(ids[:limit]), cursor_of(Place(0, ids[limit - 1])))
     return Found(tuple(ids), cursor_of(Place(0, looked[-1])) if len(looked) == window else None)

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
-from operator import itemgetter
+from itertools import chain, count
 from typing import Any, cast
 
 import psycopg
 from sqlalchemy import BigInteger, Boolean, Connection, Integer, LargeBinary, SmallInteger, String, Table, Text
 
 from energycomm.eis import changelog, triggers
-from energycomm.eis.fitting import check, ordered
+from energycomm.eis.fitting import Values, check, columns_of, completed
 from energycomm.eis.sealing import PLAIN, VAULT, Vault, sealed_column
 
 Row = tuple[Any, ...]
@@ -29,6 +28,9 @@ Row = tuple[Any, ...]
 
 NewRow = Mapping[str, Any]
 """A row to store: value by name of column. What may be empty, or has a default, may be left out."""
+
+NewColumns = Mapping[str, Values]
+"""Rows to store: the values of all rows by name of column. What may be left out of a row may be left out."""
 
 SQLITE_CHUNK = 512
 """Values in one IN list: few enough for every build of SQLite, and few different statements to prepare."""
@@ -62,7 +64,6 @@ class Driver(ABC):
     def many(self, sql: str, rows: Sequence[Row]) -> None:
         """Run a statement for each row of values."""
 
-    @abstractmethod
     def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
         """Store rows; what is encrypted at rest is sealed here.
 
@@ -70,6 +71,16 @@ class Driver(ABC):
           Misfit: one of the databases would refuse a value.
           TypeError: a row names a column that there is not, or leaves out one that needs a value.
         """
+        if rows:
+            self._store(table, self._sealed(table, columns_of(table, rows), column_names(table)))
+
+    def insert_columns(self, table: Table, columns: NewColumns) -> None:
+        """Store rows that are given as columns: `insert`, for many of them. Raises as that does."""
+        self._store(table, self._sealed(table, completed(table, columns), column_names(table)))
+
+    @abstractmethod
+    def _store(self, table: Table, columns: Sequence[Values]) -> None:
+        """Store rows: the values of all columns of a table, in their order."""
 
     @abstractmethod
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
@@ -99,17 +110,22 @@ class Driver(ABC):
     def delete(self, table: Table, ids: Sequence[int]) -> None:
         """Delete rows by id."""
 
-    def _sealed(self, table: Table, rows: Sequence[Row], columns: tuple[str, ...] | None = None) -> Sequence[Row]:
-        """Rows with their sealed column as it is stored: all columns of the table, or the id and some of them."""
-        column = sealed_column(table)
-        if column is None or not rows or (columns is not None and column.column not in columns):
-            return rows
+    def _changed(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> list[Values]:
+        """Changed values as they are stored: their ids, then the columns; checked, what is encrypted at rest sealed."""
+        names, changes = ("id", *columns), list(zip(*rows, strict=True))
+        check(table, names, changes)
+        return self._sealed(table, changes, names)
+
+    def _sealed(self, table: Table, columns: Sequence[Values], names: tuple[str, ...]) -> list[Values]:
+        """Columns with the sealed one as it is stored."""
+        found, column = list(columns), sealed_column(table)
+        if column is None or column.column not in names:
+            return found
         if self._data_key is None:
             self._data_key = (self.vault.writes_under(self),)
-        place = column.place if columns is None else 1 + columns.index(column.column)
-        return self.vault.sealed_rows(
-            column, rows, place, column.key_places if columns is None else (0,), *self._data_key
-        )
+        place, keys = names.index(column.column), [columns[names.index(name)] for name in column.keys]
+        found[place] = self.vault.sealed_values(column, zip(*keys, strict=True), columns[place], *self._data_key)
+        return found
 
 
 def driver_of(connection: Connection) -> Driver:
@@ -141,39 +157,44 @@ class SqliteDriver(Driver):
         if rows:
             self._connection.executemany(sql, rows)
 
-    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
+    def _store(self, table: Table, columns: Sequence[Values]) -> None:
         """Store rows. What triggers would do for each, which costs more than the row, is done for all at once."""
-        if not rows:
-            return
-        stored = self._sealed(table, ordered(table, rows))
-        logged, counted = table.name in changelog.LOGGED, table.name == _MESSAGES
-        if len(rows) == 1 or not (logged or counted):
-            self._insert(table, stored)
+        logged, counted, rows = table.name in changelog.LOGGED, table.name == _MESSAGES, len(columns[0])
+        if rows == 1 or not (logged or counted):
+            self._insert(table, columns, rows)
             return
         with changelog.together(self) as told:
-            self._insert(table, stored)
+            self._insert(table, columns, rows)
             if logged and told:
-                changelog.log_runs(self, table.name, list(map(_picked(table, "id", "message_id"), stored)))
+                changelog.log_runs(self, table.name, list(_picked(table, columns, "id", "message_id")))
             if counted:
-                triggers.count_messages(self, map(_picked(table, *_COUNTED), stored))
+                triggers.count_messages(self, _picked(table, columns, *_COUNTED))
 
-    def _insert(self, table: Table, rows: Sequence[Row]) -> None:
-        """Statements of many rows: SQLite copies the pages that a statement changes, to be able to undo it."""
-        start, left, size = 0, len(rows), SQLITE_ROWS
+    def _insert(self, table: Table, columns: Sequence[Values], rows: int) -> None:
+        """Statements of many rows: SQLite copies the pages that a statement changes, to be able to undo it. A value
+        that all rows share is bound once; of few rows none is, so that not too many statements are prepared."""
+        together = rows >= SQLITE_ROWS
+        shared = tuple(
+            place
+            for place, values in enumerate(columns)
+            if together and values[0] == values[-1] and values.count(values[0]) == rows
+        )
+        once = [columns[place][0] for place in shared]
+        different = list(zip(*(values for place, values in enumerate(columns) if place not in shared), strict=True))
+        start, left, size = 0, rows, SQLITE_ROWS
         while left:
             while size > left:
                 size >>= 1
-            statement = _sqlite_insert(table, size)
+            statement = _sqlite_insert(table, shared, size)
             while size <= left:
-                self._connection.execute(statement, list(chain.from_iterable(rows[start : start + size])))
+                self._connection.execute(statement, [*once, *chain.from_iterable(different[start : start + size])])
                 start, left = start + size, left - size
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
-            check(table, ("id", *columns), rows)
-            changes = [(*row[1:], row[0]) for row in self._sealed(table, rows, columns)]
-            self._connection.executemany(_sqlite_update(table, columns), changes)
+            ids, *changes = self._changed(table, columns, rows)
+            self._connection.executemany(_sqlite_update(table, columns), zip(*changes, ids, strict=True))
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
@@ -224,24 +245,28 @@ class PostgresDriver(Driver):
         if rows:
             self._cursor.executemany(_percent(sql), rows)
 
-    def insert(self, table: Table, rows: Sequence[NewRow]) -> None:
-        """Store rows."""
-        if not rows:
+    def _store(self, table: Table, columns: Sequence[Values]) -> None:
+        """Store rows; those of the tables that are logged are logged together."""
+        if table.name not in changelog.LOGGED or len(columns[0]) == 1:
+            self._copy_rows(table, columns)
             return
+        ids, messages = zip(*_picked(table, columns, "id", "message_id"), strict=True)
+        with changelog.logged_together(self, table.name, ids, messages):
+            self._copy_rows(table, columns)
+
+    def _copy_rows(self, table: Table, columns: Sequence[Values]) -> None:
         statement, types = _copy(table)
-        stored = self._sealed(table, ordered(table, rows))
         with self._cursor.copy(statement) as copy:
             copy.set_types(types)
             write = copy.write_row
-            for row in stored:
+            for row in zip(*columns, strict=True):
                 write(row)
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
-            check(table, ("id", *columns), rows)
-            changes = self._sealed(table, rows, columns)
-            self._cursor.execute(_postgres_update(table, columns), [list(one) for one in zip(*changes, strict=True)])
+            changes = self._changed(table, columns, rows)
+            self._cursor.execute(_postgres_update(table, columns), list(map(list, changes)))
 
     def matching(
         self, sql: str, values: Sequence[Any], column: str, tail: str = "", head: Sequence[Any] = ()
@@ -270,11 +295,10 @@ _MESSAGES = "kernel_message"
 _COUNTED = ("market", "market_type", "kind", "state", "received_at")
 
 
-@cache
-def _picked(table: Table, *names: str) -> Callable[[Row], Row]:
-    """What takes some columns out of a row of a table."""
+def _picked(table: Table, columns: Sequence[Values], *names: str) -> Iterator[Row]:
+    """Some columns of rows that are given as columns, row by row."""
     places = column_names(table)
-    return itemgetter(*map(places.index, names))
+    return zip(*(columns[places.index(name)] for name in names), strict=True)
 
 
 @cache
@@ -289,10 +313,13 @@ def quoted(names: Iterable[str]) -> str:
 
 
 @cache
-def _sqlite_insert(table: Table, rows: int) -> str:
+def _sqlite_insert(table: Table, shared: tuple[int, ...], rows: int) -> str:
+    """A statement whose first values are those that its rows share, by the places of their columns."""
     names = column_names(table)
-    row = f"({', '.join('?' * len(names))})"
-    return f"INSERT INTO {table.name} ({quoted(names)}) VALUES {', '.join([row] * rows)}"
+    numbers = count(len(shared) + 1)
+    row = [shared.index(place) + 1 if place in shared else 0 for place in range(len(names))]
+    written = (", ".join(f"?{number or next(numbers)}" for number in row) for _ in range(rows))
+    return f"INSERT INTO {table.name} ({quoted(names)}) VALUES {', '.join(f'({one})' for one in written)}"
 
 
 @cache

@@ -36,22 +36,48 @@ _CURSOR = re.compile(r"ec1-([0-9a-f]{16})-([0-9]{1,18})-([0-9]{1,10})")
 
 _MARKS = 1 << 31
 
+_QUIET = "coalesce(current_setting('energycomm.quiet', true), '') = 'on'"
+_TOGETHER = "coalesce(current_setting('energycomm.together', true), '') = 'on'"
+
 _POSTGRES = (
-    f"""CREATE OR REPLACE FUNCTION log_changes() RETURNS trigger LANGUAGE plpgsql AS $body$
+    f"""CREATE OR REPLACE FUNCTION log_batch() RETURNS bigint LANGUAGE plpgsql AS $body$
     DECLARE mine bigint := nullif(current_setting('energycomm.batch', true), '')::bigint;
     BEGIN
-      IF current_setting('energycomm.quiet', true) = 'on' THEN RETURN NULL; END IF;
-      IF NOT EXISTS (SELECT 1 FROM changed) THEN RETURN NULL; END IF;
       IF mine IS NULL THEN
         mine := nextval('change_batch_ids');
         INSERT INTO change_batch (id, mark, at) VALUES (
           mine, floor(random() * {_MARKS})::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
         PERFORM set_config('energycomm.batch', mine::text, true);
       END IF;
-      {{runs}}
+      RETURN mine;
+    END $body$""",
+    f"""CREATE OR REPLACE FUNCTION log_changes() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE mine bigint;
+    BEGIN
+      IF {_QUIET} OR NOT EXISTS (SELECT 1 FROM changed) THEN RETURN NULL; END IF;
+      mine := log_batch();
       INSERT INTO change_log (batch, table_name, row_id, op, message_id)
       SELECT mine, TG_TABLE_NAME, id, TG_ARGV[0], message_id FROM changed ON CONFLICT DO NOTHING;
       RETURN NULL;
+    END $body$""",
+    """CREATE OR REPLACE FUNCTION log_row() RETURNS trigger LANGUAGE plpgsql AS $body$
+    BEGIN
+      INSERT INTO change_log (batch, table_name, row_id, op, message_id)
+      VALUES (log_batch(), TG_ARGV[0], NEW.id, 'insert', NEW.message_id) ON CONFLICT DO NOTHING;
+      RETURN NULL;
+    END $body$""",
+    f"""CREATE OR REPLACE FUNCTION log_runs(name text, ids bigint[], messages bigint[])
+    RETURNS void LANGUAGE plpgsql AS $body$
+    DECLARE mine bigint;
+    BEGIN
+      PERFORM set_config('energycomm.together', 'off', true);
+      IF {_QUIET} THEN RETURN; END IF;
+      mine := log_batch();
+      INSERT INTO change_log AS l (batch, table_name, row_id, op, message_id, run)
+      SELECT mine, name, min(id), 'insert', min(message), count(*) FROM (
+        SELECT id, message, id - row_number() OVER (ORDER BY id) AS island FROM unnest(ids, messages) AS u(id, message)
+      ) AS c GROUP BY island
+      ON CONFLICT (batch, table_name, row_id, op) DO UPDATE SET run = greatest(l.run, excluded.run);
     END $body$""",
     """CREATE OR REPLACE FUNCTION number_batch() RETURNS trigger LANGUAGE plpgsql AS $body$
     DECLARE next bigint;
@@ -66,18 +92,16 @@ _POSTGRES = (
 )
 
 
-_RUNS = """IF TG_ARGV[0] = 'insert' THEN
-        INSERT INTO change_log AS l (batch, table_name, row_id, op, message_id, run)
-        SELECT mine, TG_TABLE_NAME, min(id), 'insert', min(message_id), count(*) FROM (
-          SELECT id, message_id, id - row_number() OVER (ORDER BY id) AS island FROM changed) AS c GROUP BY island
-        ON CONFLICT (batch, table_name, row_id, op) DO UPDATE SET run = greatest(l.run, excluded.run);
-        RETURN NULL;
-      END IF;"""
-
-
 def _postgres_triggers(table: str) -> list[str]:
-    statements = []
-    for op, rows in (("insert", "NEW"), ("update", "NEW"), ("delete", "OLD")):
+    """The triggers of a table. That of new rows is one of rows: with one that sees all rows of a statement, COPY
+    stores the rows of a partitioned table one by one, each with a line of its own in the write-ahead log. It is still
+    while the driver logs what it stored (`together`)."""
+    statements = [
+        f"DROP TRIGGER IF EXISTS log_{table}_insert ON {table}",
+        f"CREATE TRIGGER log_{table}_insert AFTER INSERT ON {table} "
+        f"FOR EACH ROW WHEN (NOT ({_QUIET} OR {_TOGETHER})) EXECUTE FUNCTION log_row('{table}')",
+    ]
+    for op, rows in (("update", "NEW"), ("delete", "OLD")):
         name = f"log_{table}_{op}"
         statements.append(f"DROP TRIGGER IF EXISTS {name} ON {table}")
         statements.append(
@@ -115,9 +139,7 @@ def install(connection: Connection) -> None:
       connection: in a transaction; the tables are there.
     """
     sqlite = connection.dialect.name == "sqlite"
-    # Migrations of before know neither runs nor quiet.
-    runs = any(one["name"] == "run" for one in inspect(connection).get_columns("change_log"))
-    statements = [] if sqlite else [one.replace("{runs}", _RUNS if runs else "") for one in _POSTGRES]
+    statements = [] if sqlite else list(_POSTGRES)
     condition = quiet_condition(connection, "= 0") if sqlite else ""
     for table in LOGGED:
         statements += _sqlite_triggers(table, condition) if sqlite else _postgres_triggers(table)
@@ -177,6 +199,21 @@ def together(driver: Writing) -> Iterator[bool]:
     """
     with _level(driver, 2) as before:
         yield before == 0
+
+
+@contextmanager
+def logged_together(driver: Writing, table: str, ids: Sequence[int], messages: Sequence[int]) -> Iterator[None]:
+    """Let the trigger of PostgreSQL that logs each new row be still, and log all rows that the block stores at once.
+    What fails undoes the setting too.
+
+    Args:
+      driver: PostgreSQL's, in a writing transaction.
+      table: one of `LOGGED`.
+      ids, messages: of the rows.
+    """
+    driver.rows("SELECT set_config('energycomm.together', 'on', true)")
+    yield
+    driver.rows("SELECT log_runs(?, ?::bigint[], ?::bigint[])", (table, list(ids), list(messages)))
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def absent(url: str) -> str | None:
     address = _address(url)
     if address.get_backend_name() != "sqlite" or Path(str(address.database)).exists():
         return None
-    return mask(address.render_as_string(hide_password=True))
+    return mask(show_address(address))
 
 
 def connect(url: str, *, create: bool = True, check_references: bool = True) -> Engine:
@@ -138,6 +138,24 @@ def writing(engine: Engine) -> Iterator[Connection]:
         return
     with reporting(engine), engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
         yield connection
+
+
+@contextmanager
+def writing_now(engine: Engine) -> Iterator[Connection]:
+    """A writing transaction on SQLite for what may as well be done another time.
+
+    Raises:
+      UserError: somebody else writes at this moment, or the database was lost.
+    """
+    with reporting(engine), engine.connect().execution_options(**{_WRITES: True}) as connection:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        driver.execute("PRAGMA busy_timeout = 0")
+        try:
+            with connection.begin():
+                yield connection
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
 
 
 @contextmanager
@@ -217,6 +235,11 @@ def rehearsal(engine: Engine) -> Iterator[None]:
         finally:
             del rehearsals[engine]
             connection.get_transaction().rollback()  # type: ignore[union-attr]
+
+
+def rehearsing(engine: Engine) -> bool:
+    """Whether this thread is in a rehearsal: what it does is undone, and others wait for it until then."""
+    return engine in _rehearsals()
 
 
 @contextmanager
@@ -313,6 +336,19 @@ def _postgres(address: URL) -> Engine:
     # The values of a statement are data of customers: no error repeats them.
     engine = create_engine(address, pool_pre_ping=True, hide_parameters=True, connect_args=line)
 
+    @event.listens_for(engine, "do_connect")
+    def open_utf8(dialect: Any, _record: Any, arguments: Any, named: Any) -> Any:
+        connection = dialect.connect(*arguments, **named)
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding not in ("UTF8", None):
+            connection.close()
+            raise UserError(
+                f"The database {shown(engine)} has the encoding {encoding}, which does not hold every name.",
+                "Make it anew: `createdb --encoding UTF8 --template template0 NAME`.",
+                EXIT_DATABASE,
+            )
+        return connection
+
     @event.listens_for(engine, "connect")
     def prepare(connection: psycopg.Connection[Any], _record: Any) -> None:
         # The server is to notice the loss of the line as soon as we do: what the session locked is free then. As a
@@ -393,6 +429,7 @@ __all__ = [
     "opened",
     "reading",
     "rehearsal",
+    "rehearsing",
     "reporting",
     "shown",
     "writing",

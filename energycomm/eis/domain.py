@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Integer, String, Text
 from sqlalchemy.types import TypeEngine
 
 from energycomm.eis.arrays import array_text, json_text
+from energycomm.eis.fitting import KEPT
 from energycomm.kernel.declaration import Declared
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.instants import micros
@@ -83,7 +84,9 @@ def columns(table: str) -> list[Column[Any]]:
         if len(types) > 1:
             raise TypeError(f"{table}.{name} cannot be {' and '.join(types)}")
         needed = len(fields) == len(kinds) and all(one.required for one in fields)
-        made.append(Column(name, next(iter(types.values())), nullable=not needed))
+        keeping = json_text if (table, name) in SEARCHED else array_text
+        info = {} if fields[0].part is None else {KEPT: keeping}
+        made.append(Column(name, next(iter(types.values())), nullable=not needed, info=info))
     if any(cls.kept is not None and cls.kept.whole for cls in kinds):
         made.append(Column("content", Text, nullable=False, comment="All fields of the message, JSON."))
     return made
@@ -107,7 +110,7 @@ def _type(scalar: Scalar | None) -> TypeEngine[Any]:
 
 
 def row_of(message: KernelMessage) -> dict[str, Any]:
-    """The kept fields of a message by column, in stored form."""
+    """The kept fields of a message by column, in stored form; several parts as they are, until their row is stored."""
     return _maker(type(message))(message)
 
 
@@ -115,7 +118,6 @@ def row_of(message: KernelMessage) -> dict[str, Any]:
 def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]]:
     """The function that makes rows of a kind. It is generated: every accepted message passes it."""
     conversions: dict[str | None, Callable[[Any], Any]] = {
-        None: array_text,
         "decimal": lambda value: format(value, "f"),
         "instant": micros,
         "day": lambda value: value.isoformat(),
@@ -125,8 +127,6 @@ def _maker(cls: type[KernelMessage]) -> Callable[[KernelMessage], dict[str, Any]
     for number, one in enumerate(kept_fields(cls)):
         value = f"m.{one.field}"
         convert = conversions.get(one.scalar.name if one.scalar else None)
-        if cls.kept is not None and (cls.kept.table, one.column) in SEARCHED:
-            convert = json_text
         if one.scalar is None and one.part is None:
             convert = _alone
         if convert is not None:

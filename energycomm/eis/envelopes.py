@@ -13,7 +13,11 @@ from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.message_parts import IncidentRecord
 from energycomm.eis.messages import incidents
+from energycomm.eis.sorting import sorted_by
 from energycomm.eis.structures import filled
+
+ENVELOPE_ORDERS = {"received": "id", "name": "name", "state": "state"}
+"""What envelopes are sorted by -> column."""
 
 
 class EnvelopeSummary(Struct, frozen=True, kw_only=True):
@@ -85,23 +89,25 @@ def list_envelopes(
     engine: Engine,
     *,
     state: str | None = None,
-    series_key: str | None = None,
+    series: str | None = None,
+    sort: str | None = None,
     limit: int = 50,
     cursor: str | None = None,
 ) -> EnvelopePage:
-    """Envelopes, the newest first, one page at a time.
+    """Envelopes, the newest first unless they are sorted otherwise, one page at a time.
 
     Args:
       engine: the store.
       state: archived, processing, done, failed, duplicate; all when None.
-      series_key: only those of a numbered series.
+      series: only those of a numbered series.
+      sort: one of `ENVELOPE_ORDERS`, from the end with - before it.
       limit: how many on a page.
       cursor: `next` of the page before.
 
     Raises:
       ValueError: the cursor is none of ours.
     """
-    query = envelopes_query(state, series_key, limit, cursor)
+    query = envelopes_query(state, series, limit, cursor, sort)
     with reading(engine) as connection:
         rows = connection.execute(query).mappings().all()
         shown = rows[:limit]
@@ -119,19 +125,19 @@ def _reasons(connection: Connection, ids: Sequence[int]) -> dict[int, str]:
     return {row[0]: f"{row[1]}: expected {row[2]}" if row[2] else row[1] for row in connection.execute(query)}
 
 
-def envelopes_query(state: str | None, series_key: str | None, limit: int, cursor: str | None) -> Select[Any]:
+def envelopes_query(
+    state: str | None, series: str | None, limit: int, cursor: str | None, sort: str | None = None
+) -> Select[Any]:
     """The query of one page, with one additional row that shows whether another page follows."""
+    if cursor is not None and not cursor.isdecimal():
+        raise ValueError(f"{cursor!r} is no cursor of a page")
     e = tables.envelope.c
-    query = _envelopes().order_by(e.id.desc()).limit(limit + 1)
+    query = _envelopes().limit(limit + 1)
     if state is not None:
         query = query.where(e.state == state)
-    if series_key is not None:
-        query = query.where(e.series_key == series_key)
-    if cursor is not None:
-        if not cursor.isdecimal():
-            raise ValueError(f"{cursor!r} is no cursor of a page")
-        query = query.where(e.id < int(cursor))
-    return query
+    if series is not None:
+        query = query.where(e.series_key == series)
+    return sorted_by(query, tables.envelope, ENVELOPE_ORDERS, sort, None if cursor is None else int(cursor))
 
 
 def show_envelope(engine: Engine, envelope_id: int) -> EnvelopeDetail | None:

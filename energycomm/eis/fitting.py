@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, SmallInteger, String, Table
@@ -17,6 +17,10 @@ _RANGES: tuple[tuple[type[Any], int], ...] = ((SmallInteger, 15), (BigInteger, 6
 """Type of a column -> bits of its numbers; the more special type first."""
 
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+KEPT = "kept"
+"""What `Column.info` names the function that makes the text of a column of a value that is none yet."""
 
 
 class Misfit(ValueError):
@@ -111,79 +115,127 @@ def _bits(column: Column[Any]) -> int | None:
     return next((bits for kind, bits in _RANGES if isinstance(column.type, kind)), None)
 
 
+Values = Sequence[Any]
+"""The values of one column in some rows, in their order."""
+
+
 def ordered(table: Table, rows: Iterable[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
-    """New rows of a table, checked, with their values in the order of its columns.
+    """New rows of a table with their values in the order of its columns.
 
     Args:
       table: where they go.
       rows: value by name of column; a column that may be empty, or has a default, may be left out.
 
     Raises:
-      Misfit: one holds what one of the databases would refuse.
       TypeError: one names a column that the table has not, or leaves out one that needs a value.
     """
     row_of = _row_of(table)
     return [row_of(**row) for row in rows]
 
 
-def check(table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-    """Check changed values before they are stored.
+def columns_of(table: Table, rows: Iterable[Mapping[str, Any]]) -> list[Values]:
+    """New rows of a table as they may be stored: the values of each of its columns, in their order.
 
     Args:
       table: where they go.
-      columns: names of the columns.
-      rows: a value for each of them.
+      rows: as for `ordered`; there is at least one.
+
+    Raises:
+      Misfit: one holds what one of the databases would refuse.
+      TypeError: as by `ordered`.
+    """
+    columns: list[Values] = list(zip(*ordered(table, rows), strict=True))
+    check(table, _names(table), columns)
+    return columns
+
+
+def completed(table: Table, columns: Mapping[str, Values]) -> list[Values]:
+    """`columns_of` rows that are given as columns.
+
+    Args:
+      table: where they go.
+      columns: values by name of column; all have as many, one at least. A column that may be empty, or has a default,
+        may be left out.
+
+    Raises:
+      Misfit: one holds what one of the databases would refuse.
+      TypeError: as by `ordered`.
+    """
+    number = len(next(iter(columns.values())))
+    first = _row_of(table)(**{name: values[0] for name, values in columns.items()})
+    found = [columns.get(name) or (value,) * number for name, value in zip(_names(table), first, strict=True)]
+    check(table, _names(table), found)
+    return found
+
+
+def check(table: Table, names: tuple[str, ...], columns: Sequence[Values]) -> None:
+    """Check values before they are stored.
+
+    Args:
+      table: where they go.
+      names: of the columns.
+      columns: the values of each of them.
 
     Raises:
       Misfit: one holds what one of the databases would refuse.
     """
-    checks = _checks(table, columns)
-    for row in rows:
-        checks(*row)
+    for place, holds, alike in _checks(table, names):
+        values = columns[place]
+        told = [value for value in (set(values) if alike else values) if value is not None]
+        if told and not holds(told):
+            column = table.columns[names[place]]
+            wrong = next(value for value in values if value is not None and not holds([value]))
+            raise Misfit(f"{table.name}.{column.name}", wrong, expected(column))
+
+
+@cache
+def _names(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns)
 
 
 @cache
 def _row_of(table: Table) -> Callable[..., tuple[Any, ...]]:
     """A function that takes the columns of a table by name, and gives a row. It is generated: every row that is stored
     passes it."""
-    columns = list(table.columns)
     given = []
-    for column in columns:
+    for column in table.columns:
         default = getattr(column.default, "arg", None)
         needed = not column.nullable and default is None
         given.append(column.name if needed else f"{column.name}={default!r}")
-    names = ", ".join(column.name for column in columns)
-    return _made(table, columns, f"def {table.name}(*, {', '.join(given)}):", f"    return ({names},)")
-
-
-@cache
-def _checks(table: Table, names: tuple[str, ...]) -> Callable[..., None]:
-    """A function that takes values of some columns of a table, in their order."""
-    columns = [table.columns[name] for name in names]
-    return _made(table, columns, f"def {table.name}({', '.join(names)}):", "    return None")
-
-
-def _made(table: Table, columns: Sequence[Column[Any]], head: str, end: str) -> Callable[..., Any]:
-    """A function of columns that checks each of them."""
-    conditions = [(number, column.name, _condition(column)) for number, column in enumerate(columns)]
-    body = [f"    if {name} is not None and ({told}): fail({n}, {name})" for n, name, told in conditions if told]
-
-    def fail(number: int, value: object) -> None:
-        column = columns[number]
-        raise Misfit(f"{table.name}.{column.name}", value, expected(column))
-
-    scope: dict[str, Any] = {"fail": fail}
-    # The source is made of nothing but names and numbers of our own table definitions: no input reaches it.
-    exec(compile("\n".join((head, *body, end)), f"<{table.name}>", "exec"), scope)  # noqa: S102 - as above
-    made: Callable[..., Any] = scope[table.name]
+    # No column has a name that begins so.
+    scope = {f"_{column.name}": partial(_text, column.info[KEPT]) for column in table.columns if KEPT in column.info}
+    values = (f"_{column.name}({column.name})" if KEPT in column.info else column.name for column in table.columns)
+    # The source is made of nothing but names of our own table definitions: no input reaches it.
+    made: Callable[..., tuple[Any, ...]] = eval(f"lambda *, {', '.join(given)}: ({', '.join(values)},)", scope)  # noqa: S307 - as above
     return made
 
 
-def _condition(column: Column[Any]) -> str:
-    """What a value must not be, as an expression. Halves of characters are left to the drivers, which both refuse
-    them; so are numbers of more than eight bytes."""
-    if isinstance(column.type, String):
-        length = f"len({column.name}) > {column.type.length} or " if column.type.length is not None else ""
-        return f"{length}'\\0' in {column.name}"
-    bits = _bits(column)
-    return f"not -{1 << bits} <= {column.name} < {1 << bits}" if bits is not None and bits < 63 else ""
+def _text(kept: Callable[[Any], str], value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else kept(value)
+
+
+Holds = Callable[[list[Any]], bool]
+"""Whether a column of both databases holds each of some values, of which there is one at least."""
+
+
+@cache
+def _checks(table: Table, names: tuple[str, ...]) -> list[tuple[int, Holds, bool]]:
+    """The places of those columns that do not hold every value of their type, what they hold, and whether rows often
+    have the same value there. Halves of characters are left to the drivers, which both refuse them; so are numbers of
+    more than eight bytes."""
+    found: list[tuple[int, Holds, bool]] = []
+    for place, name in enumerate(names):
+        column = table.columns[name]
+        if isinstance(column.type, String):
+            found.append((place, partial(_texts_fit, column.type.length), column.type.length is not None))
+        elif (bits := _bits(column)) is not None and bits < 63:
+            found.append((place, partial(_numbers_fit, bits), True))
+    return found
+
+
+def _texts_fit(longest: int | None, texts: list[str]) -> bool:
+    return "\0" not in "".join(texts) and (longest is None or max(map(len, texts)) <= longest)
+
+
+def _numbers_fit(bits: int, numbers: list[int]) -> bool:
+    return -(1 << bits) <= min(numbers) and max(numbers) < 1 << bits

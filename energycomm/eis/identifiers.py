@@ -51,9 +51,14 @@ class CountedIdentifiers:
 
 
 class BlockPool:
-    """Blocks of ids that a process took from PostgreSQL's sequences and has not used up; safe for threads."""
+    """Blocks of ids that a process took from PostgreSQL's sequences and has not used up; safe for threads.
+
+    Attributes:
+      blocks: how many it took.
+    """
 
     def __init__(self) -> None:
+        self.blocks = 0
         self._lock = threading.Lock()
         self._left: dict[str, range] = {}
 
@@ -63,6 +68,7 @@ class BlockPool:
             left = self._left.get(table, range(0))
             if len(left) < n:
                 left = _blocks(driver, table, n)
+                self.blocks += len(left) // ID_BLOCK
             self._left[table] = left[n:]
             return left[:n]
 

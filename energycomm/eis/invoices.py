@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from energycomm.eis.store import StoreTransaction
 
 
+_INVOICED = (GridCharge, GridInvoice)
+
+
 def store_invoices(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]]) -> None:
     """Remember of which invoice new messages are, each with its id."""
     rows = [
         {"message_id": number, "market": message.market, "invoice": message.invoice}
         for number, message in messages
-        if isinstance(message, GridCharge | GridInvoice)
+        if isinstance(message, _INVOICED)
     ]
     if rows:
         tx.insert(tables.invoice_message, rows)

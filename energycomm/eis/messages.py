@@ -217,7 +217,7 @@ def _origin(connection: Connection, ch_message_id: int) -> Origin:
 
 
 def _changes(connection: Connection, message_id: int) -> tuple[StateRecord, ...]:
-    t, rules = tables.state_change, tables.rules_version
+    t, rules = tables.all_changes, tables.rules_version
     query = select(t, rules.c.hash.label("rules")).outerjoin(rules, rules.c.id == t.c.rules_version_id)
     rows = _all(connection, query.where(t.c.message_id == message_id).order_by(t.c.id))
     return tuple(filled(StateRecord, row) for row in rows)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, select, union_all
 
 from energycomm.eis import tables
 from energycomm.kernel.messages import KernelMessage
-from energycomm.kernel.parts import ParticularValue
+from energycomm.kernel.parts import Particular, ParticularValue
 
 if TYPE_CHECKING:
     from energycomm.eis.store import StoreTransaction
@@ -34,14 +35,16 @@ def value_text(value: ParticularValue) -> str:
 
 def store_particulars(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]]) -> None:
     """Keep the particulars of new messages, each with its id."""
-    rows = [
-        {"message_id": number, "name": one.name, "value": value_text(one.value)}
-        for number, message in messages
-        if message.particulars
-        for one in message.particulars
-    ]
+    rows = [(number, *_kept(one)) for number, message in messages if message.particulars for one in message.particulars]
     if rows:
-        tx.insert(tables.particular, rows)
+        numbers, names, values = zip(*rows, strict=True)
+        tx.insert_columns(tables.particular, {"message_id": numbers, "name": names, "value": values})
+
+
+@lru_cache(maxsize=8192)  # the points of a file share most of them
+def _kept(particular: Particular) -> tuple[str, str]:
+    """The name of a particular, and its value as the store keeps it: equal particulars are kept alike."""
+    return particular.name, value_text(particular.value)
 
 
 def replace_particulars(tx: StoreTransaction, messages: Sequence[tuple[int, KernelMessage]]) -> None:
@@ -71,13 +74,14 @@ def read_wanted(text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def messages_query(wanted: tuple[str, str], before: int | None, window: int) -> Select[Any]:
+def messages_query(wanted: tuple[str, str], before: int | None, window: int, *, falling: bool = True) -> Select[Any]:
     """The newest messages that carry a particular, by their ids: one walk of the index for each way to read the value.
 
     Args:
       wanted: name and value; a value that reads as a number or an instant finds those too.
-      before: only messages with a smaller id.
+      before: only messages with a smaller id, or a larger one where it does not fall.
       window: how many at most.
+      falling: from the newest back; else from the first.
     """
     p = tables.particular.c
     name, value = wanted
@@ -85,13 +89,14 @@ def messages_query(wanted: tuple[str, str], before: int | None, window: int) -> 
     for text in ways(value):
         query = select(p.message_id).where(p.name == name, p.value == text)
         if before is not None:
-            query = query.where(p.message_id < before)
-        walks.append(query.order_by(p.message_id.desc()).limit(window))
+            query = query.where(p.message_id < before if falling else p.message_id > before)
+        walks.append(query.order_by(p.message_id.desc() if falling else p.message_id).limit(window))
     if len(walks) == 1:
         return walks[0]
     pages = [walk.subquery() for walk in walks]
     together = union_all(*(select(page.c.message_id) for page in pages)).subquery().c
-    return select(together.message_id).distinct().order_by(together.message_id.desc()).limit(window)
+    order = together.message_id.desc() if falling else together.message_id
+    return select(together.message_id).distinct().order_by(order).limit(window)
 
 
 def ways(value: str) -> tuple[str, ...]:

@@ -21,7 +21,16 @@ from energycomm.kernel.instants import instant, micros, now_micros
 NEVER_DUE = (1 << 63) - 1
 """Where a request without a time for its answer stands in the list: last."""
 
+OWED_ORDERS = {
+    "answer_by": f"coalesce(r.answer_by_at, {NEVER_DUE})",
+    "received": "k.received_at",
+    "market": "k.market",
+    "access_point": "coalesce(p.identifier, '')",
+}
+"""What requests to us are sorted by -> its SQL, never NULL."""
+
 _RECEIVED = "received_request r JOIN kernel_message k ON k.id = r.message_id"
+_POINT = "LEFT JOIN access_point p ON p.id = r.access_point_id"
 _TAKING_BACK = (
     "WITH w AS MATERIALIZED (SELECT v.market, c.correlation, c.access_point_id, c.function, c.at, c.message_id "
     "FROM received_request c JOIN kernel_message v ON v.id = c.message_id WHERE c.function <> 'original')"
@@ -46,7 +55,7 @@ def owed_query(columns: str, tail: str) -> str:
       columns: what is asked of each: of the request `r`, its message `k`, its access point `p`.
       tail: further conditions, each after an `AND`, and what follows them.
     """
-    received = f"{_RECEIVED} LEFT JOIN access_point p ON p.id = r.access_point_id"
+    received = f"{_RECEIVED} {_POINT}"
     owed = f"r.function <> 'cancel' AND NOT {_WITHDRAWN} AND NOT {_ANSWERED}"
     return f"{_TAKING_BACK} SELECT {columns} FROM {received} WHERE {owed} {tail}"  # noqa: S608 - our own names
 
@@ -85,23 +94,26 @@ def list_owed(
     *,
     market: str | None = None,
     late: bool = False,
+    sort: str | None = None,
     after: str | None = None,
     limit: int = 50,
 ) -> list[OwedAnswer]:
-    """What we owe an answer to, the most urgent first.
+    """What we owe an answer to, the most urgent first unless they are sorted otherwise.
 
     Args:
       engine: the store.
       zones: market -> its legal time; of others UTC.
       market: only of this market.
       late: only what is late.
+      sort: one of `OWED_ORDERS`, from the end with - before it.
       after: only what comes after the request with this place (`place_of`): the next page.
       limit: how many at most.
 
     Raises:
       ValueError: `after` is no place.
     """
-    now, due = now_micros(), f"coalesce(r.answer_by_at, {NEVER_DUE})"
+    now, falling = now_micros(), (sort or "").startswith("-")
+    key, side = OWED_ORDERS[(sort or "answer_by").removeprefix("-")], "<" if falling else ">"
     where: list[tuple[str, tuple[object, ...]]] = []
     if market is not None:
         where.append(("k.market = ?", (market,)))
@@ -109,13 +121,19 @@ def list_owed(
         where.append(("r.answer_by_at < ?", (now,)))
     if after is not None:
         at, _, last = after.partition("_")
-        where.append((f"({due}, r.message_id) > (?, ?)", (int(at), int(last))))
+        reached: tuple[object, ...] = (int(at), int(last))
+        place = "?, ?"
+        if key != OWED_ORDERS["answer_by"]:  # the last row says where it stands in this order
+            reached = (int(last), int(last))
+            place = f"(SELECT {key} FROM {_RECEIVED} {_POINT} WHERE r.message_id = ?), ?"  # noqa: S608 - our own names
+        where.append((f"({key}, r.message_id) {side} ({place})", reached))
     columns = (
         "r.message_id, k.market, p.identifier, r.reference, r.requester, r.object_code, r.requested_date, r.text, "
         "k.received_at, r.answer_by_at"
     )
+    order = "DESC" if falling else "ASC"
     conditions = "".join(f" AND {one}" for one, _ in where)
-    sql = owed_query(columns, f"{conditions} ORDER BY {due}, r.message_id LIMIT ?")
+    sql = owed_query(columns, f"{conditions} ORDER BY {key} {order}, r.message_id {order} LIMIT ?")
     values = [value for _, given in where for value in given]
     with reading(engine) as connection:
         rows = driver_of(connection).rows(sql, (*values, limit))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,10 +13,14 @@ from sqlalchemy import Engine, RowMapping, Select, select
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.sorting import sorted_by
 from energycomm.kernel.instants import instant, moment
 
 WAITING = frozenset(("sent", "acknowledged", "in-course"))
 """States in which an answer is awaited."""
+
+REQUEST_ORDERS = {"made": "id", "market": "market", "kind": "kind", "state": "state", "answer_by": "answer_by"}
+"""What requests are sorted by -> column."""
 
 
 class RequestSummary(Struct, frozen=True, kw_only=True):
@@ -65,29 +70,31 @@ class RequestDetail(Struct, frozen=True, kw_only=True):
 def list_requests(
     engine: Engine,
     *,
-    state: str | None = None,
+    state: str | Sequence[str] | None = None,
     market: str | None = None,
     access_point: str | None = None,
-    before: int | None = None,
+    sort: str | None = None,
+    cursor: int | None = None,
     limit: int = 50,
 ) -> tuple[RequestSummary, ...]:
-    """Requests, the newest first.
+    """Requests, the newest first unless they are sorted otherwise.
 
     Args:
       engine: the store.
-      state: only in this state.
+      state: only in this state, or these.
       market: only of this market.
       access_point: only of the access point with this identifier.
-      before: only those with a smaller id: the next page.
+      sort: one of `REQUEST_ORDERS`, from the end with - before it.
+      cursor: only those after the request with this id: the next page.
       limit: how many at most.
     """
     table, point = tables.outgoing, tables.access_point
-    query = _requests().order_by(table.c.id.desc()).limit(limit)
-    for column, value in ((table.c.state, state), (table.c.market, market), (point.c.identifier, access_point)):
+    query = sorted_by(_requests().limit(limit), table, REQUEST_ORDERS, sort, cursor)
+    if state is not None:
+        query = query.where(table.c.state.in_([state] if isinstance(state, str) else state))
+    for column, value in ((table.c.market, market), (point.c.identifier, access_point)):
         if value is not None:
             query = query.where(column == value)
-    if before is not None:
-        query = query.where(table.c.id < before)
     with reading(engine) as connection:
         return tuple(_summary(row) for row in connection.execute(query).mappings())
 

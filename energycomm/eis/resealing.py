@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol
 
+import psycopg
 from msgspec import MsgspecError, Struct, field
 from sqlalchemy import Engine
 
@@ -22,6 +23,7 @@ from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import EXIT_DATABASE, Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.datakeys import vault_of
 from energycomm.eis.domain import array_columns
+from energycomm.eis.findable import FINDABLE
 from energycomm.eis.sealing import (
     SEALED_COLUMNS,
     Row,
@@ -127,17 +129,25 @@ def verify(engine: Engine, watch: Callable[[str, int], object] = lambda _table, 
     return found
 
 
-def wipe(engine: Engine) -> None:
+def wipe(engine: Engine, further: Iterable[str] = ()) -> None:
     """Rewrite the files of the tables, so that they contain no former content; others wait meanwhile.
 
     SQLite: the whole file, and its write-ahead log is emptied. PostgreSQL: the tables that `reseal` writes; their old
     files go with the server's next checkpoint. Room for a second copy is needed.
+
+    Args:
+      engine: the store.
+      further: tables of PostgreSQL to rewrite besides, with what the planner noted of their values. The next segment
+        of the write-ahead log is begun, where the user may.
     """
     connection = engine.raw_connection()
     try:
         below: Any = connection.driver_connection
         with reporting(engine):
             if is_sqlite(engine):
+                for table in further:
+                    if (found := FINDABLE.get(table)) and _has_index(below, found.stem):
+                        below.execute(f"INSERT INTO {found.stem} ({found.stem}) VALUES ('optimize')")
                 # The copy that VACUUM makes belongs on the disk, not in memory.
                 below.execute("PRAGMA temp_store = FILE")
                 below.execute("VACUUM")
@@ -149,11 +159,22 @@ def wipe(engine: Engine) -> None:
                     )
             else:
                 below.autocommit = True
-                for table in dict.fromkeys(form.table for form in _forms()):
-                    below.execute(f"VACUUM (FULL) {table}")
+                named = list(dict.fromkeys(further))
+                for table in dict.fromkeys((*(form.table for form in _forms()), *named)):
+                    below.execute(f"VACUUM (FULL{', ANALYZE' if table in named else ''}) {table}")
+                if named:
+                    # The planner's notes hold frequent values of columns; those of before are in its own pages.
+                    below.execute("VACUUM (FULL) pg_statistic")
+                    for statement in ("SELECT pg_switch_wal()", "CHECKPOINT"):
+                        with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+                            below.execute(statement)
     finally:
         connection.invalidate()  # it bears settings of its own
         connection.close()
+
+
+def _has_index(below: Any, name: str) -> bool:
+    return bool(below.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone())
 
 
 class _Form(Protocol):

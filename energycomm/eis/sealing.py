@@ -22,7 +22,7 @@ from __future__ import annotations
 import binascii
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -35,6 +35,7 @@ from energycomm.eis.packing import TEXTS, pack, unpack
 from energycomm.errors import DamagedRow, ExitCode, UserError
 
 Row = tuple[Any, ...]
+Values = Sequence[Any]
 
 NONCE: Final = 12
 _BYTES: Final = b"\x89EC"
@@ -77,28 +78,22 @@ class Sealed(NamedTuple):
       table: name of the table.
       column: name of the column.
       keys: names of the columns of its primary key.
-      place: where the column stands in a row.
-      key_places: where the primary key stands in a row.
       binary: the column holds bytes; else text.
     """
 
     table: str
     column: str
     keys: tuple[str, ...]
-    place: int
-    key_places: tuple[int, ...]
     binary: bool
 
 
 @cache
 def sealed_column(table: Table) -> Sealed | None:
     """The sealed column of a table, None where there is none; a table has at most one."""
-    columns = list(table.columns)
-    for place, column in enumerate(columns):
+    for column in table.columns:
         if column.info.get("sealed"):
-            keys = [n for n, one in enumerate(columns) if one.primary_key]
-            names = tuple(columns[n].name for n in keys)
-            return Sealed(table.name, column.name, names, place, tuple(keys), isinstance(column.type, LargeBinary))
+            keys = tuple(one.name for one in table.columns if one.primary_key)
+            return Sealed(table.name, column.name, keys, isinstance(column.type, LargeBinary))
     return None
 
 
@@ -200,18 +195,11 @@ class Vault:
             return _SEALED_BYTES + number.to_bytes(4, "big") + sealed
         return f"{_SEALED_TEXT}{number}:{_base64(sealed)}"
 
-    def sealed_rows(
-        self, column: Sealed, rows: Sequence[Row], place: int, key_places: tuple[int, ...], number: int | None
-    ) -> Sequence[Row]:
-        """Rows in stored form; the positions of the sealed column and the primary key are given."""
-        return [
-            (
-                *row[:place],
-                self.sealed(column, tuple(row[n] for n in key_places), row[place], number),
-                *row[place + 1 :],
-            )
-            for row in rows
-        ]
+    def sealed_values(
+        self, column: Sealed, keys: Iterable[Row], values: Sequence[Any], number: int | None
+    ) -> list[Any]:
+        """Values of a column as they are stored: `sealed` of each, with the primary keys of their rows."""
+        return [self.sealed(column, key, value, number) for key, value in zip(keys, values, strict=True)]
 
     def writes_under(self, driver: Reading) -> int | None:
         """The data key of this transaction, None for plain; it cannot change until the transaction ends.

@@ -150,4 +150,7 @@ def _bytes(connection: Connection, *, sqlite: bool) -> int:
     return pages * size
 
 
-_TABLE_BYTES = text("SELECT pg_total_relation_size(cast(:name AS regclass))")
+_TABLE_BYTES = text(
+    "SELECT pg_total_relation_size(cast(:name AS regclass)) + coalesce((SELECT sum(pg_total_relation_size(relid)) "
+    "FROM pg_partition_tree(cast(:name AS regclass)) WHERE isleaf AND parentrelid IS NOT NULL), 0)"
+)

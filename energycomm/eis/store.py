@@ -20,11 +20,12 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
 
-from energycomm.eis import tables
-from energycomm.eis.bulk import Driver, NewRow, Row, driver_of
+from energycomm.eis import nameindex, tables
+from energycomm.eis.bulk import Driver, NewColumns, NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.effects import drop_rows
 from energycomm.eis.identifiers import BlockIdentifiers, BlockPool, CountedIdentifiers, Identifiers
+from energycomm.eis.partitions import Partitions
 from energycomm.eis.states import SETTLED
 from energycomm.kernel.instants import now_micros
 
@@ -32,6 +33,10 @@ T = TypeVar("T")
 
 CONFLICTS = 6
 """How often a transaction is run before what it would store is left to whoever is in the way."""
+
+BLOCKS = 20
+"""Blocks of ids that a process takes before it looks again whether there are partitions for more: fewer than half of
+the narrowest range has."""
 
 ENVELOPE_COLUMNS = ("state", "market", "request", "files", "finished_at", "key_label", "holder")
 """What changes of an envelope while it is processed."""
@@ -91,6 +96,7 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._blocks = BlockPool()
+        self._enough = 0
 
     @contextmanager
     def transaction(self) -> Iterator[StoreTransaction]:
@@ -106,6 +112,13 @@ class Store:
             ids: Identifiers = CountedIdentifiers(driver) if sqlite else BlockIdentifiers(driver, self._blocks)
             yield StoreTransaction(connection, driver, ids, locks=not sqlite)
             ids.close()
+        self._make_partitions()
+
+    def _make_partitions(self) -> None:
+        """Have the next partitions made ahead; looked at with the first block of ids, and after some more."""
+        if self._blocks.blocks > self._enough:
+            self._enough = self._blocks.blocks + BLOCKS
+            Partitions(self.engine).tend(drop=False)
 
     def retried(self, run: Callable[[StoreTransaction], T]) -> tuple[T, int]:
         """Run a transaction, again where another worker stored the same meanwhile.
@@ -245,6 +258,12 @@ class StoreTransaction(StoreReader):
         if rows and "id" not in rows[0] and "id" in table.columns:
             rows = [{"id": i, **row} for i, row in zip(self.reserve(table, len(rows)), rows, strict=True)]
         self.driver.insert(table, rows)
+        if table is tables.customer:
+            nameindex.keep(self.driver, [(row["id"], row.get("name")) for row in rows])
+
+    def insert_columns(self, table: Table, columns: NewColumns) -> None:
+        """Store rows that are given as columns, as `insert` does; their ids too, where the table has them."""
+        self.driver.insert_columns(table, columns)
 
     # --- what arrived ---
 

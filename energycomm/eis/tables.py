@@ -31,7 +31,7 @@ from sqlalchemy import (
     text,
 )
 
-from energycomm.eis import changelog, domain, triggers
+from energycomm.eis import changelog, domain, findable, triggers
 from energycomm.kernel.declaration import Kept
 from energycomm.kernel.family import KINDS
 
@@ -99,6 +99,31 @@ at_rest = Table(
     comment="One row. Who stores what is to be encrypted locks it, so that no one writes under a key of before.",
 )
 
+name_key = Table(
+    "name_key",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row."),
+    Column("secret", LargeBinary, nullable=False, info=SEALED, comment="What words of names are hashed under."),
+    comment="The key of the index of customers' names; made with the first of them.",
+)
+
+store_owner = Table(
+    "store_owner",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row, or none."),
+    Column("supplier", String(30), nullable=False, comment="Name of the supplier in the configuration."),
+    comment="Whose store this is in an installation of several suppliers; none where there is one alone.",
+)
+
+name_gap = Table(
+    "name_gap",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row, or none."),
+    Column("upto", BigInteger, nullable=False, comment="Customers up to this number are in the index."),
+    Column("target", BigInteger, nullable=False, comment="The last that was stored before there was an index."),
+    comment="How far the names of a store of before are in the index; none when all are.",
+)
+
 # --- what arrived ------------------------------------------------------------------------------------------------
 
 raw = Table(
@@ -107,6 +132,7 @@ raw = Table(
     Column("sha256", LargeBinary(32), primary_key=True),
     Column("size", BigInteger, nullable=False),
     Column("archive_id", BigInteger, comment="The archive that holds its bytes."),
+    Column("erased_at", BigInteger, comment="When a customer was taken out: the bytes have another SHA-256 since."),
     comment="Content of an envelope, once per content.",
 )
 
@@ -116,6 +142,13 @@ raw_chunk = Table(
     Column("sha256", LargeBinary(32), ForeignKey("raw.sha256"), primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("bytes", LargeBinary, nullable=False, info=SEALED),
+    Column(
+        "envelope_id",
+        BigInteger,
+        nullable=False,
+        server_default="0",
+        comment="The envelope that brought it; 0: in a store of before.",
+    ),
     comment="The bytes as they arrived, in pieces of at most 1 MiB.",
 )
 
@@ -153,7 +186,10 @@ envelope = Table(
     Index("ix_envelope_waiting", "id", postgresql_where=WAITING, sqlite_where=WAITING),
     Index("ix_envelope_holder", "holder", postgresql_where=HELD, sqlite_where=HELD),
     Index(None, "series_key", "received_at"),
-    Index(None, "state"),
+    # Lists are sorted by them; the number tells equal ones apart.
+    Index(None, "state", "id"),
+    Index(None, "name", "id"),
+    Index(None, "state", "name", "id"),
     Index(None, "received_at"),
 )
 
@@ -198,6 +234,10 @@ incident = Table(
     comment="Refusals, gaps, and what was noticed and did no harm.",
 )
 
+OWN_REFERENCE = "(access_point IS NULL OR substr(reference, 1, length(access_point)) <> access_point)"
+"""References that do not begin with their access point, which finds the others. Queries name the condition beside
+their own."""
+
 ch_message = Table(
     "ch_message",
     metadata,
@@ -219,6 +259,13 @@ ch_message = Table(
     Index(None, "envelope_id"),
     # Of an access point those are looked for that have no Kernel messages.
     Index("ix_ch_message_refused", "access_point", postgresql_where=REFUSED, sqlite_where=REFUSED),
+    Index(
+        "ix_ch_message_reference",
+        "reference",
+        postgresql_where=text(OWN_REFERENCE),
+        sqlite_where=text(OWN_REFERENCE),
+        postgresql_ops={"reference": "varchar_pattern_ops"},
+    ),
 )
 
 ch_duplicate = Table(
@@ -265,6 +312,12 @@ kernel_message = Table(
     _id(),
     _to("ch_message", "ch_message_id", nullable=True),
     Column("position", SmallInteger, nullable=False),
+    # Here it takes no room of its own: PostgreSQL leaves it before a number of eight bytes.
+    Column(
+        "accepted_under",
+        Integer,
+        comment="The rules (rules_version) that accepted it as it arrived, without a finding; none of state_change.",
+    ),
     _to("access_point", "access_point_id", nullable=True),
     Column("market", String(2), nullable=False),
     Column("market_type", String(64), nullable=False),
@@ -278,6 +331,7 @@ kernel_message = Table(
     Column("version", SmallInteger, nullable=False, default=1, comment="1, and one more for each correction."),
     _to("kernel_message", "corrects", nullable=True),
     Column("injected_by", String(120)),
+    Column("erased_at", BigInteger, comment="When what it told of the customer was taken out."),
     Index(None, "ch_message_id"),
     Index(None, "access_point_id", "effective"),
     Index("ix_kernel_message_open", "state", "id", postgresql_where=OPEN, sqlite_where=OPEN),
@@ -387,8 +441,23 @@ state_change = Table(
     # Changes are looked for by their message alone; one index serves both.
     PrimaryKeyConstraint("message_id", "id"),
     sqlite_with_rowid=False,
-    comment="Every change of state, never overwritten.",
+    comment="Every change of state, never overwritten; those of kernel_message.accepted_under have no row.",
 )
+
+KERNEL = "kernel"
+"""Who changed a state, when the Kernel did."""
+
+ALL_CHANGES = (
+    'SELECT id, message_id, "before", after, at, "by", rules_version_id, why FROM state_change '
+    "UNION ALL SELECT 0, id, 'received', 'accepted', received_at, 'kernel', accepted_under, NULL "
+    "FROM kernel_message WHERE accepted_under IS NOT NULL"
+)
+"""Every change of state, also of the messages that were accepted as they arrived: most are, and the change that says so
+stands in the row of the message itself. It is the first of its message, with the id 0. Queries name their messages by
+bound values; SQLite reads all of it where another column names them."""
+
+all_changes = text(ALL_CHANGES).columns(*state_change.columns).subquery("all_changes")
+"""The same for SQLAlchemy."""
 
 finding = Table(
     "finding",
@@ -759,18 +828,81 @@ api_token = Table(
     comment="What programs, and people while nothing else is set up, sign in with.",
 )
 
+account = Table(
+    "account",
+    metadata,
+    _id(),
+    Column("name", String(120), nullable=False, unique=True),
+    Column("roles", String(200), nullable=False, comment="Separated by spaces."),
+    Column("password", Text, comment="Argon2id of it, as PHC string; none: signs in by the identity provider alone."),
+    Column("initial_until", BigInteger, comment="The password is an initial one, to be changed, and ends here."),
+    Column("changed_at", BigInteger, comment="When the password was set."),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", String(120), nullable=False),
+    Column("disabled_at", BigInteger),
+    Column("disabled_by", String(120)),
+    comment="People who sign in by name and password, and people who may not sign in any more.",
+)
+
+second_factor = Table(
+    "second_factor",
+    metadata,
+    Column("account_id", Id, ForeignKey("account.id"), primary_key=True, autoincrement=False),
+    Column("secret", LargeBinary, nullable=False, info=SEALED, comment="Key of the one-time codes (RFC 6238)."),
+    Column("made_at", BigInteger, nullable=False),
+    Column("confirmed_at", BigInteger, comment="The first right code; until then it is not in force."),
+    Column("last_step", BigInteger, nullable=False, comment="Period of the last code that was used; none goes twice."),
+    comment="Devices that show one-time codes.",
+)
+
+recovery_code = Table(
+    "recovery_code",
+    metadata,
+    Column("account_id", Id, ForeignKey("account.id"), primary_key=True, autoincrement=False),
+    Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of the code, which is not kept."),
+    Column("used_at", BigInteger),
+    comment="Stand in for a second factor that was lost, each once.",
+)
+
+sign_in_attempt = Table(
+    "sign_in_attempt",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of what is counted: a name, an address, both."),
+    Column("name", LargeBinary(32), comment="SHA-256 of the name that was tried; none where an address is counted."),
+    Column("failures", Integer, nullable=False, comment="Wrong ones in a row."),
+    Column("at", BigInteger, nullable=False, comment="The last of them; forgotten a day later."),
+    Index(None, "name"),
+    Index(None, "at"),
+    comment="Wrong passwords and codes: the next one must wait.",
+)
+
 web_session = Table(
     "web_session",
     metadata,
     Column("hash", LargeBinary(32), primary_key=True, comment="SHA-256 of the cookie's value."),
     Column("person", String(120), nullable=False),
-    Column("content", Text, nullable=False, comment="JSON: roles, CSRF token, how they came."),
+    Column("content", Text, nullable=False, info=SEALED, comment="JSON: roles, CSRF token, how they came."),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("token", BigInteger, comment="The token (api_token) that it began with, and ends with."),
+    Column("account_id", BigInteger, comment="The account (account) that signed in, and whose roles it has."),
+    Column("address", String(64), comment="Where it began."),
+    Column("device", String(200), comment="What the browser calls itself."),
+    Column("seen_at", BigInteger, comment="Last use, to the minute."),
     Index(None, "expires_at"),
     Index(None, "person"),
     comment="Who is signed in to the pages.",
+)
+
+saved_view = Table(
+    "saved_view",
+    metadata,
+    Column("person", String(120), primary_key=True),
+    Column("list", String(40), primary_key=True, comment="messages, tickets, requests, envelopes"),
+    Column("name", String(80), primary_key=True),
+    Column("query", Text, nullable=False, comment="Filters and order, as an address has them."),
+    Column("created_at", BigInteger, nullable=False),
+    comment="Filters and orders of lists that people keep under a name.",
 )
 
 idempotency = Table(
@@ -806,6 +938,14 @@ audit = Table(
     comment="Every read of personal data and every change that a person made; a chain, only ever appended to.",
 )
 
+audit_word = Table(
+    "audit_word",
+    metadata,
+    Column("word", String(60), primary_key=True, comment="In small letters: an identifier, or `message 17`."),
+    Column("audit_id", Id, primary_key=True, autoincrement=False),
+    comment="Of whom or what lines of the audit are: found by it, and no part of the chain.",
+)
+
 audit_head = Table(
     "audit_head",
     metadata,
@@ -813,6 +953,25 @@ audit_head = Table(
     Column("position", BigInteger, nullable=False),
     Column("hash", LargeBinary(32), nullable=False),
     comment="The last line of the audit; locked by whoever appends one.",
+)
+
+erasure = Table(
+    "erasure",
+    metadata,
+    _id(),
+    Column("market", String(2), nullable=False),
+    Column("access_point", String(40), nullable=False),
+    Column("since", BigInteger, nullable=False, comment="The customer was there from this instant on; 0: ever."),
+    Column("until", BigInteger, nullable=False, comment="And not at this instant any more."),
+    Column("ordered_at", BigInteger, nullable=False),
+    Column("by", String(120), nullable=False),
+    Column("reference", String(120), nullable=False, comment="Number of the case in the officer's register."),
+    Column("done_at", BigInteger, comment="When nothing was left to be done; none while something is."),
+    Column("wiped_at", BigInteger, comment="When the files of the database were written anew after it."),
+    Column("counts", Text, nullable=False, comment="JSON: place -> how many values were taken out there."),
+    Column("kept", Text, nullable=False, comment="JSON: what stays for a time -> until when, or why."),
+    Index(None, "access_point"),
+    comment="Customers that were erased: standing orders, which hold for what arrives or comes back later. No names.",
 )
 
 # --- the domain: what is known of an access point -------------------------------------------------------------------
@@ -896,6 +1055,56 @@ request = DOMAIN["request"]
 received_request = DOMAIN["received_request"]
 calorific_value = DOMAIN["calorific_value"]
 
+# --- how the gateway runs ---------------------------------------------------------------------------------------------
+
+channel_state = Table(
+    "channel_state",
+    metadata,
+    Column("name", String(80), primary_key=True),
+    Column("paused_at", BigInteger, comment="Since when nothing is received or sent."),
+    Column("paused_by", String(120)),
+    Column("why", String(400)),
+    Column("asked_at", BigInteger, comment="When a person asked for an attempt at once."),
+    Column("worked_at", BigInteger),
+    Column("failed_at", BigInteger, comment="None once it worked again."),
+    Column("error", Text),
+    Column("host", String(255), comment="Who said so."),
+    comment="What is known of a channel, and whether it is to rest.",
+)
+
+daemon_state = Table(
+    "daemon_state",
+    metadata,
+    Column("name", String(280), primary_key=True),
+    Column("begun_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("facts", Text, nullable=False, comment="JSON: workers, alarms."),
+    comment="The last sign of life of each daemon.",
+)
+
+alarm_state = Table(
+    "alarm_state",
+    metadata,
+    Column("code", String(40), primary_key=True),
+    Column("subject", String(200), primary_key=True),
+    Column("since", BigInteger, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("over", Boolean, nullable=False, comment="Its cause is gone; kept until that was told."),
+    Column("told_at", BigInteger, comment="When somebody was last told of it."),
+    Column("claimed_at", BigInteger, comment="When a process began to tell of it."),
+    comment="Alarms that somebody was told of, or is to be.",
+)
+
+# --- what is found ----------------------------------------------------------------------------------------------------
+
+customer_words = Table(
+    "customer_words",
+    metadata,
+    Column("customer_id", Id, primary_key=True, autoincrement=False, comment="customer; triggers delete it with that."),
+    Column("words", Text, nullable=False, comment="Keyed hashes of words of the name, with spaces between."),
+    comment="The index of customers' names, which holds none (energycomm.eis.nameindex).",
+)
+
 # --- what models say beside the rules --------------------------------------------------------------------------------
 
 prediction = Table(
@@ -961,4 +1170,5 @@ def _install(_metadata: MetaData, connection: Connection, **_: Any) -> None:
     triggers.install(connection)
     triggers.seal_audit(connection)
     changelog.install(connection)
+    findable.install(connection)
     connection.exec_driver_sql("INSERT INTO at_rest (what) VALUES ('store') ON CONFLICT DO NOTHING")

@@ -15,7 +15,8 @@ then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import Connection, text
 
@@ -228,3 +229,20 @@ def seal_audit(connection: Connection, position: int = 0, last: bytes = bytes(32
     connection.execute(head, {"position": position, "hash": last})
     for statement in _SQLITE_SEAL if connection.dialect.name == "sqlite" else _POSTGRES_SEAL:
         connection.exec_driver_sql(statement)
+
+
+@contextmanager
+def unsealed(connection: Connection) -> Iterator[None]:
+    """A block of a transaction in which lines of the audit may be deleted; for others they may not meanwhile.
+
+    Args:
+      connection: in a writing transaction, of who owns the table.
+    """
+    if connection.dialect.name == "sqlite":
+        (again,) = [statement for statement in _SQLITE_SEAL if " audit_deleted " in statement]
+        off, on = "DROP TRIGGER audit_deleted", again
+    else:
+        off, on = (f"ALTER TABLE audit {word} TRIGGER audit_sealed" for word in ("DISABLE", "ENABLE"))
+    connection.exec_driver_sql(off)
+    yield
+    connection.exec_driver_sql(on)

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from energycomm.eis import auditchain, migrations
+from energycomm.eis import auditchain, migrations, triggers
 from energycomm.eis.auditchain import BEGINNING, append, verify
 from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.store import Store
@@ -366,3 +366,43 @@ def test_a_check_while_others_write_sees_one_state(store: Store) -> None:
         writer.join()
     assert [one.flaw for one in found] == [None] * 20
     assert [one.checked for one in found] == sorted(one.checked for one in found)
+
+
+def cut_at(store: Store, before: int, most: int = 500) -> list[int]:
+    with store.transaction() as tx:
+        return auditchain.cut(tx, before, 9_000, most)
+
+
+def aged(store: Store, *instants: int) -> None:
+    for at in instants:
+        append(store, (at, "anna", "token 1", "read", "GET /x", f"message {at}", 200, "10.0.0.1"))
+
+
+def test_the_old_end_is_cut_off_and_the_chain_holds_from_there(store: Store) -> None:
+    """What was removed is said by a line of the chain; what was not, and is gone all the same, is missing."""
+    aged(store, 1, 2, 3, 40, 5, 60)
+    heads = [bytes(row[-1]) for row in lines(store.engine)]
+    assert cut_at(store, 10) == [1, 2, 3]  # a younger line ends it
+    assert cut_at(store, 10) == []
+    found = verify(store.engine)
+    assert (found.checked, found.flaw) == (4, None)
+    assert [verify(store.engine, head).flaw is None for head in heads] == [False, False, True, True, True, True]
+    assert verify(store.engine, heads[0]).flaw.words.endswith("all lines up to 3")  # type: ignore[union-attr]
+    with pytest.raises(DBAPIError, match="append-only"), store.engine.begin() as connection:
+        connection.execute(text("DELETE FROM audit"))  # sealed again
+    assert cut_at(store, 100, most=1) == [4]
+    assert cut_at(store, 10_000) == [5, 6, 7]  # the last line always stays, and says what went
+    assert verify(store.engine).checked == 2
+    with store.engine.connect() as connection:
+        left = connection.execute(text("SELECT count(*) FROM audit_word WHERE word LIKE 'message %'")).scalar()
+    assert left == 0
+
+
+def test_lines_that_are_gone_without_a_word_of_retention_are_missing(store: Store) -> None:
+    aged(store, 1, 2, 3, 4, 5)
+    cut_at(store, 3)
+    with writing(store.engine) as connection, triggers.unsealed(connection):
+        connection.execute(text("DELETE FROM audit WHERE position <= 3"))
+    flaw = verify(store.engine).flaw
+    assert flaw is not None
+    assert (flaw.kind, flaw.position, flaw.words[:12]) == ("missing", 1, "lines 1 to 3")

@@ -13,9 +13,10 @@ from sqlalchemy import Engine, text
 
 from energycomm.database_address import names_several, read_address, show_address
 from energycomm.eis import tables
-from energycomm.eis.database import connect, is_lost, opened, reading, writing
+from energycomm.eis.database import connect, is_lost, opened, reading, shown, writing
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
+from tests.postgres import PostgresServer
 
 
 @pytest.mark.parametrize(
@@ -149,3 +150,21 @@ def _wait_too_long(engine: Engine) -> None:
         connection.execute(text("SET idle_in_transaction_session_timeout = 20"))
         time.sleep(0.2)
         connection.execute(text("SELECT 1"))
+
+
+def test_a_database_that_does_not_hold_every_name_is_refused(postgres: PostgresServer) -> None:
+    """`createdb` makes one where the server has no locale. Its texts came as bytes, and the program broke."""
+    name = postgres.create_database(encoding="SQL_ASCII")
+    with pytest.raises(UserError, match="encoding SQL_ASCII") as caught:
+        connect(postgres.url(name))
+    assert "createdb --encoding UTF8" in str(caught.value.advice)
+    assert caught.value.exit_code == 4
+    postgres.drop_database(name)
+
+
+def test_an_address_is_shown_as_people_write_it(tmp_path: Path, postgres: PostgresServer) -> None:
+    """Without the driver that the program chose."""
+    with opened(f"sqlite:///{tmp_path}/eis.db") as engine:
+        assert shown(engine) == f"sqlite:///{tmp_path}/eis.db"
+    with opened(postgres.url()) as engine:
+        assert shown(engine) == postgres.url().replace("+psycopg", "")

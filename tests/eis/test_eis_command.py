@@ -89,3 +89,29 @@ def test_two_stores_are_compared(address: str, tmp_path: Path) -> None:
     assert json.loads(run("compare", other, "--json", code=ExitCode.REJECTED))["equal"] is False
     fill(other)
     assert json.loads(run("compare", other, "--json")) == {"equal": True, "differences": [], "more": False}
+
+
+def test_partitions_go_out_and_in_by_one_command_each(address: str) -> None:
+    """A SQLite store says that it has none."""
+    run("upgrade")
+    sqlite = address.startswith("sqlite")
+    printed = run("partition", "list", "--json")
+    listed = json.loads(printed[printed.index("{\n") :])  # what a person is told goes to standard error
+    assert listed["partitioned"] is not sqlite
+    if sqlite:
+        assert "has no partitions" in run("partition", "list")
+        with pytest.raises(UserError, match="SQLite store has no partitions"):
+            run("partition", "create")
+        return
+    assert {one["name"]: one["rows"] for one in listed["partitions"]}["raw_chunk_p1"] == 0
+    with opened(address) as engine, writing(engine) as connection:
+        connection.execute(text("SELECT setval('envelope_ids', 120001)"))
+    told = run("partition", "create", "--rows", "2000", "--json")
+    made = json.loads(told[told.index("{\n") :])["made"]  # after the log, which is not set up here
+    assert [one["before"] - one["from"] for one in made if one["table"] in ("raw_chunk", "reading")] == [2000, 2000]
+    out = json.loads(run("partition", "detach", "raw_chunk_p1", "--json"))
+    assert (out["detached"]["attached"], out["detached"]["before"]) == (False, 50_000)
+    assert json.loads(run("partition", "attach", "raw_chunk_p1", "--json"))["attached"]["attached"]
+    with pytest.raises(UserError, match="'raw_chunk_p9' is no partition") as wrong:
+        run("partition", "attach", "raw_chunk_p9")
+    assert "Did you mean raw_chunk_p" in wrong.value.advice

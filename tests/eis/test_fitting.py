@@ -23,7 +23,7 @@ from sqlalchemy import (
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, is_sqlite, writing
-from energycomm.eis.fitting import Misfit, all_fit, expected, fits, ordered, storable
+from energycomm.eis.fitting import Misfit, all_fit, columns_of, expected, fits, storable
 
 TRIED = Table(
     "tried",
@@ -118,9 +118,35 @@ def test_a_change_is_checked_like_a_new_row(engine: Engine) -> None:
         driver_of(connection).update(TRIED, ("short",), [(1, "abcdef")])
 
 
+@pytest.mark.parametrize("number", [1, 31, 32, 75])
+def test_rows_and_columns_are_stored_alike_whatever_they_share(engine: Engine, number: int) -> None:
+    """The same value in all rows, none in any, none in some, another in each."""
+    places = range(1, number + 1)
+    rows = [{"id": n, "short": "same", "whole": n * n, "big": None if n % 3 else n, "bytes": b"\x00"} for n in places]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    moved: dict[str, list[Any]] = {**columns, "id": [n + 1000 for n in places]}
+    with writing(engine) as connection:
+        driver_of(connection).insert(TRIED, rows)
+        driver_of(connection).insert_columns(TRIED, moved)
+        found = driver_of(connection).rows(
+            "SELECT id, short, long, small, whole, big, truth, bytes FROM tried ORDER BY id"
+        )
+    told = [(n, "same", None, None, n * n, None if n % 3 else n, None, b"\x00") for n in places]
+    assert [tuple(row) for row in found] == [*told, *((n + 1000, *rest) for n, *rest in told)]
+
+
+def test_columns_that_are_unknown_or_missing_are_refused(engine: Engine) -> None:
+    refused: list[dict[str, list[Any]]] = [{"id": [1], "other": [1]}, {"short": ["a"]}]
+    for wrong in refused:
+        with pytest.raises(TypeError), writing(engine) as connection:
+            driver_of(connection).insert_columns(TRIED, wrong)
+    with pytest.raises(Misfit, match=r"tried\.short"), writing(engine) as connection:
+        driver_of(connection).insert_columns(TRIED, {"id": [1, 2], "short": ["fits", "too long"]})
+
+
 def test_a_misfit_names_column_value_and_what_was_expected() -> None:
     with pytest.raises(Misfit) as caught:
-        ordered(TRIED, [{"id": 1, "whole": 1 << 31}])
+        columns_of(TRIED, [{"id": 1, "whole": 1 << 31}])
     assert (caught.value.column, caught.value.value) == ("tried.whole", "2147483648")
     assert caught.value.expected == "a whole number from -2147483648 to 2147483647"
     assert expected(tables.envelope.c.name) == "text of at most 400 characters, without U+0000"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +15,21 @@ import msgspec
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Engine, inspect, select, text
 
 from energycomm.daemon.claims import claim
 from energycomm.eis import changelog, migrations, tables, tallies
 from energycomm.eis.archive import open_raw
 from energycomm.eis.arrays import parts_of
-from energycomm.eis.database import connect, is_sqlite, writing
+from energycomm.eis.database import Conflict, connect, is_sqlite, writing
 from energycomm.eis.datakeys import unlock
+from energycomm.eis.ownership import claim as claim_store
+from energycomm.eis.ownership import owner_of, require_owner
+from energycomm.eis.partitions import Partitions
 from energycomm.eis.received_requests import list_owed
 from energycomm.eis.resealing import reseal
 from energycomm.eis.store import Store
+from energycomm.eis.views import keep_view, views_of
 from energycomm.errors import UserError
 from energycomm.pipeline.acknowledgement import kept_acknowledgements, retry
 from energycomm.pipeline.state import load_state
@@ -33,6 +38,7 @@ from energycomm.webservice import sessions, tokens
 from energycomm.webservice.domain import rows_of_market
 from energycomm.webservice.roles import Role, Scope
 from energycomm.webservice.tokens import digest
+from tests.eis.rows import row
 
 
 @pytest.fixture
@@ -42,12 +48,19 @@ def empty(empty_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
+def _whole(name: str | None, kind: str, _parents: object) -> bool:
+    """Neither a partition nor of the index of searches, which is made where the database can; tests/eis/test_finding.py
+    looks at that."""
+    found = re.fullmatch(r"(.+)_(p\d+|rest)", str(name)) if kind == "table" else None
+    return (found is None or found[1] not in tables.metadata.tables) and not str(name).startswith("find_")
+
+
 def test_the_migrations_make_the_tables_that_the_program_knows(empty: Engine) -> None:
     """Nothing is left for Alembic to find: no table, column, type, index or key differs, but for the references that
-    PostgreSQL is not to check, which it does not have."""
+    PostgreSQL is not to check, which it does not have. Partitions are parts of the tables that they are compared as."""
     migrations.upgrade(empty)
     with empty.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_name": _whole})
         found = compare_metadata(context, tables.metadata)
     unchecked = {(table.name, name) for table, names in tables.MADE_TOGETHER for name in names if not is_sqlite(empty)}
     left_out = {(one.table.name, *one.column_keys) for what, one in found if what == "add_fk"}
@@ -58,10 +71,11 @@ def test_the_migrations_make_the_tables_that_the_program_knows(empty: Engine) ->
 def test_the_comparison_would_find_a_difference(empty: Engine) -> None:
     migrations.upgrade(empty)
     with writing(empty) as connection:
-        connection.execute(text("DROP INDEX ix_envelope_state"))
+        connection.execute(text("DROP INDEX ix_envelope_state_id"))
         connection.execute(text("ALTER TABLE envelope ADD COLUMN surprise integer"))
     with empty.connect() as connection:
-        found = compare_metadata(MigrationContext.configure(connection), tables.metadata)
+        context = MigrationContext.configure(connection, opts={"include_name": _whole})
+        found = compare_metadata(context, tables.metadata)
     assert {difference[0] for difference in found} - {"add_fk"} == {"add_index", "remove_column"}
 
 
@@ -405,6 +419,58 @@ def test_a_filled_store_of_before_stays_plain_and_can_be_encrypted(
     assert open_raw(empty, sha256).read() == b"plain raw"
 
 
+def test_a_filled_store_is_partitioned_in_place_or_left_as_it_was(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was stored is the first range, with its keys; an upgrade that does not come to its end changes nothing."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0038")
+        migrations.upgrade(empty)
+    sha256 = hashlib.sha256(b"plain raw").digest()
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    message = (
+        f"INSERT INTO kernel_message ({columns}) VALUES (7, 1, 'FR', 'C15', 'MeterData', 0, 'accepted', 7, 'x', 1)"
+    )
+    change = "INSERT INTO state_change (id, message_id, after, at, by) VALUES ({}, 7, 'accepted', 7, 'x')"
+    columns = "id, at, message_id, source, qualification, nature, registers, status"
+    index = f"INSERT INTO reading ({columns}) VALUES ({{}}, 1, 7, 's', 'q', 'n', '[]', 'current')"
+    with writing(empty) as connection:
+        connection.execute(text("INSERT INTO raw (sha256, size) VALUES (:s, 9)"), {"s": sha256})
+        connection.execute(
+            text('INSERT INTO raw_chunk (sha256, "number", bytes) VALUES (:s, 0, :b)'), {"s": sha256, "b": b"plain raw"}
+        )
+        for sql in (message, change.format(1), index.format(1)):
+            connection.execute(text(sql))
+        connection.execute(text("CREATE TABLE raw_chunk_rest (x integer)"))
+        if is_sqlite(empty):
+            connection.execute(text("ALTER TABLE raw_chunk ADD COLUMN envelope_id integer"))
+        else:
+            connection.execute(text("SELECT setval('kernel_message_ids', 250001)"))
+    with pytest.raises(Exception, match=r"already exists|duplicate column"):
+        migrations.upgrade(empty)
+    assert migrations.status(empty).current == "0038"
+    with writing(empty) as connection:
+        assert connection.execute(text("SELECT count(*) FROM reading")).scalar() == 1
+        connection.execute(text("DROP TABLE raw_chunk_rest"))
+        if is_sqlite(empty):
+            connection.execute(text("ALTER TABLE raw_chunk DROP COLUMN envelope_id"))
+    assert migrations.upgrade(empty) == ("0038", migrations.HEAD)
+    assert open_raw(empty, sha256).read() == b"plain raw"
+    with writing(empty) as connection:
+        connection.execute(text(change.format(2)))
+        connection.execute(text(index.format(2)))
+        logged = connection.execute(text("SELECT table_name, row_id, op FROM change_log ORDER BY row_id")).all()
+    assert logged == [("reading", 1, "insert"), ("reading", 2, "insert")]
+    for again in (change.format(1), index.format(2)):
+        with pytest.raises(Conflict), writing(empty) as connection:
+            connection.execute(text(again))
+    ranges = {one.name: one.end for one in Partitions(empty).known()}
+    if is_sqlite(empty):
+        assert ranges == {}
+    else:
+        assert (ranges["state_change_p1"], ranges["reading_p1"], ranges["raw_chunk_p1"]) == (300_000, 100_000, 50_000)
+
+
 def test_a_filled_store_is_followed_from_its_first_export_on(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was stored before the log of changes is in no batch; what comes, or goes, after it is."""
     with monkeypatch.context() as patched:
@@ -583,6 +649,50 @@ def test_envelopes_that_waited_before_there_were_claims_are_claimed(
     assert claimed == [[(2, 2)], [(3, 1)], []]
 
 
+def test_people_of_a_filled_store_keep_views(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table begins empty; who was signed in stays so."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0036")
+        migrations.upgrade(empty)
+    columns = "hash, person, content, created_at, expires_at"
+    with writing(empty) as connection:
+        values = {"hash": b"1" * 32, "content": "{}"}
+        connection.execute(text(f"INSERT INTO web_session ({columns}) VALUES (:hash, 'anna', :content, 1, 2)"), values)
+    migrations.upgrade(empty)
+    store = Store(empty)
+    assert views_of(empty, "anna", "messages") == {}
+    keep_view(store, "anna", "messages", "mine", "state=rejected")
+    keep_view(store, "anna", "messages", "mine", "state=treated")
+    assert views_of(empty, "anna", "messages") == {"mine": "state=treated"}
+    with empty.connect() as connection:
+        assert connection.execute(text("SELECT person FROM web_session")).scalars().all() == ["anna"]
+
+
+def test_a_filled_store_of_before_is_nobodys_until_a_supplier_takes_it(
+    empty: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is alone opens it as ever; of several, one takes it by hand, and no other gets it."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0043")
+        migrations.upgrade(empty)
+    with writing(empty) as connection:
+        connection.execute(text("INSERT INTO web_session (hash, person, content, created_at, expires_at) "
+                                "VALUES (:hash, 'anna', '{}', 1, 2)"), {"hash": b"1" * 32})  # fmt: skip
+    migrations.upgrade(empty)
+    assert owner_of(empty) is None
+    with pytest.raises(UserError, match="belongs to no supplier yet"):
+        require_owner(empty, "nord")
+    for _ in range(2):
+        claim_store(empty, "nord")
+        require_owner(empty, "nord")
+    for refused in (claim_store, require_owner):
+        with pytest.raises(UserError, match="another supplier than sud"):
+            refused(empty, "sud")
+    assert owner_of(empty) == "nord"
+    with empty.connect() as connection:
+        assert connection.execute(text("SELECT person FROM web_session")).scalars().all() == ["anna"]
+
+
 def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes of state and findings keep every value; what is tallied and logged goes on. Parts are written as arrays
     by a run that may end early, and nobody who follows the store is told of it."""
@@ -654,3 +764,39 @@ def test_rows_of_a_filled_store_cost_less_and_say_the_same(empty: Engine, monkey
     assert [row[:1] for row in after[1]] == [(1,), (2,), (3,)]  # type: ignore[attr-defined]
     assert ("reading", 1, "update", 1) in after[3]  # type: ignore[operator]
     assert after[2] != before[2]
+
+
+def test_first_verdicts_of_a_filled_store_keep_their_rows(empty: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was accepted before has its row, what is accepted since then says so itself; both are changes. New rows are
+    logged once, whether one by one or together."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "HEAD", "0042")
+        migrations.upgrade(empty)
+    message = (
+        "INSERT INTO kernel_message (id, position, market, market_type, kind, effective, state, received_at, xml, "
+        "version) VALUES (7, 1, 'FR', 'R151', 'MeterReading', 0, 'accepted', 7, 'x', 1)"
+    )
+    change = (
+        'INSERT INTO state_change (id, message_id, "before", after, at, "by") '
+        "VALUES (1, 7, 'received', 'accepted', 7, 'kernel')"
+    )
+    with writing(empty) as connection:
+        for statement in (message, change):
+            connection.execute(text(statement))
+    assert migrations.upgrade(empty) == ("0042", migrations.HEAD)
+    store = Store(empty)
+    with store.transaction() as tx:
+        rules = tx.rules_version("ab" * 32, "parallel", "{}", 8)
+        accepted = row(tables.kernel_message, id=8, state="accepted", received_at=8, accepted_under=rules)
+        tx.insert(tables.kernel_message, [accepted | {"ch_message_id": None, "access_point_id": None}])
+        periods = [row(tables.supply_period, id=number, message_id=8) for number in (1, 2, 3)]
+        tx.insert(tables.supply_period, periods[:2])
+        tx.insert(tables.supply_period, periods[2:])
+    with empty.connect() as connection:
+        changes = connection.execute(select(tables.all_changes).order_by(tables.all_changes.c.message_id)).all()
+        logged = connection.execute(text("SELECT row_id, op, run FROM change_log ORDER BY row_id")).all()
+    assert [tuple(one) for one in changes] == [
+        (1, 7, "received", "accepted", 7, "kernel", None, None),
+        (0, 8, "received", "accepted", 8, "kernel", rules, None),
+    ]
+    assert [tuple(one) for one in logged] == [(1, "insert", 2), (3, "insert", 1)]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, Select, event, func, select, text
 
+from energycomm.daemon.survey import survey
 from energycomm.eis import tables
-from energycomm.eis.browsing import LATEST, MessageFilter, Place, code_query, page_query
+from energycomm.eis.browsing import EARLIEST, LATEST, MessageFilter, Place, code_query, find, page_query
 from energycomm.eis.database import connect, is_sqlite, reading, writing
 from energycomm.eis.envelopes import envelopes_query
 from energycomm.eis.particulars import messages_query
@@ -21,10 +22,11 @@ from energycomm.eis.tallies import Combination
 from energycomm.eis.timeline import Span, domain_query, message_query, point_query
 from energycomm.kernel.instants import instant
 from energycomm.webservice.domain import MARKET_SUBJECTS, rows_of_market
-from tests.eis.rows import DAY, NOW, put_member, row
+from tests.eis.rows import DAY, NOW, put, put_member, row
 
 MESSAGES = 50_000
 POINTS = 2_000
+ENVELOPES = 3_000
 
 BIG = ("kernel_message", "particular", "finding", "reading", "access_point", "ch_message")
 
@@ -65,6 +67,9 @@ def fill(store: Store) -> None:
     states = ["accepted"] * 8 + ["quarantined", "rejected"]
     with store.transaction() as tx:
         envelope, member = put_member(tx)
+        hashes = [n.to_bytes(32, "big") for n in range(ENVELOPES)]
+        tx.insert(tables.raw, [{"sha256": one, "size": 1} for one in hashes])
+        put(tx, tables.envelope, *({"name": f"{n}.zip", "sha256": one} for n, one in enumerate(hashes)))
         names = [f"{n:014}" for n in range(POINTS)]
         points = [p.id for p in tx.access_points("FR", names).values()]
         k, t = tables.kernel_message, tx.reserve(tables.ch_message, MESSAGES)
@@ -170,6 +175,10 @@ LISTS: dict[str, Select[Any]] = {
     "period": listed(since=instant(NOW + 40 * DAY), until=instant(NOW + 41 * DAY)),
     "period and state": listed(state="rejected", since=instant(NOW + 40 * DAY), until=instant(NOW + 41 * DAY)),
     "period, next page": listed(until=instant(NOW + 41 * DAY), before=Place(NOW + 40 * DAY, 20_100)),
+    "first arrivals": listed(sort="received", before=Place(*EARLIEST)),
+    "state, first arrivals": listed(state="rejected", sort="received", before=Place(NOW, 20_000)),
+    "code, first arrivals": code_query(["FR-R03"], 20_000, 51, falling=False),
+    "particular, first arrivals": messages_query(("Nature", "MES"), None, 51, falling=False),
     "type that is not there": listed(market="FR", type="X13"),
     "point": point_query(PRM),
     "messages of a point": message_query(77, Span(0, 10**17, 100)),
@@ -192,6 +201,47 @@ def test_the_newest_messages_are_read_from_the_end(full: Engine) -> None:
     assert "ix_kernel_message_received_at_id" in shown
 
 
+def sorted_store(messages: int, folder: Path) -> Engine:
+    """A store of three states, of which the first in the alphabet is the most frequent."""
+    engine = connect(f"sqlite:///{folder / f'{messages}.db'}")
+    tables.metadata.create_all(engine)
+    numbers = f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {messages}) SELECT"
+    state = "CASE i % 10 WHEN 0 THEN 'rejected' WHEN 1 THEN 'quarantined' ELSE 'accepted' END"
+    columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+    with writing(engine) as connection:
+        message = f"i, 1, 'FR', 'A', 'MeterReading', i, {state}, i / 3, 'x', 1 FROM n"
+        connection.execute(text(f"INSERT INTO kernel_message ({columns}) {numbers} {message}"))
+    return engine
+
+
+@pytest.mark.parametrize("sort", ["state", "-state", "kind", "-market", "received", "-received"])
+def test_a_sorted_page_takes_as_long_in_a_large_store(sort: str, tmp_path: Path) -> None:
+    """Counted in steps of the database: a page of twenty times as many messages takes at most 1.5 times as many."""
+    steps: list[int] = []
+    for messages in (2_000, 40_000):
+        engine = sorted_store(messages, tmp_path)
+        number = 0
+
+        def step() -> None:
+            nonlocal number
+            number += 1
+
+        with reading(engine) as connection:
+            wanted = MessageFilter(sort=sort)
+            first = find(connection, wanted, 50)
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            driver.set_progress_handler(step, 10)
+            page = find(connection, wanted, 50, first.next)
+            driver.set_progress_handler(None, 0)
+        engine.dispose()
+        assert len(page.ids) == 50
+        assert not set(first.ids) & set(page.ids)
+        steps.append(number)
+    small, large = steps
+    assert large <= 1.5 * small, steps
+
+
 def test_a_common_type_is_walked_backwards_too(full: Engine) -> None:
     """One walk for each state: a page is read of each, and only these pages are sorted."""
     shown = plan(full, listed(type="R151"))
@@ -206,6 +256,32 @@ def test_counts_by_type_and_state_need_an_index_only(full: Engine) -> None:
     dear = ("SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off")
     shown = plan(full, select(*keys, func.count()).group_by(*keys), *dear)
     assert "COVERING INDEX" in shown or "Index Only Scan" in shown, shown
+
+
+@pytest.mark.parametrize("state", [None, "done"])
+@pytest.mark.parametrize("sort", [None, "name", "-name", "state", "-state", "-received"])
+def test_envelopes_are_walked_in_their_order(full: Engine, sort: str | None, state: str | None) -> None:
+    """Whatever they are sorted by and restricted to: a page is read, and nothing is sorted."""
+    # The table is small here: the question is whether PostgreSQL can.
+    dear = ("SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off")
+    shown = plan(full, envelopes_query(state, None, 50, None, sort), *dear)
+    assert "Sort" not in shown, shown
+    assert "TEMP B-TREE" not in shown, shown
+    assert whole_tables(full, shown) == set()
+
+
+def test_health_counts_no_messages(full: Engine) -> None:
+    """What waits is read from the tallies."""
+    asked: list[str] = []
+
+    def note(_c: Any, _u: Any, statement: str, _p: Any, _x: Any, _m: bool) -> None:
+        asked.append(statement)
+
+    event.listen(full, "before_cursor_execute", note)
+    found = survey(full, NOW, 48)
+    event.remove(full, "before_cursor_execute", note)
+    assert found.messages == {"quarantined": MESSAGES // 10}
+    assert not [one for one in asked if "count(*) FROM kernel_message" in one]
 
 
 @pytest.mark.parametrize("subject", sorted(MARKET_SUBJECTS))

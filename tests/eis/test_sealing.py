@@ -47,6 +47,9 @@ READS = {
     "outgoing": r"\bcontent\b",
     "campaign_item": r"\bcontent\b",
     "before_image": r"\bimage\b",
+    "second_factor": r"\bsecret\b",
+    "web_session": r"\bcontent\b",
+    "name_key": r"\bsecret\b",
 }
 
 
@@ -98,6 +101,9 @@ def test_the_columns_that_hold_what_arrived_and_what_it_says_are_sealed() -> Non
         ("outgoing", "content"),
         ("campaign_item", "content"),
         ("before_image", "image"),
+        ("second_factor", "secret"),
+        ("web_session", "content"),
+        ("name_key", "secret"),
     }
 
 
@@ -121,6 +127,7 @@ def fill(store: Store, point: int) -> int:
     """A value in every sealed column."""
     with store.transaction() as tx:
         archive(tx, "a.xml", io.BytesIO(XML.encode()), "directory", NOW)
+        tx.insert(tables.name_key, [{"one": 1, "secret": NAME.encode()}])
         message = put_kernel_message(tx, point, DAY, xml=XML)
         put(tx, tables.outgoing, {"message_id": message, "content": XML.encode(), "reference": str(message)})
         (campaign,) = put(tx, tables.campaign, {"state": "planned"})
@@ -131,6 +138,10 @@ def fill(store: Store, point: int) -> int:
             {"access_point_id": point, "at": DAY, "message_id": message, "name": NAME, "content": "{}"},
         )
         change_rows(tx, tables.customer, ("name",), [(1, "other")], "test", NOW)
+        put(tx, tables.account, {"id": 1, "name": "anna", "roles": "", "created_at": NOW, "created_by": "test"})
+        tx.insert(tables.second_factor, [{"account_id": 1, "secret": NAME.encode(), "made_at": NOW, "last_step": 0}])
+        session = {"hash": bytes(32), "person": "anna", "content": NAME, "created_at": NOW, "expires_at": NOW}
+        tx.insert(tables.web_session, [session])
     return message
 
 

@@ -1,0 +1,326 @@
+"""Rows of the store that hold what somebody typed: whole, as a beginning, as a part, or with one sign wrong.
+
+Each question takes a bounded number of rows out of an index (`energycomm.eis.findable`), whatever the store holds. What
+comes back is looked at here: the databases differ in what they take for a letter.
+"""
+
+# ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection, Engine
+
+from energycomm.eis import nameindex, tables
+from energycomm.eis.bulk import Driver, driver_of
+from energycomm.eis.database import is_sqlite, reading, writing_now
+from energycomm.eis.findable import FINDABLE, NAMES, Findable, able, behind, catch_up, upto_of
+from energycomm.errors import UserError
+
+How: TypeAlias = Literal["whole", "beginning", "part", "similar"]
+HOW: Final[tuple[How, ...]] = ("whole", "beginning", "part", "similar")
+"""How a value fits what was typed, the best first."""
+
+SHORTEST: Final = 3
+"""Signs that a part must have to be looked for: those of a trigram."""
+
+SHORTEST_SIMILAR: Final = 6
+MOST: Final = 60
+"""Rows that one question takes out of an index."""
+
+CANDIDATES: Final = 300
+"""Customers whose names are looked at."""
+
+
+class FoundRow(NamedTuple):
+    """A value of the store.
+
+    Attributes:
+      table, column: where it is.
+      value: as it is stored.
+      how: how it fits.
+      market: ISO code, where it is of one market.
+      key: what leads to it: identifier of an access point, number of a request, ...
+    """
+
+    table: str
+    column: str
+    value: str
+    how: How
+    market: str | None
+    key: str
+
+
+class _Place(NamedTuple):
+    """What leads to a row: its market and key, as SQL, and the table that knows them."""
+
+    market: str
+    key: str
+    join: str = ""
+
+
+_POINT: Final = _Place("p.market", "p.identifier", "JOIN access_point p ON p.id = t.access_point_id")
+_MESSAGE: Final = _Place("k.market", "t.message_id", "JOIN kernel_message k ON k.id = t.message_id")
+
+_PLACES: Final = {
+    "access_point": _Place("t.market", "t.identifier"),
+    "supply_period": _POINT,
+    "contract": _POINT,
+    "meter": _POINT,
+    "customer": _POINT,
+    "outgoing": _Place("t.market", "t.id"),
+    "request": _MESSAGE,
+    "received_request": _MESSAGE,
+    "grid_invoice": _Place("t.market", "t.invoice"),
+    "envelope": _Place("t.market", "t.id"),
+    "member": _Place("e.market", "t.envelope_id", "JOIN envelope e ON e.id = t.envelope_id"),
+    "ticket": _Place("t.market", "t.id"),
+}
+"""Table -> where its rows lead."""
+
+
+def refresh(engine: Engine) -> None:
+    """Take what came since into the index of SQLite, if nobody writes at this moment: else a search reads it."""
+    if not is_sqlite(engine):
+        return
+    with reading(engine) as connection:
+        if not able(connection) or not behind(connection):
+            return
+    with contextlib.suppress(UserError), writing_now(engine) as connection:
+        catch_up(connection)
+
+
+def values_like(connection: Connection, words: Sequence[str]) -> list[FoundRow]:
+    """Values that hold all of some words, in any case of letters.
+
+    Args:
+      connection: to the store.
+      words: at least one has `SHORTEST` signs.
+    """
+    asked = _Questions(connection)
+    return [row for one in FINDABLE.values() for column in one.columns for row in asked.like(one, column, words)]
+
+
+def values_near(connection: Connection, word: str) -> list[FoundRow]:
+    """Values that hold a word but for one sign that is wrong, missing or too many, or two that are in the wrong order.
+
+    Args:
+      connection: to the store.
+      word: with at least `SHORTEST_SIMILAR` signs; nothing is found by fewer.
+    """
+    if len(word) < SHORTEST_SIMILAR:
+        return []
+    asked = _Questions(connection)
+    return [row for one in FINDABLE.values() for column in one.columns for row in asked.near(one, column, word)]
+
+
+def customers_named(connection: Connection, text: str, *, mistyped: bool) -> list[FoundRow]:
+    """Customers whose names hold all words of a text, or words that begin like them.
+
+    Args:
+      connection: to the store.
+      text: words of a name.
+      mistyped: one letter of each may be wrong.
+    """
+    words = nameindex.words_of(text)[: nameindex.MOST_WORDS]
+    if not any(word.isalpha() and len(word) > 1 for word in words):
+        return []
+    return _Questions(connection).customers(words, mistyped=mistyped)
+
+
+def references_like(connection: Connection, text: str) -> list[FoundRow]:
+    """CH messages by the market's reference, whole or its beginning, in the case that is typed or in another.
+
+    References that begin with their access point are found for whom types that whole and a colon: their number grows
+    with each reading, and an index would only say again which point they are of.
+    """
+    driver = driver_of(connection)
+    sql = _REFERENCES.format(*((">=", "<") if connection.dialect.name == "sqlite" else ("~>=~", "~<~")))
+    rows: dict[int, Any] = {}
+    for typed in dict.fromkeys((text, text.upper(), text.lower())):
+        # Up to the first text that does not begin so; signs are compared by their numbers on both databases.
+        last = typed[:-1] + chr(min(ord(typed[-1]) + 1, 0x10FFFF))
+        rows |= {row[2]: row for row in driver.rows(sql, (typed, last))}
+    point, colon, _ = text.partition(":")
+    if colon:
+        rows |= {row[2]: row for row in driver.rows(_REFERENCES_OF_POINT, (point, len(text), text))}
+    found = []
+    for reference, market, number, envelope in rows.values():
+        how = fit(reference, (text,))
+        message = driver.rows("SELECT min(id) FROM kernel_message WHERE ch_message_id = ?", (number,))[0][0]
+        table, key = ("envelope", envelope) if message is None else ("ch_message", message)
+        if how is not None:
+            found.append(FoundRow(table, "reference", reference, how, market, str(key)))
+    return found
+
+
+_REFERENCES: Final = (
+    "SELECT c.reference, c.market, c.id, c.envelope_id FROM ch_message c "
+    f"WHERE {tables.OWN_REFERENCE} AND c.reference {{}} ? AND c.reference {{}} ? LIMIT {MOST}"
+)
+_REFERENCES_OF_POINT: Final = (
+    "SELECT DISTINCT c.reference, c.market, c.id, c.envelope_id FROM access_point p "
+    "JOIN kernel_message k ON k.access_point_id = p.id JOIN ch_message c ON c.id = k.ch_message_id "
+    f"WHERE p.identifier = ? AND substr(c.reference, 1, ?) = ? LIMIT {MOST}"
+)
+
+
+def numbers_of(connection: Connection, number: int) -> list[str]:
+    """The tables that have a row of this number, of those whose numbers people know."""
+    driver = driver_of(connection)
+    asked = (f"SELECT 1 FROM {table} WHERE id = ?" for table in NUMBERED)  # by the primary key
+    return [table for table, sql in zip(NUMBERED, asked, strict=True) if driver.rows(sql, (number,))]
+
+
+NUMBERED: Final = ("kernel_message", "ticket", "outgoing", "envelope", "campaign")
+
+
+class _Questions:
+    """Questions to one store."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._sqlite = connection.dialect.name == "sqlite"
+        self._driver: Driver = driver_of(connection)
+        self._indexed = able(connection)
+        self._upto = upto_of(connection) if self._sqlite and self._indexed else {}
+
+    def like(self, one: Findable, column: str, words: Sequence[str]) -> list[FoundRow]:
+        """What holds all words. What fits better is asked for apart where there is more than is taken."""
+        found: dict[tuple[str, str], FoundRow] = {}
+        for before, after in (("%", "%"), ("", "%"), ("", "")):
+            first, *others = words
+            patterns = [f"{before}{self._escaped(first)}{after}", *(f"%{self._escaped(word)}%" for word in others)]
+            rows = self._rows(one, column, patterns)
+            for value, market, key in rows:
+                how = fit(value, words)
+                if how is not None:
+                    found[value, key] = FoundRow(one.table, column, value, how, market, key)
+            if len(rows) < MOST:
+                break
+        return list(found.values())
+
+    def near(self, one: Findable, column: str, word: str) -> list[FoundRow]:
+        """What holds a word but for one mistake."""
+        found: dict[tuple[str, str], FoundRow] = {}
+        for left, right in holes(word):
+            pattern = f"%{self._escaped(left)}%{self._escaped(right)}%".replace("%%", "%")
+            for value, market, key in self._rows(one, column, [pattern]):
+                if one_mistake(value, word):
+                    found[value, key] = FoundRow(one.table, column, value, "similar", market, key)
+        return list(found.values())
+
+    def customers(self, words: Sequence[str], *, mistyped: bool) -> list[FoundRow]:
+        """Customers with names like these words."""
+        secret = nameindex.secret_of(self._driver, make=False)
+        if secret is None:
+            return []
+        # Each word is one of some hashes, and all words must be there. Short ones are only compared with the names.
+        long = [word for word in words if len(word) >= SHORTEST] or words
+        wanted = [nameindex.likely(word, secret) if mistyped else [nameindex.beginning(word, secret)] for word in long]
+        place = _PLACES["customer"]
+        condition, values = self._hashes(wanted)
+        sql = (
+            f"SELECT t.name, {place.market}, {place.key} FROM customer t {place.join} "
+            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
+        )
+        found: dict[tuple[str, str], FoundRow] = {}
+        for name, market, key in self._driver.rows(sql, values):
+            how = fit_of_name(name, words, mistyped=mistyped)
+            if how is not None:
+                found[name, key] = FoundRow("customer", "name", name, how, market, key)
+        return list(found.values())
+
+    def _hashes(self, wanted: Sequence[Sequence[str]]) -> tuple[str, list[object]]:
+        if not self._sqlite:
+            # One condition for all, so that one walk of the index serves it.
+            return " AND ".join(["string_to_array(words, ' ') && ?::text[]"] * len(wanted)), list(wanted)
+        read = " AND ".join(f"({' OR '.join(['words LIKE ?'] * len(some))})" for some in wanted)
+        values: list[object] = [f"%{one}%" for some in wanted for one in some]
+        if not self._indexed:
+            return read, values
+        asked = " AND ".join(f"({' OR '.join(some)})" for some in wanted)
+        match = f"SELECT rowid FROM {NAMES.stem} WHERE {NAMES.stem} MATCH ? LIMIT {CANDIDATES}"
+        return f"customer_id IN ({match}) OR customer_id > ? AND {read}", [asked, self._upto[NAMES.table], *values]
+
+    def _rows(self, one: Findable, column: str, patterns: Sequence[str]) -> list[tuple[str, str | None, str]]:
+        place = _PLACES[one.table]
+        like = "LIKE" if self._sqlite else "ILIKE"
+        condition = " AND ".join([f"{column} {like} ?"] * len(patterns))
+        values: list[object] = list(patterns)
+        if self._sqlite and self._indexed:
+            new = f"{one.key} > ? AND {condition}"
+            condition = f"{one.key} IN (SELECT rowid FROM {one.stem} WHERE {condition} LIMIT {MOST}) OR {new}"
+            values = [*patterns, self._upto[one.table], *patterns]
+        sql = (
+            f"SELECT t.{column}, {place.market}, CAST({place.key} AS TEXT) "
+            f"FROM (SELECT * FROM {one.table} WHERE {condition} LIMIT {MOST}) AS t {place.join}"
+        )
+        return [(row[0], row[1], row[2]) for row in self._driver.rows(sql, values)]
+
+    def _escaped(self, word: str) -> str:
+        """A word as a pattern. SQLite takes an index only for patterns without escapes: `_` finds more than it should
+        there, which is left out afterwards."""
+        return word if self._sqlite else re.sub(r"([\\%_])", r"\\\1", word)
+
+
+def fit(value: str, words: Sequence[str]) -> How | None:
+    """How a value fits words, all of which it must hold; None where it does not."""
+    told, asked = value.casefold(), [word.casefold() for word in words]
+    if told == " ".join(asked):
+        return "whole"
+    if not all(word in told for word in asked):
+        return None
+    return "beginning" if told.startswith(asked[0]) else "part"
+
+
+def fit_of_name(name: str, words: Sequence[str], *, mistyped: bool) -> How | None:
+    """How the name of a customer fits words of a name; None where it does not."""
+    there = nameindex.words_of(name)
+    if sorted(there) == sorted(words):
+        return "whole"
+    if all(any(one.startswith(word) for one in there) for word in words):
+        return "beginning"
+    if mistyped and all(any(near_word(one, word) for one in there) for word in words):
+        return "similar"
+    return None
+
+
+def near_word(one: str, other: str) -> bool:
+    """Whether two words differ by at most one mistake."""
+    return one == other or (one_mistake(one, other) and abs(len(one) - len(other)) <= 1)
+
+
+def holes(word: str) -> Iterator[tuple[str, str]]:
+    """A word cut around each place where a mistake may be: what stands before it and behind it.
+
+    Each two neighbours are within one of the holes, so that a sign that is wrong, missing or too many, and two that
+    are in the wrong order, are in one. What is left must hold a trigram.
+    """
+    width = 4 if len(word) >= 8 else 3 if len(word) == 7 else 2
+    for start in range(0, len(word) - 1, width - 1):
+        left, right = word[:start], word[start + width :]
+        if max(len(left), len(right)) >= SHORTEST:
+            yield left, right
+
+
+def one_mistake(value: str, word: str) -> bool:
+    """Whether a value holds a word with exactly one mistake, in any case of letters."""
+    told, asked = value.casefold(), word.casefold()
+    return any(
+        re.search(pattern, told) is not None
+        for place in range(len(asked) + 1)
+        for pattern in _with_mistake(asked, place)
+    )
+
+
+def _with_mistake(word: str, place: int) -> Iterator[str]:
+    before, after = re.escape(word[:place]), word[place:]
+    yield f"{before}.{re.escape(after)}"  # one is missing
+    if after:
+        yield f"{before}.?{re.escape(after[1:])}"  # one is wrong, or too many
+    if len(after) > 1:
+        yield f"{before}{re.escape(after[1] + after[0] + after[2:])}"

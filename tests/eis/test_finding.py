@@ -1,0 +1,312 @@
+"""What somebody remembers of an identifier, a reference or a name leads to it, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+
+from energycomm.eis import findable, finding, migrations, nameindex, tables
+from energycomm.eis.database import connect, is_sqlite, reading, writing
+from energycomm.eis.datakeys import unlock
+from energycomm.eis.store import Store
+from energycomm.transport.keys import StorageKey
+from tests.eis.rows import DAY, put, put_ch_messages, put_kernel_message, put_member
+
+PRM, OTHER = "30001234567890", "30009876543210"
+NAME = "Zoë Durand-Lefèvre"
+
+
+def fill(store: Store) -> dict[str, int]:
+    """Two access points, with a contract, a meter, a customer, a file, a ticket; the ids of some."""
+    with store.transaction() as tx:
+        points = tx.access_points("FR", [PRM, OTHER])
+        message = put_kernel_message(tx, points[PRM].id, DAY)
+        row: dict[str, Any] = {"access_point_id": points[PRM].id, "at": DAY, "message_id": message}
+        put(tx, tables.contract, {**row, "reference": "GM-700000202"})
+        put(tx, tables.DOMAIN["meter"], {**row, "serial": "02197600040404", "action": "installed"})
+        (customer,) = put(tx, tables.customer, {**row, "name": NAME, "content": "{}"})
+        envelope, _ = put_member(tx, "ENEDIS_C15_0315_00007.zip")
+        (ticket,) = put(tx, tables.ticket, {"title": "Wrong distributor in May", "state": "open"})
+    return {"message": message, "customer": customer, "envelope": envelope, "ticket": ticket}
+
+
+def found(engine: Engine, *words: str) -> set[tuple[str, str, str]]:
+    """(table, value, how) of the values that hold words."""
+    with reading(engine) as connection:
+        return {(row.table, row.value, row.how) for row in finding.values_like(connection, words)}
+
+
+def near(engine: Engine, word: str) -> set[str]:
+    with reading(engine) as connection:
+        return {row.value for row in finding.values_near(connection, word)}
+
+
+def named(engine: Engine, words: str, *, mistyped: bool = False) -> list[tuple[str, str]]:
+    with reading(engine) as connection:
+        return [(row.key, row.how) for row in finding.customers_named(connection, words, mistyped=mistyped)]
+
+
+def test_a_value_is_found_whole_by_its_beginning_and_by_a_part(engine: Engine, store: Store) -> None:
+    fill(store)
+    assert found(engine, PRM) == {("access_point", PRM, "whole")}
+    assert found(engine, "gm-7000") == {("contract", "GM-700000202", "beginning")}
+    assert found(engine, "97600040") == {("meter", "02197600040404", "part")}
+    assert found(engine, "c15", "00007") == {
+        ("envelope", "ENEDIS_C15_0315_00007.zip", "part"),
+        ("member", "ENEDIS_C15_0315_00007.zip/m.xml", "part"),
+    }
+    assert found(engine, "distributor") == {("ticket", "Wrong distributor in May", "part")}
+    assert found(engine, "hello world") == set()
+
+
+def test_signs_that_stand_for_others_in_a_pattern_stand_for_themselves(engine: Engine, store: Store) -> None:
+    fill(store)
+    for typed in ("C15%00007", "C15_____00007", "ENEDIS%", "02197600040404\\", "'; DROP TABLE meter; --", '"', "C1_"):
+        assert found(engine, typed) == set(), typed
+    assert ("envelope", "ENEDIS_C15_0315_00007.zip", "beginning") in found(engine, "ENEDIS_C")
+
+
+MISTYPED = (
+    "30001234567809",  # the last two in the wrong order
+    "03001234567890",  # the first two
+    "3000123457890",  # one is missing
+    "300012345667890",  # one is twice
+    "30001234667890",  # one is wrong
+    "20001234567890",
+    "30001234567891",
+)
+
+
+def test_one_mistake_anywhere_is_seen_through(engine: Engine, store: Store) -> None:
+    fill(store)
+    for typed in MISTYPED:
+        assert found(engine, typed) == set()
+        assert near(engine, typed) == {PRM}, typed
+
+
+def test_what_is_too_different_is_not_similar(engine: Engine, store: Store) -> None:
+    fill(store)
+    assert near(engine, "30001119567890") == set()
+    assert near(engine, "12345") == set()
+
+
+def test_what_is_changed_or_gone_is_found_no_more(engine: Engine, store: Store) -> None:
+    """Before and after the index of SQLite has caught up."""
+    ids = fill(store)
+    for turn in range(2):
+        with writing(engine) as connection:
+            connection.execute(tables.ticket.update().values(title=f"Turn {turn} of May"))
+        assert found(engine, "in May") == set()
+        assert found(engine, f"Turn {turn}") == {("ticket", f"Turn {turn} of May", "beginning")}
+        finding.refresh(engine)
+    with store.transaction() as tx:
+        tx.driver.delete(tables.ticket, [ids["ticket"]])
+    assert found(engine, "of May") == set()
+
+
+def test_what_arrives_while_others_write_is_found_at_once(engine: Engine, store: Store) -> None:
+    """SQLite: the index waits for nobody, and what is not in it yet is read."""
+    fill(store)
+    with store.transaction() as tx:
+        tx.access_points("FR", ["39999999999999"])
+        finding.refresh(engine)
+        assert found(engine, "39999999999") == set(), "not committed"
+    assert found(engine, "39999999999") == {("access_point", "39999999999999", "beginning")}
+    finding.refresh(engine)
+    with reading(engine) as connection:
+        assert not is_sqlite(engine) or not findable.behind(connection)
+    assert found(engine, "39999999999") == {("access_point", "39999999999999", "beginning")}
+
+
+def test_the_index_is_made_of_what_is_declared(engine: Engine) -> None:
+    with engine.connect() as connection:
+        assert findable.able(connection)
+        if is_sqlite(engine):
+            made = set(connection.execute(text("SELECT name FROM find_upto")).scalars())
+            assert made == set(findable.INDEXED)
+        else:
+            sql = text("SELECT indexname FROM pg_indexes WHERE indexname LIKE 'find\\_%'")
+            made = set(connection.execute(sql).scalars())
+            assert made == {f"{one.stem}_{column}" for one in findable.INDEXED.values() for column in one.columns}
+
+
+def test_a_question_walks_the_index(engine: Engine, store: Store) -> None:
+    fill(store)
+    finding.refresh(engine)
+    if is_sqlite(engine):
+        sql = "EXPLAIN QUERY PLAN SELECT rowid FROM find_access_point WHERE identifier LIKE '%0001%'"
+        wanted = "INDEX 0:L0"
+    else:
+        sql = "EXPLAIN SELECT id FROM access_point WHERE identifier ILIKE '%0001%'"
+        wanted = "find_access_point_identifier"
+    with writing(engine) as connection:
+        if not is_sqlite(engine):
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+        assert wanted in str(connection.execute(text(sql)).all())
+
+
+def test_a_database_without_trigrams_gives_the_same_answers(
+    engine: Engine, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a server whose owner does not allow the extension."""
+    fill(store)
+    finding.refresh(engine)
+    before = found(engine, "0004"), near(engine, "30001234567809"), named(engine, "durand")
+    with writing(engine) as connection:
+        for one in findable.INDEXED.values():
+            for column in one.columns:
+                if not is_sqlite(engine):
+                    connection.execute(text(f"DROP INDEX {one.stem}_{column}"))
+            if is_sqlite(engine):
+                for event in ("update", "delete"):
+                    connection.execute(text(f"DROP TRIGGER {one.stem}_{event}"))
+                connection.execute(text(f"DROP TABLE {one.stem}"))
+    with reading(engine) as connection:
+        assert not findable.able(connection)
+    assert (found(engine, "0004"), near(engine, "30001234567809"), named(engine, "durand")) == before
+    assert all(before)
+
+
+def test_the_extension_may_be_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findable, "EXTENSION", "no_such_extension")
+    monkeypatch.setattr(findable, "_has_trigrams", lambda _: False)
+    with writing(engine) as connection:
+        assert not findable.install(connection)
+    if not is_sqlite(engine):
+        with reading(engine) as connection:
+            assert not findable.able(connection)
+
+
+# --- references of CH messages ---
+
+
+def test_a_reference_of_the_market_leads_to_its_message(engine: Engine, store: Store) -> None:
+    with store.transaction() as tx:
+        (own,) = put_ch_messages(tx, [b"a" * 16])
+        (refused,) = put_ch_messages(tx, [b"b" * 16], "b.zip")
+        point = tx.access_points("FR", [PRM])[PRM].id
+        (of_point,) = put_ch_messages(tx, [b"c" * 16], "c.zip")
+        first = put_kernel_message(tx, point, DAY, ch_message_id=own)
+        second = put_kernel_message(tx, point, DAY, ch_message_id=of_point)
+        rows = [(own, "ST-0004", None), (refused, "ST-0005", None), (of_point, f"{PRM}:2026-02-10", PRM)]
+        for number, reference, access_point in rows:
+            sql = "UPDATE ch_message SET reference = ?, access_point = ? WHERE id = ?"
+            tx.driver.run(sql, (reference, access_point, number))
+        envelope = tx.driver.rows("SELECT envelope_id FROM ch_message WHERE id = ?", (refused,))[0][0]
+
+    def led(typed: str) -> list[tuple[str, str, str]]:
+        with reading(engine) as connection:
+            return sorted((row.table, row.key, row.how) for row in finding.references_like(connection, typed))
+
+    assert led("st-0004") == [("ch_message", str(first), "whole")]
+    assert led("ST-000") == sorted([("ch_message", str(first), "beginning"), ("envelope", str(envelope), "beginning")])
+    assert led(f"{PRM}:2026") == [("ch_message", str(second), "beginning")]
+    assert led("0004") == []
+
+
+# --- names of customers ---
+
+
+def test_a_customer_is_found_by_words_of_the_name(engine: Engine, store: Store) -> None:
+    fill(store)
+    finding.refresh(engine)
+    assert named(engine, "zoe durand lefevre") == [(PRM, "whole")]
+    for typed in ("DURAND", "dur zo", "Lefèvre Zoë"):
+        assert named(engine, typed) == [(PRM, "beginning")]
+    for typed in ("durnad", "martin", "12345"):
+        assert named(engine, typed) == []
+
+
+def test_one_wrong_letter_of_a_name_is_seen_through(engine: Engine, store: Store) -> None:
+    fill(store)
+    for typed in ("durnad", "duran", "durandd", "dyrand", "zoe lefevrre", "leefvre"):
+        assert [key for key, _ in named(engine, typed, mistyped=True)] == [PRM], typed
+    assert named(engine, "martin", mistyped=True) == []
+
+
+def content(engine: Engine, tables_: Sequence[str]) -> str:
+    """What tables hold, as text."""
+    with reading(engine) as connection:
+        rows = [connection.execute(text(f"SELECT * FROM {name}")).all() for name in tables_]
+    return str(rows).casefold()
+
+
+def test_the_index_holds_no_name(engine: Engine, store: Store) -> None:
+    unlock(engine, {"old": StorageKey("old", b"o" * 32)}, "old")
+    fill(store)
+    finding.refresh(engine)
+    held = ["customer_words", "name_key"]
+    if is_sqlite(engine):
+        held += ["find_customer_words", "find_customer_words_data", "find_customer_words_idx"]
+    told = content(engine, held)
+    assert not any(word in told for word in ("zoe", "durand", "lefevre", "dur ", "lefèvre"))
+    assert named(engine, "durand") == [(PRM, "beginning")]
+
+
+def test_the_words_of_one_store_say_nothing_in_another() -> None:
+    one, other = nameindex.kept("Durand", b"1" * 32), nameindex.kept("Durand", b"2" * 32)
+    assert one != other
+    assert set(one.split()).isdisjoint(other.split())
+
+
+def test_a_customer_who_is_deleted_or_renamed_leaves_no_words(engine: Engine, store: Store) -> None:
+    ids = fill(store)
+    finding.refresh(engine)
+    with writing(engine) as connection:
+        connection.execute(tables.customer.update().values(name="anonymous"))
+    assert named(engine, "durand") == []
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM customer_words")).scalar() == 0
+    with store.transaction() as tx:
+        row = {"access_point_id": 1, "at": DAY, "message_id": ids["message"], "name": "Paul Petit", "content": "{}"}
+        put(tx, tables.customer, row)
+    assert len(named(engine, "petit")) == 1
+    with writing(engine) as connection:
+        connection.execute(tables.customer.delete())
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM customer_words")).scalar() == 0
+    assert named(engine, "petit") == []
+
+
+def test_a_store_of_before_is_filled_in_pieces(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Identifiers by the upgrade, names after it: what is ended is gone on with, new ones meanwhile are found."""
+    engine = connect(empty_url)
+    with monkeypatch.context() as patched:
+        (script,) = (migrations.scripts() / "versions").glob("*_what_is_found.py")
+        revisions = migrations.revisions()
+        patched.setattr(migrations, "HEAD", revisions[revisions.index(script.name[:4]) + 1])
+        migrations.upgrade(engine)
+    with writing(engine) as connection:
+        columns = "id, market, identifier, last_at, state, messages"
+        sql = f"INSERT INTO access_point ({columns}) VALUES (1, 'FR', :prm, 0, :b, 0)"
+        connection.execute(text(sql), {"prm": PRM, "b": b""})
+        columns = "id, position, market, market_type, kind, effective, state, received_at, xml, version"
+        values = "1, 1, 'FR', 'C15', 'CustomerData', 0, 'accepted', 7, 'x', 1"
+        sql = f"INSERT INTO kernel_message ({columns}) VALUES ({values})"
+        connection.execute(text(sql))
+        for number in range(1, 8):
+            columns = "id, access_point_id, at, message_id, name, content"
+            sql = f"INSERT INTO customer ({columns}) VALUES (:n, 1, 0, 1, :name, '')"
+            connection.execute(text(sql), {"n": number, "name": f"Customer Number{'abcdefg'[number - 1] * 3}"})
+    migrations.upgrade(engine)
+    assert found(engine, PRM) == {("access_point", PRM, "whole")}
+    monkeypatch.setattr(nameindex, "BATCH", 3)
+
+    def stop(_done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nameindex.fill(engine, stop)
+    with reading(engine) as connection:
+        assert nameindex.unfinished(connection) == 4
+    finding.refresh(engine)
+    assert (len(named(engine, "numberccc")), len(named(engine, "numberddd"))) == (1, 0)
+    assert nameindex.fill(engine) == 4
+    finding.refresh(engine)
+    with reading(engine) as connection:
+        assert nameindex.unfinished(connection) == 0
+    assert (len(named(engine, "numberccc")), len(named(engine, "numberggg"))) == (1, 1)
+    engine.dispose()

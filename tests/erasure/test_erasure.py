@@ -1,0 +1,471 @@
+"""A customer erased leaves nothing: not in a table, an index, raw bytes, an archive, nor the files of the database."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, structs
+
+from energycomm.backup import backups, making
+from energycomm.eis import tables
+from energycomm.eis.auditchain import verify as verify_audit
+from energycomm.eis.comparison import canonical
+from energycomm.eis.database import opened
+from energycomm.eis.erasures import FOREVER, Order, erasures
+from energycomm.eis.resealing import verify
+from energycomm.eis.store import Store
+from energycomm.erasure import handing
+from energycomm.erasure.erasing import Means, again, carry_out, order_of, plan
+from energycomm.erasure.persons import person_at, stays
+from energycomm.erasure.places import BY_THEMSELVES, NOTHING, PLACES
+from energycomm.erasure.wiping import wipe_files
+from energycomm.errors import UserError
+from energycomm.kernel.codec import encode
+from energycomm.kernel.family import KINDS
+from energycomm.kernel.instants import micros
+from energycomm.kernel.messages import CustomerData, KernelMessage
+from energycomm.kernel.parts import Address
+from energycomm.kernel.personal import personal_fields, personal_kinds, personal_values, without_person
+from energycomm.kernel.requests import MoveInRequest
+from energycomm.kernel.shape import Scalar, shape_of
+from energycomm.market.installed import installed_adapters
+from energycomm.transport.keys import KeyRing
+from tests.eis.rows import NOW, put, put_kernel_message
+from tests.end_to_end.conftest import Place
+from tests.erasure.searching import in_archives, in_values, on_disk
+from tests.pipeline.desk import Desk
+from tests.pipeline.story import day, end, head, reading, start, transaction
+
+PRM, OTHER = "99000000000017", "99000000000025"
+WORDS = ["quinquengrogne", "aldegonde", "0799111222", "aldegonde@example.org", "impasse du canari"]
+AFTER = micros(day(400))
+
+
+def data(prm: str, number: int, surname: str, **fields: Any) -> Any:
+    """The customer of a point from a day on."""
+    common = head(prm, day(number), "C15", "MES", f"C15:{prm}:{number}") | {"contract_reference": "123456789"}
+    return transaction([CustomerData(**common, category="residential", surname=surname, **fields)])
+
+
+MINE: dict[str, Any] = {
+    "first_name": "Aldegonde",
+    "phone": "0799111222",
+    "email": "aldegonde@example.org",
+    "birth_key": "0311",
+    "address": Address(street="Impasse du Canari", postal_code="01990"),
+}
+
+
+@pytest.fixture
+def desk(database_url: str) -> Desk:
+    """A customer whose supply ended, the next one at the same point, and another at another point; free texts about the
+    first one in every table that holds some."""
+    desk = Desk(database_url)
+    first = [
+        start(PRM, day(0)),
+        data(PRM, 1, "Quinquengrogne", **MINE),
+        reading(PRM, day(31), 1_100_000),
+        end(PRM, day(100)),
+    ]
+    later = [start(PRM, day(110), "222222222"), data(PRM, 111, "Suivant", email="suivant@example.org")]
+    other = [start(OTHER, day(0)), data(OTHER, 1, "Durand", first_name="Aldegonde"), reading(OTHER, day(31), 900_000)]
+    desk.deliver([*first, *other], now=micros(day(112)))
+    desk.deliver(later, now=micros(day(113)))
+    text = "Mme Quinquengrogne, 07 99 11 12 22, aldegonde@example.org"
+    with desk.store.transaction() as tx:
+        (point,) = [row[0] for row in tx.driver.rows("SELECT id FROM access_point WHERE identifier = ?", (PRM,))]
+        numbers = "SELECT id FROM kernel_message WHERE access_point_id = ? AND kind = ? ORDER BY id"
+        (mine,) = tx.driver.rows(numbers + " LIMIT 1", (point, "CustomerData"))[0]
+        judged = {"message_id": mine, "before": "received", "after": "rejected", "at": NOW, "by": "kernel"}
+        (change,) = put(tx, tables.state_change, {**judged, "why": text})
+        finding = {"change_id": change, "current": False, "error_code": "X", "rule": "r", "severity": "error"}
+        finding |= {"error_class": "c", "field": "birth_key", "value": "0311", "comment": f"0311 {text}"}
+        put(tx, tables.finding, {"message_id": mine, **finding, "comment_fr": text})
+        opinion = {"message_id": mine, "model": "m", "rules": "r", "codes": "", "probability": 1, "abstained": False}
+        tx.insert(tables.prediction, [{**opinion, "comment": text, "at": NOW}])
+        (ticket,) = put(tx, tables.ticket, ticket_row(text))
+        tx.insert(tables.ticket_message, [{"ticket_id": ticket, "message_id": mine}])
+        put(tx, tables.note, {"ticket_id": ticket, "at": NOW, "by": "anna", "text": text})
+        put(tx, tables.note, {"at": NOW, "by": "anna", "text": f"of nobody: {text.removeprefix('Mme ')}"})
+        campaign = {
+            "script": "edit",
+            "digest": "d",
+            "parameters": json.dumps({"email": MINE["email"]}),
+            "state": "done",
+        }
+        (number,) = put(
+            tx, tables.campaign, {**campaign, "by": "anna", "why": text, "created_at": NOW, "selected": 1, "freed": 0}
+        )
+        corrected = encode(data(PRM, 1, "Quinquengrogne", **MINE).messages[0])
+        item = {"campaign_id": number, "message_id": mine, "access_point_id": point, "action": "modify"}
+        put(
+            tx,
+            tables.campaign_item,
+            {**item, "state": "done", "content": corrected, "note": text, "before": "rejected"},
+        )
+        image = {"message_id": mine, "name": "Aldegonde Quinquengrogne", "content": json.dumps({"phone": "0799111222"})}
+        before = {"table_name": "customer", "row_id": 7, "access_point_id": point, "at": NOW, "why": text}
+        put(tx, tables.before_image, {**before, "image": json.dumps(image)})
+        view = {"person": "anna", "list": "messages", "name": "v", "query": "q=aldegonde%40example.org"}
+        tx.insert(tables.saved_view, [{**view, "created_at": NOW}])
+        answer = {"hash": b"h" * 32, "content": b"c" * 32, "at": NOW, "status": 200, "answer": text}
+        tx.insert(tables.idempotency, [answer])
+        put(tx, tables.incident, {"code": "X", "severity": "error", "value": MINE["email"], "at": NOW})
+        tx.driver.run("UPDATE outbox SET last_error = ? WHERE message_id = ?", (text, mine))
+        content = zipped({"request.xml": f"<r><prm>{PRM}</prm><n>Quinquengrogne</n></r>".encode()})
+        put(tx, tables.outgoing, outgoing_row(mine, point, content, text))
+        tx.driver.run("UPDATE envelope SET state = 'done'", ())
+    return desk
+
+
+def ticket_row(text: str) -> dict[str, Any]:
+    row = {"title": text, "error_class": "c", "codes": "X", "market": "FR", "evidence": json.dumps([text])}
+    return {**row, "state": "open", "by": "anna", "created_at": NOW}
+
+
+def outgoing_row(message: int, point: int, content: bytes, text: str) -> dict[str, Any]:
+    row = {"message_id": message, "access_point_id": point, "market": "FR", "kind": "MoveInRequest", "type": "F100"}
+    row |= {"reference": "R1", "content": content, "content_type": "application/zip", "state": "done"}
+    return {**row, "created_at": NOW, "answer_by": NOW, "attempts": 1, "last_error": text, "submitted_by": "anna"}
+
+
+def zipped(parts: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+    return buffer.getvalue()
+
+
+def means(desk: Desk, **more: Any) -> Means:
+    settings: dict[str, Any] = {"evidence_days": None, "now": AFTER, **more}
+    return Means(desk.store, installed_adapters(), KeyRing(), by=("dora", "test", "here"), **settings)
+
+
+def mine(desk: Desk) -> Order:
+    return order_of(means(desk), "FR", PRM, micros(day(50)), "case 1")
+
+
+def test_every_table_is_looked_at_or_tells_of_nobody() -> None:
+    """A new table has to be put into one of the lists."""
+    listed = [*(place.table for place in PLACES), *BY_THEMSELVES, *NOTHING, *tables.DOMAIN]
+    assert sorted(listed) == sorted(tables.metadata.tables)
+
+
+def test_the_customer_goes_from_everywhere_and_the_neighbours_stay(desk: Desk) -> None:
+    there = {word for _, word in in_values(desk.database, WORDS)}
+    assert there == set(WORDS)
+    assert "quinquengrogne" in on_disk(desk.database, WORDS)
+    others = canonical(desk.database)
+    looked = plan(means(desk), mine(desk))
+    assert canonical(desk.database) == others
+    assert set(looked.names) == {"Quinquengrogne", "Aldegonde"}
+    assert looked.goes["kernel_message"] == 1
+    number = carry_out(means(desk), mine(desk))
+    wipe_files(desk.store, AFTER)
+    # The first name is the other customer's too.
+    left = in_values(desk.database, [*WORDS, "0311"])
+    assert {place for place, word in left} <= {"kernel_message.xml", "customer.name", "customer.content"}
+    assert {word for _, word in left} == {"aldegonde"}
+    assert on_disk(desk.database, [word for word in WORDS if word != "aldegonde"]) == []
+    meaning = canonical(desk.database)
+    assert meaning["access_points"].keys() == others["access_points"].keys()
+    changed = [key for key in others["messages"] if meaning["messages"].get(key) != others["messages"][key]]
+    assert len(changed) <= 1
+    assert [word for word in ("Suivant", "suivant@example.org", "Durand") if word not in str(meaning)] == []
+    assert "Quinquengrogne" not in str(meaning)
+    assert desk.rows("SELECT identifier FROM access_point ORDER BY 1") == [(PRM,), (OTHER,)]
+    assert len(desk.rows("SELECT 1 FROM reading")) == 2
+    assert verify(desk.database).damaged_rows == 0
+    assert verify_audit(desk.database).flaw is None
+    ((what, subject),) = desk.rows("SELECT what, subject FROM audit")
+    assert (what, subject.startswith(f"erasure {number} access point {PRM} done")) == ("customer erase", True)
+    ((before, counts),) = desk.rows("SELECT done_at, counts FROM erasure")
+    assert again(means(desk, now=AFTER + 1)).total() == 0
+    assert desk.rows("SELECT done_at, counts FROM erasure") == [(before, counts)]
+    assert plan(means(desk), mine_again(desk)).goes == {}
+
+
+def mine_again(desk: Desk) -> Order:
+    with desk.store.transaction() as tx:
+        return erasures(tx.connection)[0].order
+
+
+def test_a_run_that_ends_anywhere_is_gone_on_with(desk: Desk) -> None:
+    """At each place the run is ended once: the same words are found again, and the end is the same."""
+    order, met, total = mine(desk), set[str](), 0
+    while True:
+
+        def watch(place: str) -> None:
+            if place not in met:
+                met.add(place)
+                raise KeyboardInterrupt
+
+        try:
+            carry_out(means(desk, watch=watch), order)
+        except KeyboardInterrupt:
+            total += 1
+        else:
+            break
+    assert total == len(met) > len(PLACES)
+    assert {word for _, word in in_values(desk.database, [*WORDS, "0311"])} == {"aldegonde"}
+    assert len(desk.rows("SELECT 1 FROM erasure")) == 1
+
+
+def test_the_next_customer_is_never_meant(desk: Desk) -> None:
+    """Also when nothing names the first one any more, and the next one is alone at the point."""
+    carry_out(means(desk), mine(desk))
+    with desk.store.transaction() as tx:
+        assert [one.names for one in stays(tx, "FR", PRM)] == [(), ("Suivant",)]
+        tx.driver.run("DELETE FROM customer WHERE name = ?", ("***",))
+    assert again(means(desk)).total() == 0
+    with pytest.raises(UserError, match="supply goes on"):
+        carry_out(means(desk), order_of(means(desk), "FR", PRM, None))
+    assert "Suivant" in str(canonical(desk.database))
+
+
+def test_what_comes_later_of_who_was_erased_goes_too(desk: Desk) -> None:
+    """A repetition is known and changes nothing; a message that is new is cleaned by the standing order."""
+    carry_out(means(desk), mine(desk))
+    same = data(PRM, 1, "Quinquengrogne", **MINE)
+    earlier = structs.replace(same, messages=[structs.replace(same.messages[0], created=day(0))])
+    desk.deliver([same])
+    desk.deliver([earlier])  # written earlier: of anybody else it would take the place of the stored one
+    assert len(desk.rows("SELECT 1 FROM ch_duplicate")) == 2
+    assert {word for _, word in in_values(desk.database, WORDS)} == {"aldegonde"}
+    desk.deliver([data(PRM, 20, "Quinquengrogne", email="aldegonde@example.org")])
+    assert "quinquengrogne" in {word for _, word in in_values(desk.database, WORDS)}
+    assert again(means(desk), since=AFTER).total() == 0  # nothing came since
+    assert again(means(desk), since=1).total() > 0
+    assert {word for _, word in in_values(desk.database, WORDS)} == {"aldegonde"}
+    assert verify_audit(desk.database).checked == 2
+
+
+def test_an_envelope_that_is_being_processed_is_waited_for(desk: Desk) -> None:
+    """Its words are known until it is done."""
+    secret = f"<a><p>{PRM}</p><n>Quinquengrogne</n></a>".encode()
+    with desk.store.transaction() as tx:
+        tx.driver.run("DELETE FROM raw_chunk WHERE sha256 = (SELECT sha256 FROM envelope WHERE id = 1)", ())
+        ((sha256,),) = tx.driver.rows("SELECT sha256 FROM envelope WHERE id = 1")
+        piece = {"sha256": bytes(sha256), "number": 0, "bytes": secret, "envelope_id": 1}
+        tx.insert(tables.raw_chunk, [piece])
+        tx.driver.run("UPDATE raw SET size = ? WHERE sha256 = ?", (len(secret), sha256))
+        tx.driver.run("UPDATE envelope SET state = 'processing' WHERE id = 1", ())
+    carry_out(means(desk), mine(desk))
+    ((done, kept),) = desk.rows("SELECT done_at, kept FROM erasure")
+    assert (done, json.loads(kept)) == (None, {"envelope 1": "it is processed"})
+    with desk.store.transaction() as tx:
+        tx.driver.run("UPDATE envelope SET state = 'done'", ())
+    assert again(means(desk))["envelopes"] == 1
+    assert {word for _, word in in_values(desk.database, WORDS)} == {"aldegonde"}
+    assert desk.rows("SELECT kept FROM erasure WHERE done_at IS NOT NULL") == [("{}",)]
+
+
+def request(desk: Desk, state: str) -> None:
+    """A request that names the customer."""
+    asked = MoveInRequest(
+        **head(PRM, day(0), "F100", None, "R2"), surname="Quinquengrogne", birth_date=date(1970, 3, 11)
+    )
+    with desk.store.transaction() as tx:
+        (point,) = [row[0] for row in tx.driver.rows("SELECT id FROM access_point WHERE identifier = ?", (PRM,))]
+        number = put_kernel_message(tx, point, micros(day(0)), kind="MoveInRequest", xml=encode(asked))
+        content = f"<r><prm>{PRM}</prm><n>Quinquengrogne</n></r>".encode()
+        put(
+            tx,
+            tables.outgoing,
+            {**outgoing_row(number, point, content, "Quinquengrogne"), "reference": "R2", "state": state},
+        )
+
+
+def test_a_request_under_way_is_waited_for_and_evidence_is_kept_for_its_time(desk: Desk) -> None:
+    request(desk, "sent")
+    with pytest.raises(UserError, match=r"request \d+ is sent"):
+        carry_out(means(desk), mine(desk))
+    assert desk.rows("SELECT 1 FROM erasure") == []
+    with desk.store.transaction() as tx:
+        tx.driver.run("UPDATE outgoing SET state = 'done'", ())
+    carry_out(means(desk, evidence_days=365), mine(desk))  # the supply ended 300 days ago
+    left = {place for place, word in in_values(desk.database, WORDS[:1])}
+    assert left == {"kernel_message.xml", "outgoing.content", "outgoing.last_error"}
+    ((done, kept),) = desk.rows("SELECT done_at, kept FROM erasure")
+    assert (done, json.loads(kept)) == (None, {"requests": day(465).date().isoformat()})
+    assert again(means(desk, evidence_days=365)).total() == 0
+    again(means(desk, evidence_days=365, now=micros(day(470))))
+    assert {word for _, word in in_values(desk.database, WORDS)} == {"aldegonde"}
+    assert desk.rows("SELECT kept FROM erasure WHERE done_at IS NOT NULL") == [("{}",)]
+
+
+# --- every declared field ---
+
+
+def canary(scalar: Scalar, number: int) -> Any:
+    """A value of a field that is met nowhere by chance."""
+    if scalar.name == "text":
+        assert scalar.pattern is None
+        return f"Canary{number:04}x"[: scalar.longest]
+    if scalar.name == "word":
+        return scalar.words[0]
+    return {"day": date(1931, 1, 1), "truth": True, "integer": 7, "decimal": Decimal(7)}[scalar.name]
+
+
+def filled(cls: type[Struct], numbers: Any, *, inside: bool = False) -> dict[str, Any]:
+    """Values for all fields of a class; canaries in the texts of those that are personal."""
+    shape, found = shape_of(cls), {}
+    own = len(KernelMessage.__struct_fields__) if issubclass(cls, KernelMessage) else 0
+    for one in shape.attributes:
+        if one.field in cls.__struct_fields__[own:] and (inside or one.declared.personal or one.required):
+            found[one.field] = canary(one.scalar, next(numbers)) if one.scalar.pattern is None else None
+    for child in shape.children:
+        if child.declared.personal is not None:
+            found[child.field] = child.part(**filled(child.part, numbers, inside=True))
+        elif child.field == "found":
+            found[child.field] = (child.part(access_point=PRM, customer=f"Canary{next(numbers):04}x"),)
+    return found
+
+
+@pytest.mark.parametrize("kind", sorted(personal_kinds()))
+def test_each_personal_field_of_each_kind_is_handed_over_and_erased(kind: str, tmp_path: Path) -> None:
+    """What is declared as personal is in the export, and nowhere afterwards."""
+    desk = Desk(f"sqlite:///{tmp_path / 'eis.db'}")
+    cls = KINDS[kind]
+    fields = filled(cls, iter(range(1000)))
+    message = cls(**head(PRM, day(1), "C15", "MES", "canary"), **fields)
+    planted = {str(one.value) for one in personal_values(message)}
+    assert {one.field for one in personal_values(message)} >= {
+        name for name in personal_fields(kind) if name.partition(".")[0] not in ("address", "forwarding_address")
+    }
+    canaries = sorted(word for word in planted if word.startswith("Canary"))
+    assert canaries
+    desk.deliver([start(PRM, day(0)), end(PRM, day(100))])
+    with desk.store.transaction() as tx:
+        put_kernel_message(tx, 1, micros(day(1)), kind=kind, xml=encode(message))
+    order = Order(market="FR", access_point=PRM, since=0, until=FOREVER, ordered_at=1, by="d", reference="")
+    with desk.store.reading() as reader:
+        person = person_at(reader, installed_adapters(), "FR", PRM, 0, FOREVER)
+    handing.hand_over(desk.store, person, tmp_path / "x.zip", AFTER)
+    with zipfile.ZipFile(tmp_path / "x.zip") as file:
+        told = file.read("customer.json").decode(), file.read("customer.html").decode()
+    assert [word for word in planted for text in told if word not in text and word != "True"] == []
+    carry_out(means(desk), order)
+    assert in_values(desk.database, canaries) == []
+    assert list(personal_values(without_person(message))) == [
+        one for one in personal_values(without_person(message)) if one.value == "***"
+    ]
+
+
+# --- real files, archives, backups ---
+
+
+MOREL = ["morel", "camille", "0600000101"]
+MOREL_POINT = "99000000000101"
+
+
+@pytest.fixture
+def french(place: Callable[..., Place], database_url: str, project_root: Path) -> Place:
+    """A store of real files, some of them zipped: one customer whose supply ended, among others."""
+    here = place(database_url)
+    inbox = here.folder / "inbox"
+    inbox.mkdir()
+    names = ("c15_entries.xml", "c15_exit.xml")
+    parts = {name: (project_root / "fixtures" / "fr" / name).read_bytes() for name in names}
+    (inbox / "FR_C15.zip").write_bytes(zipped(parts))
+    for name in ("c15_contract_change.xml",):
+        (inbox / name).write_bytes((project_root / "fixtures" / "fr" / name).read_bytes())
+    assert here.process(inbox).code in (0, 1)
+    return here
+
+
+def ended(here: Place) -> None:
+    """The supply of the customer is over, whatever the files say."""
+    with opened(here.url) as engine, Store(engine).transaction() as tx:
+        tx.driver.run("UPDATE supply_period SET ended_at = ? WHERE ended_at IS NULL", (AFTER,))
+        for table in ("envelope", "kernel_message"):
+            tx.driver.run(f"UPDATE {table} SET received_at = ?", (NOW,))
+
+
+def searched(here: Place, words: list[str]) -> tuple[list[Any], list[str]]:
+    with opened(here.url) as engine:
+        return in_values(engine, words), on_disk(engine, words)
+
+
+def test_the_command_finds_hands_over_and_erases_in_real_files(french: Place) -> None:
+    assert MOREL_POINT in french("customer", "find", "camille", "morel").out
+    assert MOREL_POINT in french("customer", "find", "0600 000 101").out
+    assert french("customer", "find", "nobody-at-all").out == ""
+    ended(french)
+    assert french("customer", "export", MOREL_POINT, "--to", "x.zip").code == 0
+    assert french("customer", "export", MOREL_POINT, "--to", "x.zip").code != 0  # nothing is written over
+    assert Path("x.zip").stat().st_mode & 0o077 == 0
+    Path("x.zip").unlink()
+    before = {row[0]: row[1] for row in french.rows("SELECT id, state FROM kernel_message")}
+    shown = french("customer", "erase", MOREL_POINT)
+    assert "Nothing was changed" in shown.out
+    assert {word for _, word in searched(french, MOREL)[0]} == set(MOREL)
+    done = french("customer", "erase", MOREL_POINT, "--reference", "case-7", "--yes", "--wipe")
+    assert (done.code, "case-7" in done.out) == (0, True)
+    assert searched(french, MOREL) == ([], [])
+    assert {row[0]: row[1] for row in french.rows("SELECT id, state FROM kernel_message")} == before
+    assert french("eis", "verify").code == 0
+    assert french("audit", "verify").code == 0
+    number = french.rows("SELECT id FROM envelope WHERE name = 'FR_C15.zip'")[0][0]
+    assert "not the bytes that arrived" in french("envelope", "extract", number, "--out", "e.bin").err
+    french("process", "inbox")
+    assert searched(french, MOREL)[0] == []
+    assert french("customer", "find", "morel").out == ""
+    # The same in another file makes no message: its bytes are cleaned by the standing order.
+    repeated = french.folder / "again"
+    repeated.mkdir()
+    content = (french.folder / "inbox" / "FR_C15.zip").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        (repeated / "c15_again.xml").write_bytes(file.read("c15_entries.xml").replace(b"<C15", b"<!-- again --><C15"))
+    assert french("process", "again").code in (0, 1)
+    assert {word for _, word in searched(french, MOREL)[0]} == set(MOREL)
+    assert french("customer", "erasures", "--again", "--wipe").code == 0
+    assert searched(french, MOREL) == ([], [])
+
+
+def test_a_restore_of_an_older_backup_erases_again(french: Place, tmp_path: Path) -> None:
+    """By what the newer backups of the same folder know; no name is in it."""
+    ended(french)
+    with opened(french.url) as engine:
+        old = making.make(engine, tmp_path / "backups")
+    assert french("customer", "erase", MOREL_POINT, "--yes").code == 0
+    with opened(french.url) as engine:
+        new = making.make(engine, tmp_path / "backups")
+    assert [one.access_point for one in new.manifest.erasures] == [MOREL_POINT]
+    assert (
+        "morel" not in (new.folder / "backup.json").read_text().lower()
+        if (new.folder / "backup.json").exists()
+        else True
+    )
+    if french.url.startswith("sqlite"):
+        Path(french.url.removeprefix("sqlite:///")).unlink()
+        answer = french("eis", "restore", old.folder)
+        assert answer.code == 0, answer.err
+    assert searched(french, MOREL)[0] == []
+    assert backups.erased_since(tmp_path / "backups", old.manifest.store) == list(new.manifest.erasures)
+
+
+def test_archives_are_written_anew_and_come_back_without_the_customer(french: Place) -> None:
+    ended(french)
+    assert french("eis", "archive", "write", "2026-10").code == 0
+    folder = french.folder / "archive"
+    with opened(french.url) as engine:
+        assert {word for _, word in in_archives(engine, folder, MOREL)} == set(MOREL)
+    assert french("customer", "erase", MOREL_POINT, "--yes", "--wipe").code == 0
+    with opened(french.url) as engine:
+        assert in_archives(engine, folder, MOREL) == []
+    assert french("eis", "archive", "verify", "2026-10").code == 0
+    assert french("eis", "archive", "restore", "2026-10").code == 0
+    assert searched(french, MOREL) == ([], [])
+    numbers = [row[0] for row in french.rows("SELECT id FROM envelope WHERE state = 'done'")]
+    for number in numbers:
+        assert french("envelope", "extract", number, "--out", french.folder / f"{number}.bin").code == 0

@@ -501,15 +501,19 @@ def classes_missing(calendar: str, registers: tuple[Register, ...]) -> str | Non
     >>> classes_missing("DI000003", (hp,)), classes_missing("DI000002", (hp,)), classes_missing("DI000002", ())
     ('HPH, HCH, HPB, HCB', 'HC', None)
     """
-    given = classes(registers, "distributor")
-    if given is None:
+    given = {one.time_class for one in registers if one.grid == "distributor" and one.product is None}
+    wanted = _CLASSES.get(calendar, ())
+    if not given or given.issuperset(wanted):
         return None
-    return ", ".join(one for one in _CLASSES.get(calendar, ()) if one not in given.split("+")) or None
+    told = "+".join(given).split("+")  # a class may be the sum of others
+    return ", ".join(one for one in wanted if one not in told) or None
 
 
 @predicate
 def registers_distinct(registers: tuple[Register, ...]) -> bool:
     """Whether no register (grid, time class, direction, meter, product) is given twice in one reading."""
+    if len({(r.grid, r.time_class) for r in registers}) == len(registers):
+        return True  # mostly these tell them apart
     return len({(r.grid, r.time_class, r.direction, r.meter, r.product) for r in registers}) == len(registers)
 
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from energycomm.engine.codes import CodeLists
 from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import Predicate
-from energycomm.engine.rule import Rule, RuleSet
+from energycomm.engine.rule import RULE_ORDERS, Rule, RuleSet
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,18 @@ class Catalogue:
         return tuple(rule for rule in self.rules if rule.judges_market(market))
 
     def matching(
-        self, market: str | None = None, kind: str | None = None, rule_set: str | None = None, on: date | None = None
+        self,
+        market: str | None = None,
+        kind: str | None = None,
+        rule_set: str | None = None,
+        on: date | None = None,
+        sort: str | None = None,
     ) -> tuple[Rule, ...]:
-        """The rules of a market (in any case of letters), a kind, a set, in force on a day; None does not restrict."""
-        return tuple(
+        """The rules of a market (in any case of letters), a kind, a set, in force on a day; None does not restrict.
+
+        Sorted by one of `RULE_ORDERS`, from the end with - before it; else as they stand in their files.
+        """
+        found = tuple(
             rule
             for rule in self.rules
             if (market is None or rule.judges_market(market.upper()))
@@ -63,6 +71,10 @@ class Catalogue:
             and (rule_set is None or rule.rule_set == rule_set)
             and (on is None or rule.in_force(on))
         )
+        if sort is None:
+            return found
+        attribute = RULE_ORDERS[sort.removeprefix("-")]
+        return tuple(sorted(found, key=lambda rule: getattr(rule, attribute), reverse=sort.startswith("-")))
 
     def find(self, code: str) -> tuple[Rule, ...]:
         """The rules with a code, an error code, a market's own code or an ebIX reason, in any case of letters."""

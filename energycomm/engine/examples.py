@@ -93,9 +93,11 @@ def _completed(stated: Any, struct: type[msgspec.Struct], where: str) -> Any:
     if unknown:
         import difflib
 
-        close = difflib.get_close_matches(unknown[0], struct.__struct_fields__, n=2)
-        advice = f"Did you mean {' or '.join(close)}?" if close else f"{struct.__name__} has no such field."
-        raise ExampleError(f"the example states an unknown field {where}{unknown[0]}", advice)
+        close = [difflib.get_close_matches(name, struct.__struct_fields__, n=2) for name in unknown]
+        meant = [" or ".join(names) for names in close if names]
+        advice = f"Did you mean {', '.join(meant)}?" if meant else f"{struct.__name__} has no such field."
+        told = ", ".join(f"{where}{name}" for name in unknown)
+        raise ExampleError(f"the example states an unknown field {told}", advice)
     full: dict[str, Any] = {}
     for name, hint, required in _layout(struct):
         if name in stated:

@@ -11,11 +11,11 @@ generated from those.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from energycomm.engine.valuetypes import BOOL, TEXT, WHOLE, ValueType, accepts, 
 from energycomm.kernel.family import KINDS
 from energycomm.kernel.history import History, RegisterFacts
 from energycomm.kernel.shape import items_of
+
+T = TypeVar("T")
 
 LONGEST = 2000
 DEEPEST = 60
@@ -52,13 +54,26 @@ def lists_of(kind: str) -> dict[str, str]:
 
 
 class ExpressionError(Exception):
-    """An expression that is not allowed: the reason, and what to change."""
+    """An expression that is not allowed: the reason, and what to change.
+
+    Attributes:
+      reason: what is wrong.
+      advice: what to change.
+      line: of the expression.
+      further: mistakes in other parts of the same expression.
+    """
 
     def __init__(self, reason: str, advice: str, line: int = 1) -> None:
         super().__init__(reason)
         self.reason = reason
         self.advice = advice
         self.line = line
+        self.further: tuple[ExpressionError, ...] = ()
+
+    @property
+    def all(self) -> tuple[ExpressionError, ...]:
+        """This mistake and those in other parts of the expression."""
+        return (self, *self.further)
 
 
 @dataclass(frozen=True)
@@ -108,6 +123,15 @@ def parse_condition(text: str, scope: Scope) -> terms.Condition:
     return _Reader(scope).condition(_tree(text))
 
 
+def check_syntax(text: str) -> None:
+    """Look at the form of an expression alone, where nothing is known of its names.
+
+    Raises:
+      ExpressionError: it is none.
+    """
+    _tree(text)
+
+
 def parse_value(text: str, scope: Scope) -> terms.Value:
     """Read a value, as comment templates show them.
 
@@ -147,6 +171,21 @@ def _near(name: str, known: Any) -> str:
     return f"Known are {', '.join(names[:24])}" + (" and others." if len(names) > 24 else ".")
 
 
+def _all_of(read: Callable[[ast.expr], T], nodes: Iterable[ast.expr]) -> list[T]:
+    """What is read of each part of an expression; the mistakes of all parts are told together."""
+    found: list[T] = []
+    wrong: list[ExpressionError] = []
+    for node in nodes:
+        try:
+            found.append(read(node))
+        except ExpressionError as error:
+            wrong += error.all
+    if wrong:
+        wrong[0].further = tuple(wrong[1:])
+        raise wrong[0]
+    return found
+
+
 @cache
 def _fields(kind: str) -> dict[str, ValueType]:
     """The fields of a kind that expressions name; its particulars are asked for by name."""
@@ -166,9 +205,9 @@ class _Reader:
         """A condition from a syntax tree."""
         match node:
             case ast.BoolOp(op=ast.And(), values=values):
-                return terms.And(tuple(self.condition(value) for value in values))
+                return terms.And(tuple(_all_of(self.condition, values)))
             case ast.BoolOp(values=values):
-                return terms.Or(tuple(self.condition(value) for value in values))
+                return terms.Or(tuple(_all_of(self.condition, values)))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return terms.Not(self.condition(operand))
             case ast.Compare():
@@ -247,7 +286,7 @@ class _Reader:
             if isinstance(side, ast.Constant) and side.value is None:
                 raise ExpressionError("None is compared with ==", "Write `is None`, or absent(...).", left.lineno)
         word = _COMPARISONS[type(operator)]
-        one_side, other_side = self.value(left), self.value(right)
+        one_side, other_side = _all_of(self.value, (left, right))
         one_side, other_side = _suit(one_side, other_side), _suit(other_side, one_side)
         self.comparable(one_side, word, other_side, left.lineno)
         return terms.Comparison(word, one_side, other_side)
@@ -366,7 +405,7 @@ class _Reader:
 
     def arithmetic(self, node: ast.BinOp, operator: str) -> terms.Value:
         """A calculation with two numbers."""
-        left, right = self.value(node.left), self.value(node.right)
+        left, right = _all_of(self.value, (node.left, node.right))
         left, right = _suit(left, right), _suit(right, left)
         for side in (left, right):
             if not side.type.is_number:
@@ -416,8 +455,8 @@ class _Reader:
             )
         arguments: list[terms.Value] = []
         unknown = False
-        for written, (parameter, wanted_type) in zip(node.args, predicate.parameters, strict=False):
-            value = self.value(written)
+        values = _all_of(self.value, node.args)
+        for written, value, (parameter, wanted_type) in zip(node.args, values, predicate.parameters, strict=False):
             if "float" not in wanted_type.bases:
                 value = _exact(value)
             if not accepts(wanted_type, value.type):

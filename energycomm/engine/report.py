@@ -19,10 +19,11 @@ from energycomm.kernel.opening import is_opening
 from energycomm.kernel.verdicts import Finding
 from energycomm.kernel.vocabulary import FRENCH
 
-_WORDS: dict[Language, dict[Any, str]] = {
+COMMENT_WORDS: dict[Language, dict[Any, str]] = {
     "en": {None: "(absent)", True: "yes", False: "no", EPOCH: "(no time)"},
     "fr": {None: "(absent)", True: "oui", False: "non", EPOCH: "(sans date)"},
 }
+"""How comments say what has no words of its own."""
 
 OPENING_WORDS: dict[Language, str] = {
     "en": " What was known of it comes from the opening balance, which it contradicts.",
@@ -147,7 +148,7 @@ def show(value: Any, language: Language = "en", zone: tzinfo = UTC) -> str:
       zone: legal time of the market.
     """
     if value is None or isinstance(value, bool):
-        return _WORDS[language][value]
+        return COMMENT_WORDS[language][value]
     if isinstance(value, Decimal | float):
         if isinstance(value, Decimal) or abs(value) >= 1e6:
             text = format(value, "f")
@@ -155,7 +156,7 @@ def show(value: Any, language: Language = "en", zone: tzinfo = UTC) -> str:
             text = format(round(value, 3), "g")
         return text.replace(".", ",") if language == "fr" else text
     if isinstance(value, datetime):
-        return _WORDS[language][EPOCH] if value == EPOCH else legal(value, zone)
+        return COMMENT_WORDS[language][EPOCH] if value == EPOCH else legal(value, zone)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, tuple):

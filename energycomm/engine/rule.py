@@ -18,6 +18,11 @@ RuleSet = Literal[
 ]
 RULE_SETS: tuple[RuleSet, ...] = get_args(RuleSet)
 
+RULE_ORDERS = {"code": "error_code", "rule": "title", "market": "market", "set": "rule_set", "severity": "severity"}
+"""What rules are sorted by -> their attribute."""
+
+Judged = Literal["passes", "fails"]
+
 Language = Literal["en", "fr"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
@@ -52,7 +57,7 @@ class Example:
       line: line in the file.
     """
 
-    judged: Literal["passes", "fails"]
+    judged: Judged
     content: Mapping[str, Any]
     message: KernelMessage
     history: History

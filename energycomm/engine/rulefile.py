@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from energycomm.engine.codes import COMMON, CodeLists
 from energycomm.engine.examples import ExampleError, example_history, example_message
-from energycomm.engine.expressions import ExpressionError, Scope, lists_of, parse_condition, parse_value
+from energycomm.engine.expressions import ExpressionError, Scope, check_syntax, lists_of, parse_condition, parse_value
 from energycomm.engine.marketfile import MarketFile
 from energycomm.engine.particulars import Declarations
 from energycomm.engine.predicates import Predicate
@@ -138,14 +139,17 @@ class RuleFile:
             return self.report(
                 1, f"{', '.join(missing)} is missing", "Begin the file with rule_set:, market: and rules:."
             )
-        rule_set = self.attempt(lambda: entries["rule_set"].text())
-        if rule_set not in RULE_SETS:
-            return self.report(
-                entries["rule_set"].line, f"unknown rule set {rule_set!r}", f"Use one of {', '.join(RULE_SETS)}."
-            )
+        named = self.attempt(lambda: entries["rule_set"].text()) or ""
+        known = {str(one): one for one in RULE_SETS}
+        if named not in known:
+            self.report(entries["rule_set"].line, f"unknown rule set {named!r}", f"Use one of {', '.join(RULE_SETS)}.")
+            close = difflib.get_close_matches(named, RULE_SETS, n=1)
+            if not close:  # it would not be known what its rules must have
+                return None
+            named = close[0]
         market = self.attempt(lambda: entries["market"].text()) or ""
         folder = self.path.parent.name
-        self._set, self._market = rule_set, market if market == COMMON else market.upper()
+        self._set, self._market = known[named], market if market == COMMON else market.upper()
         if self._market.lower() != folder.lower():
             advice = f"Write market: {folder if folder == COMMON else folder.upper()}, or move the file."
             self.report(entries["market"].line, f"market {market!r} is in the folder {folder}", advice)
@@ -177,6 +181,7 @@ class _RuleReader:
         self.judges = self.rule_set.startswith("validation")
         self.before = len(file.problems)
         self.told: set[tuple[int, str]] = set()
+        self.meant: tuple[str, ...] = ()
 
     def rule(self) -> Rule | None:
         """The rule, None if it has problems. Every part is read, so that all problems are reported at once."""
@@ -287,9 +292,8 @@ class _RuleReader:
         found = []
         for kind in self.words("applies_to"):
             if kind not in KINDS:
-                import difflib
-
                 close = difflib.get_close_matches(kind, KINDS, n=2)
+                self.meant += tuple(close[:1])
                 advice = f"Did you mean {' or '.join(close)}?" if close else f"Kinds are {', '.join(KINDS)}."
                 self.report(self.line("applies_to"), f"unknown kind {kind!r}", advice)
             elif is_incoming(kind) != incoming:
@@ -353,9 +357,10 @@ class _RuleReader:
         conditions: dict[str, tuple[Condition, Condition]] = {}
         pointed: dict[str, Value] = {}
         shown: dict[Language, dict[str, tuple[Value, ...]]] = {language: {} for language in LANGUAGES}
-        for kind in rule.applies_to:
-            if not self.each_fits(rule, kind):
-                continue
+        kinds = dict.fromkeys((*rule.applies_to, *self.meant))
+        if not kinds:
+            self.syntax(rule)
+        for kind in kinds:
             scope = self.scope(rule, kind)
             when = self.condition("when", rule.when, scope)
             violation: Condition | None
@@ -364,7 +369,7 @@ class _RuleReader:
                 violation = Not(holds) if holds is not None else None
             else:
                 violation = self.condition("violated_when", rule.violated_when, scope)
-            if when is not None and violation is not None:
+            if when is not None and violation is not None and scope.each == rule.each:
                 conditions[kind] = (when, violation)
             if rule.field:
                 value = self.parsed(partial(parse_value, rule.field, scope), "field", self.line("field"))
@@ -404,21 +409,26 @@ class _RuleReader:
         try:
             return read()
         except ExpressionError as error:
-            if (line, error.reason) not in self.told:  # several kinds may share one mistake
-                self.told.add((line, error.reason))
-                self.report(line, f"{name}: {error.reason}", error.advice)
+            for one in error.all:
+                if (line, one.reason) not in self.told:  # several kinds may share one mistake
+                    self.told.add((line, one.reason))
+                    self.report(line, f"{name}: {one.reason}", one.advice)
         return None
 
-    def each_fits(self, rule: Rule, kind: str) -> bool:
-        """Whether the kind has the list whose items the rule judges."""
-        if rule.each is None:
-            return True
+    def each(self, rule: Rule, kind: str) -> str | None:
+        """The list whose items the rule judges; of a wrong name the list that is meant, None where none is like it."""
         lists = lists_of(kind)
-        if rule.each not in lists:
-            advice = f"{kind} has {', '.join(lists) or 'no list'}."
-            self.report(self.line("each"), f"{kind} has no list {rule.each!r}", advice)
-            return False
-        return True
+        if rule.each is None or rule.each in lists:
+            return rule.each
+        advice = f"{kind} has {', '.join(lists) or 'no list'}."
+        self.report(self.line("each"), f"{kind} has no list {rule.each!r}", advice)
+        return next(iter(difflib.get_close_matches(rule.each, lists, n=1)), None)
+
+    def syntax(self, rule: Rule) -> None:
+        """The form of the conditions of a rule that names no kind: what their names are cannot be said."""
+        for name, text in (("when", rule.when), ("holds", rule.holds), ("violated_when", rule.violated_when)):
+            if text:
+                self.parsed(partial(check_syntax, text), name, self.line(name))
 
     def scope(self, rule: Rule, kind: str) -> Scope:
         """What the rule's expressions may name."""
@@ -426,7 +436,9 @@ class _RuleReader:
         lists = self.file.codes.shared(markets)
         errors = self.rule_set.startswith("rejection")
         particulars = self.file.particulars.get(self.file._market)
-        return Scope(kind, self.file.predicates, rule.each, lists, errors, particulars or {}, self.file._market)
+        return Scope(
+            kind, self.file.predicates, self.each(rule, kind), lists, errors, particulars or {}, self.file._market
+        )
 
     def comment(self, language: str) -> str:
         """The comment template of a language as written."""
@@ -464,7 +476,7 @@ class _RuleReader:
         """The examples, as whole messages."""
         cell = self.entries.get("examples")
         found: list[Example] = []
-        for item in (self.file.attempt(cell.items) or ()) if cell and rule.applies_to else ():
+        for item in (self.file.attempt(cell.items) or ()) if cell and (rule.applies_to or self.meant) else ():
             entries = self.file.attempt(item.entries) or {}
             for judged, content in entries.items():
                 if judged not in ("passes", "fails"):
@@ -490,14 +502,13 @@ class _RuleReader:
             self.report(cell.line, "an example is a mapping of fields", "Write `passes: {field: value}`.")
             return None
         stated = dict(content)
-        kind = stated.pop("kind", rule.applies_to[0])
+        kinds = (*rule.applies_to, *self.meant)
+        kind = stated.pop("kind", kinds[0])
         history = stated.pop("history", None) or {}
         errors = stated.pop("errors", None) or []
         market = rule.markets[0] if rule.markets else min(self.file.markets, default="XX")
-        if kind not in rule.applies_to:
-            self.report(
-                cell.line, f"the example is of kind {kind!r}", f"The rule applies to {', '.join(rule.applies_to)}."
-            )
+        if kind not in kinds:
+            self.report(cell.line, f"the example is of kind {kind!r}", f"The rule applies to {', '.join(kinds)}.")
             return None
         try:
             message = example_message(stated, kind, market, rule.since, rule.until)

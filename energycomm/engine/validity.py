@@ -27,11 +27,12 @@ class Segments(Generic[T]):
         borders = {rule.since for rule in rules if rule.since}
         borders |= {rule.until + timedelta(days=1) for rule in rules if rule.until and rule.until < date.max}
         self.borders = sorted(borders)
+        self._days = [day.toordinal() for day in self.borders]
         self._built: list[T | None] = [None] * (len(self.borders) + 1)
 
     def on(self, message: KernelMessage) -> T:
         """What holds on the message's effective day, in the offset that the market wrote."""
-        place = bisect_right(self.borders, message.effective.date()) if self.borders else 0
+        place = bisect_right(self._days, message.effective.toordinal()) if self._days else 0
         built = self._built[place]
         if built is None:
             day = self.borders[place - 1] if place else date.min

@@ -6,7 +6,8 @@ from msgspec import structs
 
 from energycomm.invoicing.checking import InvoiceFinding
 from energycomm.invoicing.gathering import CheckedInvoice
-from energycomm.invoicing.words import CHECKS, COLUMNS, FRENCH, value_in
+from energycomm.invoicing.words import CHECKS, value_in
+from energycomm.texts.catalogues import translate
 
 HEAD = ("check", "access point", "charge", "line", "first day", "last day", "charged", "expected", "euros")
 """Columns of a finding."""
@@ -32,18 +33,18 @@ def cells(finding: InvoiceFinding) -> tuple[object, ...]:
 
 
 def head(language: str) -> list[str]:
-    """The columns of the table in a language, en or fr."""
-    return [COLUMNS[name] if language == "fr" else name for name in DISPUTES]
+    """The columns of the table in a language: en, fr or nl."""
+    return [translate(name, language) for name in DISPUTES]
 
 
 def disputes(invoice: CheckedInvoice, language: str = "en") -> list[tuple[object, ...]]:
-    """The findings of an invoice as the rows of `DISPUTES`, in a language, en or fr."""
+    """The findings of an invoice as the rows of `DISPUTES`, in a language: en, fr or nl."""
     dated, rows = invoice.invoice_date or "", []
     for one in invoice.findings:
         values = structs.replace(
             one, charged=value_in(one.charged, language), expected=value_in(one.expected, language)
         )
-        why = FRENCH[CHECKS[one.check]] if language == "fr" else CHECKS[one.check]
+        why = translate(CHECKS[one.check], language)
         more = (why, one.label or "", one.source or "", dated, invoice.currency)
         rows.append((invoice.invoice, *cells(values), *more))
     return rows

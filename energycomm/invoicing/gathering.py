@@ -14,7 +14,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from energycomm.eis import tables
 from energycomm.eis.arrays import NONE, parts_as, parts_of
@@ -33,6 +33,8 @@ from energycomm.kernel.parts import ChargeLine
 DAY = timedelta(days=1)
 PORTION = 400
 """Access points, or messages, that one query asks for."""
+WINDOW = 2_000
+"""Messages of invoices that one query walks through to list the invoices."""
 BEFORE = timedelta(days=62)
 """How long before its first day an invoice may charge together with another: readings of two months."""
 _TURN = {"before-event": 0, "periodic": 1, "after-event": 2}
@@ -134,15 +136,28 @@ class InvoiceCheck:
           limit: how many at most.
           before: only those whose last message came before the one of this number.
         """
+        # Walked from the last message back, so that a page takes as long in a store of many invoices.
         i = tables.invoice_message.c
-        latest = func.max(i.message_id)
-        query = select(i.market, i.invoice).group_by(i.market, i.invoice).order_by(latest.desc())
+        walk = select(i.message_id, i.market, i.invoice).order_by(i.message_id.desc()).limit(WINDOW)
         if market is not None:
-            query = query.where(i.market == market)
-        if before is not None:
-            query = query.having(latest < before)
+            walk = walk.where(i.market == market)
+        seen: set[tuple[str, str]] = set()
+        found: list[tuple[str, str]] = []
+        reached = before
         with reading(self.store.engine) as connection:
-            return [(row.market, row.invoice) for row in connection.execute(query.limit(limit))]
+            while True:
+                rows = connection.execute(walk if reached is None else walk.where(i.message_id < reached)).all()
+                for _, code, invoice in rows:
+                    if (code, invoice) in seen:
+                        continue
+                    seen.add((code, invoice))
+                    if before is None or not _goes_on(connection, (code, invoice), before):
+                        found.append((code, invoice))
+                    if len(found) == limit:
+                        return found
+                if len(rows) < WINDOW:
+                    return found
+                reached = rows[-1].message_id
 
     def markets_of(self, number: str) -> list[str]:
         """The markets that have an invoice of a number."""
@@ -306,7 +321,11 @@ class InvoiceCheck:
                 k.id, k.access_point_id, k.market_type, k.effective, i.invoice, g.reference, g.original_invoice, g.lines
             )
             .join_from(tables.kernel_message, tables.invoice_message, i.message_id == k.id)
-            .outerjoin(tables.DOMAIN["grid_charge"], g.message_id == k.id)
+            # By the point, which has an index, and few charges.
+            .outerjoin(
+                tables.DOMAIN["grid_charge"],
+                and_(g.access_point_id == k.access_point_id, g.at == k.effective, g.message_id == k.id),
+            )
             .where(k.access_point_id.in_(some.ids), k.state != "withdrawn", i.invoice != number)
         )
         waiting: list[int] = []
@@ -329,6 +348,13 @@ class InvoiceCheck:
                 message = decode(vault.text("kernel_message", held.id, held.xml))
                 if isinstance(message, GridCharge):
                     some.facts_of(held.access_point_id).others.append(message)
+
+
+def _goes_on(connection: Connection, key: tuple[str, str], since: int) -> bool:
+    """Whether an invoice has a message of this number or a later one."""
+    i = tables.invoice_message.c
+    query = select(i.message_id).where(i.market == key[0], i.invoice == key[1], i.message_id >= since).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def _day(at: int, zone: ZoneInfo) -> date:

@@ -47,7 +47,7 @@ class KernelChecker:
           For each, None or the first reason why it is refused: a code of `energycomm.kernel.codec.decode`, or
           KERNEL_XML_SCHEMA for what only the schema minds.
         """
-        if self._all_good(xmls):
+        if not xmls or self._all_good(xmls):
             return [None] * len(xmls)
         return [self.check(xml) for xml in xmls]
 

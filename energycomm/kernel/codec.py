@@ -146,7 +146,7 @@ def decode_json(content: str | bytes) -> KernelMessage | Refusal:
             expected=shorten(words[: where.start()] if where else words) or "",
         )
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        return Refusal(code="KERNEL_JSON_SYNTAX", expected=f"one JSON object with `kind`: {shorten(str(error))}")
+        return Refusal(code="KERNEL_JSON_SYNTAX", value=shorten(str(error)), expected="one JSON object with `kind`")
     return message
 
 

@@ -7,12 +7,18 @@ view of the API, the labels of the console and docs/fields.md are made from it.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Meta
 
 DECLARED = "declared"
 """Where a declaration stands in the `extra` of its annotation."""
+
+
+Personal = Literal["name", "contact", "trait"]
+"""What a field tells of a customer: `name`, the words that people call one by; `contact`, what leads to one; `trait`,
+what says something of one and finds nobody. Names and contacts are looked for in every text of the store, traits are
+known by their field alone (`energycomm.kernel.personal`)."""
 
 
 class Declared(NamedTuple):
@@ -24,6 +30,8 @@ class Declared(NamedTuple):
       kept: column of the domain table of its kind that keeps it.
       known_as: fact of the history that holds the value that was stated last.
       item: of a field that holds several parts, what one is called: the element of Kernel XML and the word of rules.
+      personal: what it tells of a customer, of a field of a message; of a part, what it tells where the field that
+        holds the part is personal.
     """
 
     english: str = ""
@@ -32,6 +40,7 @@ class Declared(NamedTuple):
     kept: str | None = None
     known_as: str | None = None
     item: str = ""
+    personal: Personal | None = None
 
     def label(self, language: str) -> str:
         """Short description in a language: fr, else English."""
@@ -67,6 +76,7 @@ def field(
     kept: str | None = None,
     known_as: str | None = None,
     item: str = "",
+    personal: Personal | None = None,
     longest: int | None = None,
     pattern: str | None = None,
 ) -> Meta:
@@ -78,10 +88,11 @@ def field(
       kept: column of the domain table of its kind (`Kept`) that keeps it.
       known_as: fact of the history that holds the value that was stated last.
       item: of a field that holds several parts, what one is called, in the singular.
+      personal: what it tells of a customer.
       longest: how many characters or parts it may hold, where its type does not say.
       pattern: regular expression of its text.
     """
-    declared = Declared(english, french, unit, kept, known_as, item)
+    declared = Declared(english, french, unit, kept, known_as, item, personal)
     return Meta(description=english, extra={DECLARED: declared}, max_length=longest, pattern=pattern)
 
 

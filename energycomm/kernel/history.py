@@ -25,7 +25,7 @@ CURVE_TOLERANCE = Decimal(5)
 """Percent by which the sum of a curve may differ from the rise of the indexes, where the settings say nothing else."""
 
 
-class RegisterFacts(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class RegisterFacts(Struct, frozen=True, omit_defaults=True, gc=False):
     """The known values of one register (same grid, time class and direction) before the message."""
 
     index_wh: Annotated[int | None, Meta(description="Last accepted index before this reading, in Wh.")] = None

@@ -406,22 +406,27 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
         CustomerCategory | None,
         field("Residential or professional.", "Catégorie : résidentiel ou professionnel.", kept="category"),
     ] = None
-    title: Annotated[Code | None, field("Form of address.", "Civilité.")] = None
-    surname: Annotated[Name | None, field("Family name.", "Nom de famille.")] = None
-    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
+    title: Annotated[Code | None, field("Form of address.", "Civilité.", personal="trait")] = None
+    surname: Annotated[Name | None, field("Family name.", "Nom de famille.", personal="name")] = None
+    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.", personal="name")] = None
     name_prefix: Annotated[
-        Name | None, field("Words before the family name: van, de.", "Particule du nom de famille : van, de.")
+        Name | None,
+        field("Words before the family name: van, de.", "Particule du nom de famille : van, de.", personal="trait"),
     ] = None
-    company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
+    company: Annotated[Text | None, field("Company name.", "Raison sociale.", personal="name")] = None
     company_id: Annotated[
-        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+        Code | None,
+        field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.", personal="contact"),
     ] = None
-    activity: Annotated[Code | None, field("Activity code of the company.", "Code d'activité de l'entreprise.")] = None
+    activity: Annotated[
+        Code | None, field("Activity code of the company.", "Code d'activité de l'entreprise.", personal="trait")
+    ] = None
     birth_key: Annotated[
         Code | None,
         field(
             "Day and month of birth where the market uses it as a key.",
             "Jour et mois de naissance, si le marché s'en sert de clé.",
+            personal="trait",
         ),
     ] = None
     iban_key: Annotated[
@@ -429,19 +434,28 @@ class CustomerData(KernelMessage, frozen=True, kw_only=True, tag=True):
         field(
             "Last digits of the bank account where the market uses them as a key.",
             "Derniers chiffres du compte bancaire, si le marché s'en sert de clé.",
+            personal="trait",
         ),
     ] = None
     main_residence: Annotated[
         bool | None,
-        field("The point is the customer's main residence.", "Le point est la résidence principale du client."),
+        field(
+            "The point is the customer's main residence.",
+            "Le point est la résidence principale du client.",
+            personal="trait",
+        ),
     ] = None
-    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.")] = None
-    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.")] = None
+    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.", personal="contact")] = None
+    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.", personal="contact")] = None
     external_reference: Annotated[
         Text | None,
-        field("Reference the supplier gave the customer.", "Référence donnée au client par le fournisseur."),
+        field(
+            "Reference the supplier gave the customer.",
+            "Référence donnée au client par le fournisseur.",
+            personal="contact",
+        ),
     ] = None
-    address: Annotated[Address | None, field("Postal address.", "Adresse postale.")] = None
+    address: Annotated[Address | None, field("Postal address.", "Adresse postale.", personal="contact")] = None
 
 
 class MeterData(KernelMessage, frozen=True, kw_only=True, tag=True):

@@ -398,18 +398,25 @@ class Relation(Part, frozen=True, kw_only=True):
 class Address(Part, frozen=True, kw_only=True):
     """A postal address."""
 
-    street: Annotated[Text | None, field("Street with number.", "Voie avec numéro.")] = None
+    street: Annotated[Text | None, field("Street with number.", "Voie avec numéro.", personal="contact")] = None
     number: Annotated[
         Text | None,
-        field("House number where the market keeps it apart.", "Numéro dans la voie, si le marché le sépare."),
+        field(
+            "House number where the market keeps it apart.",
+            "Numéro dans la voie, si le marché le sépare.",
+            personal="trait",
+        ),
     ] = None
     addition: Annotated[
-        Text | None, field("Building, floor, flat, place.", "Bâtiment, étage, appartement, lieu-dit.")
+        Text | None,
+        field("Building, floor, flat, place.", "Bâtiment, étage, appartement, lieu-dit.", personal="contact"),
     ] = None
-    postal_code: Annotated[Text | None, field("Postal code.", "Code postal.")] = None
-    municipality_code: Annotated[Text | None, field("Code of the municipality.", "Code de la commune.")] = None
-    city: Annotated[Text | None, field("Name of the municipality.", "Nom de la commune.")] = None
-    country: Annotated[Text | None, field("Country.", "Pays.")] = None
+    postal_code: Annotated[Text | None, field("Postal code.", "Code postal.", personal="trait")] = None
+    municipality_code: Annotated[
+        Text | None, field("Code of the municipality.", "Code de la commune.", personal="trait")
+    ] = None
+    city: Annotated[Text | None, field("Name of the municipality.", "Nom de la commune.", personal="trait")] = None
+    country: Annotated[Text | None, field("Country.", "Pays.", personal="trait")] = None
 
 
 class FoundPoint(Part, frozen=True, kw_only=True):
@@ -418,7 +425,8 @@ class FoundPoint(Part, frozen=True, kw_only=True):
     access_point: Annotated[Code, field("Identifier of the access point.", "Identifiant du point de livraison.")]
     city: Annotated[Text | None, field("Municipality.", "Commune.")] = None
     customer: Annotated[
-        Text | None, field("Customer's name as the market shows it.", "Nom du client tel que le marché le montre.")
+        Text | None,
+        field("Customer's name as the market shows it.", "Nom du client tel que le marché le montre.", personal="name"),
     ] = None
     meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
     energy: Annotated[Energy | None, field("Energy carrier.", "Énergie.")] = None

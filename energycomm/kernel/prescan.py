@@ -8,7 +8,10 @@ bytes cannot be read as ASCII, elements are followed one by one instead, which i
 from __future__ import annotations
 
 import re
-from typing import IO, Any, NamedTuple, cast
+import threading
+from collections.abc import Iterator
+from itertools import chain
+from typing import IO, Any, Final, NamedTuple, TypedDict, cast
 
 from lxml import etree
 
@@ -38,6 +41,28 @@ _ROOT = re.compile(
 _DECLARED = re.compile(rb"(%b(?::%b)?)%b*=%b*(%b)" % (_NAME, _NAME, _BLANK, _BLANK, _VALUE))
 _ENCODING = re.compile(rb"^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
 _ASCII_BASED = re.compile(rb"(?i)utf-?8|(us-)?ascii|iso-?8859-?1?[0-9]|latin-?1|windows-125[0-8]|cp125[0-8]")
+
+
+class _Settings(TypedDict):
+    resolve_entities: bool
+    no_network: bool
+    load_dtd: bool
+    dtd_validation: bool
+    huge_tree: bool
+    remove_comments: bool
+    remove_pis: bool
+
+
+SAFE: Final[_Settings] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "dtd_validation": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""Settings of every parser that builds a tree. `huge_tree=False` bounds the depth (256) and one text or tag (10 MB)."""
 
 
 class Sniffed(NamedTuple):
@@ -177,15 +202,40 @@ def prescan(stream: IO[bytes]) -> Sniffed | Refusal:
         return refuse("SYNTAX", "line 1: blanks", "an XML document from the first byte on") if rest else EMPTY
     first = _First()
     nesting = None
+    chunks = iter(lambda: stream.read(CHUNK), b"")
     if _reads_as_ascii(beginning):
+        if len(beginning) <= MAX_TAG:
+            following = next(chunks, b"")
+            if not following and (root := parsed(beginning)) is not None:
+                _last.seen = beginning, root
+                return _sniffed(root.tag)
+            chunks = chain((following,), chunks) if following else chunks
         nesting, first.root = _Nesting(), _plain_root(beginning)
     main = _parser(_Silent() if nesting is not None else _Follow())
     try:
-        return _pass(stream, beginning, first, nesting, main)
+        return _pass(chunks, beginning, first, nesting, main)
     except _Found as found:
         return found.refusal
     except etree.XMLSyntaxError as error:
         return refusal_of(error)
+
+
+_TREES = etree.XMLParser(**SAFE)
+_last = threading.local()
+"""The small document that was looked at last in this thread, with its tree: whoever reads it next need not parse it."""
+
+
+def parsed(data: bytes) -> etree._Element | None:
+    """The tree of a document in memory, for the caller alone; None where it is unsound or has a DOCTYPE."""
+    seen, root = getattr(_last, "seen", (b"", None))
+    _last.seen = b"", None
+    if root is not None and seen == data:
+        return cast("etree._Element", root)
+    try:
+        root = etree.fromstring(data, _TREES)
+    except etree.XMLSyntaxError:
+        return None
+    return None if root.getroottree().docinfo.internalDTD is not None else root
 
 
 def begun(stream: IO[bytes]) -> Sniffed | None:
@@ -211,7 +261,7 @@ def _sniffed(root: str) -> Sniffed:
 
 
 def _pass(
-    stream: IO[bytes], chunk: bytes, first: _First, nesting: _Nesting | None, main: etree.XMLParser
+    chunks: Iterator[bytes], chunk: bytes, first: _First, nesting: _Nesting | None, main: etree.XMLParser
 ) -> Sniffed | Refusal:
     head = None if first.root is not None else _parser(first)
     last = chunk
@@ -223,7 +273,7 @@ def _pass(
             return refusal
         if fault := _namespace_fault(main):
             return fault
-        last, chunk = chunk, stream.read(CHUNK)
+        last, chunk = chunk, next(chunks, b"")
     try:
         main.close()
         if head is not None and first.root is None:

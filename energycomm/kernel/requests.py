@@ -54,24 +54,31 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
     category: Annotated[
         CustomerCategory | None, field("Residential or professional.", "Catégorie : résidentiel ou professionnel.")
     ] = None
-    surname: Annotated[Name | None, field("Family name of the customer.", "Nom de famille du client.")] = None
-    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.")] = None
-    name_prefix: Annotated[
-        Name | None, field("Words before the family name: van, de.", "Particule du nom de famille : van, de.")
+    surname: Annotated[
+        Name | None, field("Family name of the customer.", "Nom de famille du client.", personal="name")
     ] = None
-    birth_date: Annotated[CivilDay | None, field("Day of birth.", "Date de naissance.")] = None
-    address: Annotated[Address | None, field("Where the customer gets mail.", "Adresse postale du client.")] = None
-    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.")] = None
-    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.")] = None
-    company: Annotated[Text | None, field("Company name.", "Raison sociale.")] = None
+    first_name: Annotated[Name | None, field("First name or initials.", "Prénom ou initiales.", personal="name")] = None
+    name_prefix: Annotated[
+        Name | None,
+        field("Words before the family name: van, de.", "Particule du nom de famille : van, de.", personal="trait"),
+    ] = None
+    birth_date: Annotated[CivilDay | None, field("Day of birth.", "Date de naissance.", personal="trait")] = None
+    address: Annotated[
+        Address | None, field("Where the customer gets mail.", "Adresse postale du client.", personal="contact")
+    ] = None
+    phone: Annotated[Text | None, field("Telephone number.", "Numéro de téléphone.", personal="contact")] = None
+    email: Annotated[Text | None, field("E-mail address.", "Adresse électronique.", personal="contact")] = None
+    company: Annotated[Text | None, field("Company name.", "Raison sociale.", personal="name")] = None
     company_id: Annotated[
-        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+        Code | None,
+        field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.", personal="contact"),
     ] = None
     birth_key: Annotated[
         Code | None,
         field(
             "Day and month of birth where the market uses it as a key.",
             "Jour et mois de naissance, si le marché s'en sert de clé.",
+            personal="trait",
         ),
     ] = None
     iban_key: Annotated[
@@ -79,6 +86,7 @@ class CustomerRequest(Request, frozen=True, kw_only=True):
         field(
             "Last digits of the bank account where the market uses them.",
             "Derniers chiffres du compte bancaire, si le marché s'en sert.",
+            personal="trait",
         ),
     ] = None
     balance_responsible: Annotated[
@@ -108,7 +116,7 @@ class MoveOutRequest(Request, frozen=True, kw_only=True, tag=True):
     """The customer moves out: end our supply."""
 
     forwarding_address: Annotated[
-        Address | None, field("Where the customer moves to.", "Nouvelle adresse du client.")
+        Address | None, field("Where the customer moves to.", "Nouvelle adresse du client.", personal="contact")
     ] = None
 
 
@@ -163,13 +171,19 @@ class MasterDataUpdate(CustomerRequest, frozen=True, kw_only=True, tag=True):
 class ContractDataRequest(Request, frozen=True, kw_only=True, tag=True):
     """Ask for end and notice of the running contract."""
 
-    surname: Annotated[Name | None, field("Family name of the customer.", "Nom de famille du client.")] = None
-    birth_key: Annotated[Code | None, field("Day and month of birth.", "Jour et mois de naissance.")] = None
+    surname: Annotated[
+        Name | None, field("Family name of the customer.", "Nom de famille du client.", personal="name")
+    ] = None
+    birth_key: Annotated[
+        Code | None, field("Day and month of birth.", "Jour et mois de naissance.", personal="trait")
+    ] = None
     iban_key: Annotated[
-        Code | None, field("Last digits of the bank account.", "Derniers chiffres du compte bancaire.")
+        Code | None,
+        field("Last digits of the bank account.", "Derniers chiffres du compte bancaire.", personal="trait"),
     ] = None
     company_id: Annotated[
-        Code | None, field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.")
+        Code | None,
+        field("Register number of the company.", "Numéro d'immatriculation de l'entreprise.", personal="contact"),
     ] = None
 
 
@@ -178,7 +192,7 @@ class SearchRequest(Request, frozen=True, kw_only=True, tag=True):
 
     address: Annotated[Address | None, field("Address of the installation.", "Adresse de l'installation.")] = None
     meter: Annotated[Code | None, field("Serial number of the meter.", "Numéro de série du compteur.")] = None
-    customer: Annotated[Text | None, field("Name of the customer.", "Nom du client.")] = None
+    customer: Annotated[Text | None, field("Name of the customer.", "Nom du client.", personal="name")] = None
     category: Annotated[
         CustomerCategory | None, field("Residential or professional.", "Catégorie : résidentiel ou professionnel.")
     ] = None
@@ -201,11 +215,17 @@ class ConsentedRequest(Request, frozen=True, kw_only=True):
 
     consent: Annotated[bool | None, field("The customer agreed.", "Accord du client.")] = None
     customer: Annotated[
-        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.")
+        Text | None, field("Name of the customer who agreed.", "Nom du client qui a donné son accord.", personal="name")
     ] = None
-    title: Annotated[Code | None, field("Form of address of that customer.", "Civilité de ce client.")] = None
-    first_name: Annotated[Name | None, field("First name of that customer.", "Prénom de ce client.")] = None
-    company: Annotated[Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.")] = None
+    title: Annotated[
+        Code | None, field("Form of address of that customer.", "Civilité de ce client.", personal="trait")
+    ] = None
+    first_name: Annotated[
+        Name | None, field("First name of that customer.", "Prénom de ce client.", personal="name")
+    ] = None
+    company: Annotated[
+        Text | None, field("Company that agreed.", "Entreprise qui a donné son accord.", personal="name")
+    ] = None
 
 
 class MeteredDataRequest(ConsentedRequest, frozen=True, kw_only=True, tag=True):

@@ -8,39 +8,33 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, TypedDict
+from typing import Protocol
 
 from lxml import etree
 
-from energycomm.kernel.prescan import EMPTY, Sniffed, Unreadable, begun, prescan, refusal_of, refuse, shorten
+from energycomm.kernel.prescan import (
+    EMPTY,
+    SAFE,
+    Sniffed,
+    Unreadable,
+    begun,
+    parsed,
+    prescan,
+    refusal_of,
+    refuse,
+    shorten,
+)
 from energycomm.kernel.verdicts import Refusal
 
 __all__ = ["SAFE", "Sniffed", "Unreadable", "begun", "iterate", "parse_bytes", "parser", "prescan", "shorten"]
 
 
-class _Settings(TypedDict):
-    resolve_entities: bool
-    no_network: bool
-    load_dtd: bool
-    dtd_validation: bool
-    huge_tree: bool
-    remove_comments: bool
-    remove_pis: bool
-
-
-SAFE: Final[_Settings] = {
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "dtd_validation": False,
-    "huge_tree": False,
-    "remove_comments": True,
-    "remove_pis": True,
-}
-"""Settings of every parser that builds a tree. `huge_tree=False` bounds the depth (256) and one text or tag (10 MB)."""
-
 MAX_PIECE = 64 << 20
 """Bytes that `iterate` reads between two wanted elements before it gives up."""
+
+SMALL = 1 << 16
+"""Bytes up to which `iterate` parses a document at once; it is read in a few pieces."""
+READS = 4
 
 
 def parser() -> etree.XMLParser:
@@ -78,16 +72,16 @@ class Readable(Protocol):
 
 
 class _Bounded:
-    """A stream that gives up when too much is read between two wanted elements."""
+    """A stream that gives up when too much is read between two wanted elements; `first` was read of it before."""
 
-    def __init__(self, stream: Readable, limit: int) -> None:
-        self._stream = stream
+    def __init__(self, stream: Readable, limit: int, first: bytes) -> None:
+        self._stream, self._first = stream, first
         self._limit = limit
         self.left = limit
         self.empty = True
 
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
+    def read(self, size: int) -> bytes:
+        data, self._first = self._first[:size] or self._stream.read(size), self._first[size:]
         self.left -= len(data)
         self.empty = self.empty and not data
         if self.left < 0:
@@ -116,7 +110,11 @@ def iterate(stream: Readable, tag: str | Sequence[str], *, max_piece: int = MAX_
       Unreadable: the document is broken, has a DOCTYPE, or a piece is too large. Where it was cut, what came before
         may be kept; else keep nothing.
     """
-    source = _Bounded(stream, max_piece)
+    first, whole = _beginning(stream, min(SMALL, max_piece))
+    if whole and (elements := _of_small(first, (tag,) if isinstance(tag, str) else tag)) is not None:
+        yield from elements
+        return
+    source = _Bounded(stream, max_piece, first)
     checked = False
     try:
         for _, element in etree.iterparse(source, events=("end",), tag=tag, **SAFE):
@@ -129,6 +127,37 @@ def iterate(stream: Readable, tag: str | Sequence[str], *, max_piece: int = MAX_
             _forget(element)
     except etree.XMLSyntaxError as error:
         raise Unreadable(EMPTY if source.empty else refusal_of(error)) from None
+
+
+def _beginning(stream: Readable, most: int) -> tuple[bytes, bool]:
+    """The first bytes of a stream, and whether they are all of it and not many."""
+    first = b""
+    for _ in range(READS):
+        data = stream.read(most)
+        first += data
+        if not data or len(first) > most:
+            return first, not data
+    return first, False
+
+
+def _of_small(data: bytes, tags: Sequence[str]) -> Iterator[etree._Element] | None:
+    """What `iterate` gives of a document in memory, which is parsed at once; None where something is wrong with it."""
+    root = parsed(data)
+    return None if root is None else _ended(list(root.iter(*tags)))
+
+
+def _ended(elements: Sequence[etree._Element]) -> Iterator[etree._Element]:
+    """Elements, given in the order in which they begin, in the order in which they end."""
+    begun: list[etree._Element] = []
+    for element in elements:
+        above = element.getparent()
+        while begun and above is not begun[-1] and not any(one is begun[-1] for one in element.iterancestors()):
+            yield begun[-1]
+            _forget(begun.pop())
+        begun.append(element)
+    for element in reversed(begun):
+        yield element
+        _forget(element)
 
 
 def _forget(element: etree._Element) -> None:

@@ -260,12 +260,37 @@ class Totalling(Protocol):
 
 
 @runtime_checkable
+class Personal(Protocol):
+    """An adapter of a market whose documents tell of customers (optional)."""
+
+    personal: frozenset[str]
+    """Names of the elements whose content is a customer's, whatever stands below them, in documents and in the paths
+    of particulars. The address of an installation is none."""
+
+
+@runtime_checkable
 class Noticing(Protocol):
     """An adapter of a market that tells of services of a point that run and stopped (optional)."""
 
     notices: frozenset[str]
     """Labels of the document types that tell it: each of their milestones is of one service, which stopped where its
     state is done, at the instant at which it takes effect."""
+
+
+@runtime_checkable
+class Carrying(Protocol):
+    """An adapter that can say where in a document a Kernel field is read from (optional)."""
+
+    def carriers(self, label: str, field: str) -> frozenset[str]:
+        """Names of the leaves (elements, keys; attributes with ``@``) of a document type that carry a field.
+
+        Args:
+          label: of the document type.
+          field: with its kind: ``MeterReading.registers.unit``.
+
+        Returns:
+          The names; none where the field comes from elsewhere, or no schema of the type is known.
+        """
 
 
 @runtime_checkable

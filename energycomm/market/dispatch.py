@@ -78,4 +78,4 @@ def series_of(
 
 def _first(adapters: Mapping[str, Adapter], market: str | None) -> list[tuple[str, Adapter]]:
     """The markets in the order in which they are asked."""
-    return sorted(adapters.items(), key=lambda item: item[0] != market)
+    return list(adapters.items()) if market is None else sorted(adapters.items(), key=lambda item: item[0] != market)

@@ -67,6 +67,8 @@ class _Kept(NamedTuple):
     version: str | None
     messages: list[tuple[int, int, str, str]]
     """(id, effective, kind, XML) of each."""
+    erased: bool
+    """A customer was taken out of one of them: no other arrival brings the customer back."""
 
 
 def rank(transaction: Transaction, xmls: Sequence[str]) -> Rank:
@@ -152,24 +154,26 @@ class Repeats:
     def _kept(self) -> dict[int, _Kept]:
         driver = self.tx.driver
         rows = [
-            (*row[:8], driver.vault.text("kernel_message", row[5], row[8]))
+            (*row[:8], driver.vault.text("kernel_message", row[5], row[8]), row[9])
             for row in driver.matching(_KEPT, sorted(self.best), "c.id", "ORDER BY c.id, k.position")
         ]
         return {
-            first: _Kept(group[0][1:4], group[0][4], [row[5:] for row in group])
+            first: _Kept(
+                group[0][1:4], group[0][4], [row[5:9] for row in group], any(row[9] is not None for row in group)
+            )
             for first, group in ((first, list(found)) for first, found in groupby(rows, key=lambda row: row[0]))
         }
 
 
 _KEPT = (
-    "SELECT c.id, c.envelope_id, c.member_id, c.position, c.version, k.id, k.effective, k.kind, k.xml "
+    "SELECT c.id, c.envelope_id, c.member_id, c.position, c.version, k.id, k.effective, k.kind, k.xml, k.erased_at "
     "FROM ch_message c JOIN kernel_message k ON k.ch_message_id = c.id WHERE k.version = 1"
 )
 
 
 def _goes_before(arrival: Arrival, stored: _Kept | None) -> bool:
     """Whether an arrival takes the place of the stored one."""
-    if stored is None:
+    if stored is None or stored.erased:
         return False
     xmls = tuple(row[3] for row in stored.messages)
     if xmls == tuple(arrival.xmls) and stored.version == arrival.transaction.version:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,9 +19,9 @@ import structlog
 from msgspec import Struct, field, structs
 
 from energycomm.eis import tables
-from energycomm.eis.bulk import NewRow
+from energycomm.eis.bulk import NewColumns, NewRow
 from energycomm.eis.database import Conflict
-from energycomm.eis.fitting import all_fit, expected, fits, storable
+from energycomm.eis.fitting import Values, all_fit, expected, fits, storable
 from energycomm.eis.invoices import store_invoices
 from energycomm.eis.particulars import store_particulars
 from energycomm.eis.store import AccessPointRow, KnownMessage, StoreTransaction
@@ -50,14 +51,7 @@ from energycomm.pipeline.openings import withdraw_replaced
 from energycomm.pipeline.periods import project_periods
 from energycomm.pipeline.reassessment import Late, Reassessment
 from energycomm.pipeline.rejudging import Change, Rejudging
-from energycomm.pipeline.rows import (
-    change_row,
-    finding_row,
-    incident_row,
-    message_row,
-    notification_rows,
-    verdict_why,
-)
+from energycomm.pipeline.rows import at_once, change_row, finding_row, incident_row, notification_rows, verdict_why
 from energycomm.pipeline.state import KnownStates, dump_state
 
 log = structlog.get_logger()
@@ -273,17 +267,20 @@ class BatchWriter:
         work = _Work(self, tx, now)
         market = parts[0][0].market
         tallies = []
-        identities = [batch.identity(index) for _, batch in parts for index in range(len(batch.transactions))]
+        told = [[batch.identity(index) for index in range(len(batch.transactions))] for _, batch in parts]
+        identities = list(chain.from_iterable(told))
         several = len(set(identities)) < len(identities)
         arrivals = (
-            (batch.identity(index), (number, index), transaction, batch.xmls[index])
+            (identity, (number, index), transaction, xmls)
             for number, (_, batch) in enumerate(parts)
-            for index, transaction in enumerate(batch.transactions)
+            for index, (identity, transaction, xmls) in enumerate(
+                zip(told[number], batch.transactions, batch.xmls, strict=True)
+            )
         )
         sorting = _Sorting(tx, now, tx.known_identities(identities), chosen(arrivals) if several else {})
         for number, (origin, batch) in enumerate(parts):
             tally = Tally()
-            work.add(sorting.sort(number, origin, batch, tally), batch, origin, tally)
+            work.add(sorting.sort(number, origin, batch, told[number], tally), batch, origin, tally)
             tallies.append(tally)
         work.judge(market, sorting.repeats, tallies[0])
         work.flush(sorting)
@@ -398,19 +395,22 @@ class _Sorting:
         self.duplicates: list[NewRow] = []
         self.incidents: list[NewRow] = []
 
-    def sort(self, number: int, origin: Origin, batch: Prepared, tally: Tally) -> list[tuple[int, int]]:
+    def sort(
+        self, number: int, origin: Origin, batch: Prepared, identities: Sequence[bytes], tally: Tally
+    ) -> list[tuple[int, int]]:
         """The (index in the part, CH message id) of the CH messages that are new and were digested.
 
         Args:
           number: number of the part.
           origin: where it came from.
           batch: its messages.
+          identities: theirs.
           tally: counts them.
         """
         ids = iter(self.tx.reserve(tables.ch_message, len(batch.transactions)))
         fresh: list[tuple[int, int]] = []
         for index, transaction in enumerate(batch.transactions):
-            here, identity, refused = (number, index), batch.identity(index), batch.refusals[index]
+            here, identity, refused = (number, index), identities[index], batch.refusals[index]
             outcome = _outcome(refused)
             first = self.known.get(identity)
             if first is None:
@@ -473,7 +473,6 @@ class _Work:
         self.rows: Rows = {}
         self.folds: list[Fold] = []
         self.checkpoints: list[tuple[int, int, bytes]] = []
-        self.changes: list[NewRow] = []
         self.findings: list[NewRow] = []
         self.notifications: list[NewRow] = []
         self.again: list[tuple[int, KernelMessage]] = []
@@ -568,15 +567,14 @@ class _Work:
         tx.insert(tables.ch_message, sorting.ch_rows)
         tx.driver.update(tables.ch_message, ("outcome",), sorting.outcomes)
         tx.insert(tables.ch_duplicate, sorting.duplicates)
-        tx.insert(tables.kernel_message, self._message_rows())
+        changes = self._changes()
+        if self.entries:
+            tx.insert_columns(tables.kernel_message, self._message_columns())
         messages = [(one[0].message_id, one[0].message) for one in self.entries]
         store_particulars(tx, messages)
         store_invoices(tx, messages)
         self._save_points()
-        change_ids = tx.reserve(tables.state_change, len(self.entries))
-        for (entry, _, _, _, _, tally), change_id in zip(self.entries, change_ids, strict=True):
-            self._verdict_rows(entry, change_id, tally)
-        tx.insert(tables.state_change, self.changes)
+        tx.insert(tables.state_change, changes)
         tx.insert(tables.finding, self.findings)
         tx.insert(tables.outbox, self.notifications)
         for table, rows in self.rows.items():
@@ -603,39 +601,63 @@ class _Work:
             self.writer.states.keep(stored, fold.state)
         tx.save_checkpoints(self.checkpoints)
 
-    def _message_rows(self) -> list[NewRow]:
-        now, points = self.now, self.points
-        rows: list[NewRow] = []
-        for entry, ch_message_id, position, xml, origin, _ in self.entries:
-            message, verdict = entry.message, entry.verdict
-            assert verdict is not None
-            row = message_row(message, entry.message_id, entry.at, xml, verdict.label, now)
-            row["ch_message_id"], row["position"], row["injected_by"] = ch_message_id, position, origin.injected_by
-            if message.access_point is not None:
-                row["access_point_id"] = points[message.access_point].id
-            if verdict.label == "quarantined":
-                row["waits_for"], row["waits_until"] = verdict.waits_for, now + self.writer.patience
-            rows.append(row)
-        return rows
+    def _message_columns(self) -> NewColumns:
+        entries, ch_message_ids, positions, xmls, origins, _ = zip(*self.entries, strict=True)
+        messages = [entry.message for entry in entries]
+        points = {name: row.id for name, row in self.points.items()}
+        rules = self.writer.rules_version_id
+        columns: dict[str, Values] = {
+            "id": [entry.message_id for entry in entries],
+            "ch_message_id": ch_message_ids,
+            "position": positions,
+            "accepted_under": [rules if at_once(entry.verdict) else None for entry in entries],
+            "access_point_id": [None if one.access_point is None else points[one.access_point] for one in messages],
+            "market": [one.market for one in messages],
+            "market_type": [one.market_type for one in messages],
+            "kind": [type(one).__name__ for one in messages],
+            "effective": [entry.at for entry in entries],
+            "state": [entry.verdict.label for entry in entries],
+            "received_at": (self.now,) * len(entries),
+            "xml": xmls,
+            "injected_by": [origin.injected_by for origin in origins],
+        }
+        if "quarantined" in columns["state"]:
+            waiting = [entry.verdict if entry.verdict.label == "quarantined" else None for entry in entries]
+            until = self.now + self.writer.patience
+            columns["waits_for"] = [None if verdict is None else verdict.waits_for for verdict in waiting]
+            columns["waits_until"] = [None if verdict is None else until for verdict in waiting]
+        return columns
 
-    def _verdict_rows(self, entry: Entry, change_id: int, tally: Tally) -> None:
-        verdict, message = entry.verdict, entry.message
-        assert verdict is not None
-        tally.messages[message.market, message.market_type, verdict.label] += 1
-        number = entry.message_id
-        why = verdict_why(verdict)
-        if verdict.label != "accepted":
-            tally.refused.append((number, verdict.label, why))
-        change = change_row(number, "received", verdict.label, self.now, why)
-        change["id"], change["rules_version_id"] = change_id, self.writer.rules_version_id
-        self.changes.append(change)
-        if verdict.findings:
+    def _changes(self) -> list[NewRow]:
+        """Count the verdicts, and make the rows of their findings and notifications; the rows of the changes of state.
+        A message that was accepted without a finding has no row: its own says so."""
+        rules = self.writer.rules_version_id
+        changes: list[NewRow] = []
+        for entry, _, _, _, _, tally in self.entries:
+            verdict, message, number = entry.verdict, entry.message, entry.message_id
+            assert verdict is not None
+            label = verdict.label
+            tally.messages[message.market, message.market_type, label] += 1
+            if verdict.actions:
+                self.notifications.extend(notification_rows(verdict, number, self.now))
+            if at_once(verdict):
+                continue
+            why = verdict_why(verdict)
+            if label != "accepted":
+                tally.refused.append((number, label, why))
+            (change_id,) = self.tx.reserve(tables.state_change, 1)
+            changes.append(
+                {
+                    **change_row(number, "received", label, self.now, why),
+                    "id": change_id,
+                    "rules_version_id": rules,
+                }
+            )
             for found in verdict.findings:
                 counted = tally.codes if found.severity == "error" else tally.warnings
                 counted[found.error_code] += 1
-                self.findings.append(finding_row(found, entry.message_id, change_id))
-        if verdict.actions:
-            self.notifications.extend(notification_rows(verdict, entry.message_id, self.now))
+                self.findings.append(finding_row(found, number, change_id))
+        return changes
 
 
 def _touched(row: AccessPointRow, entries: Sequence[Entry], states: KnownStates) -> int | None:

@@ -51,9 +51,15 @@ happened."""
 Step = tuple[str, str | None, str | None, str | None]
 """(state, code, text, the market's reference) that a message tells of a request."""
 
+_ANSWERS = (RequestAnswer, ErrorReport)
+_TELLING = (*_ANSWERS, AggregatedSeries, SettlementAmounts, RequestStatus)
+"""The kinds that may report a step: most messages are of none."""
+
 
 def step_of(message: KernelMessage) -> Step | None:
     """The step of our request that a message reports; None when it reports none."""
+    if not isinstance(message, _TELLING):
+        return None
     if isinstance(message, RequestAnswer):
         code, text = message.code, message.text
         told = "; ".join(" ".join(filter(None, (one.code, one.text))) for one in message.reasons)
@@ -65,12 +71,10 @@ def step_of(message: KernelMessage) -> Step | None:
         return ("acknowledged" if message.accepted else "refused", code, text, message.request)
     if isinstance(message, ErrorReport):
         return ("refused", message.code, message.text, None)
-    if isinstance(message, AggregatedSeries | SettlementAmounts) and message.correlation is not None:
-        return ("done", None, None, None)
     if isinstance(message, RequestStatus):
         state = "refused" if message.state == "cancelled" else message.state
         return (state, message.state_code, None, message.request)
-    return None
+    return ("done", None, None, None) if message.correlation is not None else None
 
 
 def correlate(tx: StoreTransaction, messages: Iterable[tuple[int, KernelMessage]], now: int) -> int:
@@ -149,7 +153,7 @@ def _of_batch(tx: StoreTransaction, batch: str | None, market: str) -> list[int]
 
 def _called(tx: StoreTransaction, message: KernelMessage, message_id: int) -> list[int]:
     """The request on whose call an answer was received, where it repeats nothing that we know; all of a batch."""
-    if not isinstance(message, RequestAnswer | ErrorReport):
+    if not isinstance(message, _ANSWERS):
         return []
     sql = (
         "SELECT o.id, o.batch FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "

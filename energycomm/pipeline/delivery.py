@@ -117,6 +117,24 @@ def _message(parcel: Parcel) -> OutgoingMessage:
     )
 
 
+def hurry(store: Store, market: str, takes: Takes | None = None) -> None:
+    """Make the requests and acknowledgements of a market due that wait for another attempt.
+
+    Args:
+      store: the EIS.
+      market: the market.
+      takes: which requests; all of them by default.
+    """
+    where = "WHERE state = 'built' AND market = ? AND next_at IS NOT NULL"
+    with store.transaction() as tx:
+        tx.driver.run(f"UPDATE acknowledgement SET next_at = NULL {where}", (market,))  # noqa: S608 - constant
+        found = tx.driver.rows(f"SELECT DISTINCT type, kind FROM outgoing {where}", (market,))  # noqa: S608 - constant
+        for message_type, kind in found:
+            if takes is None or takes(message_type, kind):
+                sql = f"UPDATE outgoing SET next_at = NULL {where} AND type = ? AND kind = ?"  # noqa: S608 - constant
+                tx.driver.run(sql, (market, message_type, kind))
+
+
 def due(store: Store, market: str, now: int, limit: int = 100, takes: Takes | None = None) -> list[Parcel]:
     """Requests of a market that are due for sending, in the order of creation.
 

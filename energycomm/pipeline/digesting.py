@@ -39,6 +39,10 @@ class Wanted(Struct, frozen=True):
         return position > self.read and (position > self.committed or position in self.again)
 
 
+TOGETHER = 500
+"""CH messages that are read before their Kernel XML is written, at most: what was read of them is held until then."""
+
+
 class Batch(Struct, frozen=True):
     """The next CH messages of a member.
 

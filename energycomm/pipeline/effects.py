@@ -17,7 +17,7 @@ from msgspec import Struct
 from sqlalchemy import Table
 
 from energycomm.eis import tables
-from energycomm.eis.arrays import NONE, array_text, parts_as, parts_json
+from energycomm.eis.arrays import NONE, parts_json
 from energycomm.eis.bulk import Row
 from energycomm.eis.domain import array_columns, row_of
 from energycomm.eis.fitting import ordered
@@ -25,7 +25,6 @@ from energycomm.kernel.history import stated_by
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.kernel.opening import is_opening
-from energycomm.kernel.parts import Part, Position, Register, Volume
 from energycomm.kernel.registers import WH_PER_UNIT, register_key, register_keys
 from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
@@ -247,7 +246,7 @@ def store_reading(step: Step) -> None:
     if m.function == "cancel":
         step.write(status="cancels", maximum_power=None, registers=NONE)
         return
-    _supersede(step, tables.reading, "registers", Register, register_key)
+    _supersede(step, tables.reading, "registers", register_key)
     estimated = m.nature in ("estimated", "unknown")
     generation, opening, at = generation_for(state, m, step.at), is_opening(m), step.at
     registers = {}
@@ -287,7 +286,7 @@ def store_volume(step: Step) -> None:
         _settle_original(step, tables.volume)
     cancels = m.function == "cancel"
     if not cancels:
-        _supersede(step, tables.volume, "volumes", Volume, volume_key)
+        _supersede(step, tables.volume, "volumes", volume_key)
         energies = {volume_key(one): f"{finest(one):f}" for one in m.volumes}
         step.state.readings.append(
             ReadingState(
@@ -320,22 +319,20 @@ def _settle_original(step: Step, table: Table) -> None:
 Key = Callable[[Any], object]
 
 
-def _supersede(step: Step, table: Table, column: str, part: type[Part], key_of: Key) -> None:
+def _supersede(step: Step, table: Table, column: str, key_of: Key) -> None:
     """Take what the message tells anew out of the rows that told it before."""
     for known, gone in supersede(step.state, step.message) if step.state.readings else ():
-        _take_out(step, table, known.message, column, part, key_of, gone)
+        _take_out(step, table, known.message, column, key_of, gone)
 
 
-def _take_out(
-    step: Step, table: Table, message_id: int, column: str, part: type[Part], key_of: Key, gone: Set[object]
-) -> None:
+def _take_out(step: Step, table: Table, message_id: int, column: str, key_of: Key, gone: Set[object]) -> None:
     """Take parts out of the row of a message of the same instant; one that loses all keeps them and is replaced."""
     for row in step.rows[table]:  # what may lose parts to a message is always judged together with it
         if row["message_id"] == message_id and row["status"] == "current":
-            parts = parts_as(row[column], part)
+            parts = row[column]
             left = [one for one in parts if key_of(one) not in gone]
             if any(getattr(one, "value", one) is not None for one in left) or len(left) == len(parts):
-                row[column] = array_text(left)
+                row[column] = left
             else:
                 row["status"] = "replaced"
 
@@ -355,7 +352,7 @@ def store_series(step: Step) -> None:
         told = {one.position for one in m.positions if one.value is not None}
         for message_id, known in series:
             if known == key:
-                _take_out(step, tables.series, message_id, "positions", Position, attrgetter("position"), told)
+                _take_out(step, tables.series, message_id, "positions", attrgetter("position"), told)
     series.append((step.message_id, key))
     store(step, status="current")
 
@@ -373,7 +370,7 @@ def _tell(step: Step, stream: str) -> None:
             older = ours if known.created > ours.created and known.at < ours.at else known
             older.spans = without(older.spans, both)
             gone = places_in(older, m.resolution, both)
-            _take_out(step, tables.series, older.message, "positions", Position, attrgetter("position"), gone)
+            _take_out(step, tables.series, older.message, "positions", attrgetter("position"), gone)
     state.told.append(ours)
     curves = state.streams.setdefault(stream, [])
     if curve_key(m) not in curves:

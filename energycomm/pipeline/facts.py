@@ -238,19 +238,20 @@ def _register_facts(
             read_at, moment, days = previous.at, instant(previous.at), (at - previous.at) / DAY
         power = powers.get(register.time_class) if powers else None
         facts.append(
-            RegisterFacts(
-                index_wh=previous.wh,
-                unit_wh=previous.unit,
-                at=moment,
-                days=days,
-                digits=previous.digits,
-                estimated=previous.estimated,
-                meter=previous.meter,
-                meter_changed=previous.generation != generation,
-                days_since_change=since,
-                days_to_change=until,
-                class_power=Decimal(power) if power else None,
-                from_opening=previous.opening,
+            RegisterFacts(  # by place: each reading makes some
+                previous.wh,
+                previous.unit,
+                moment,
+                days,
+                previous.digits,
+                previous.estimated,
+                previous.meter,
+                previous.generation != generation,
+                since,
+                until,
+                Decimal(power) if power else None,
+                None,  # another value: `_repetition_facts`
+                previous.opening,
             )
         )
     return tuple(facts)

@@ -19,6 +19,7 @@ from energycomm.config import Config
 from energycomm.eis.database import is_sqlite, opened, shown
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.migrations import current, require_current, upgrade
+from energycomm.eis.ownership import claim, require_owner
 from energycomm.eis.store import Store
 from energycomm.engine.catalogue import Catalogue
 from energycomm.engine.folder import load_catalogue, rule_texts
@@ -73,6 +74,7 @@ class Gateway:
             config.batch_size,
             channels={channel.name: channel.market for channel in config.channels},
             reader=Reader(partial(_place, config)) if config.processes > 1 else None,
+            foreign=config.foreign,
         )
 
     def give_up_overdue(self) -> int:
@@ -137,12 +139,16 @@ def make_ready(engine: Engine, config: Config, *, make: bool = False) -> None:
       make: give a SQLite file that has no tables yet those of this version. A server's database is left to who runs it.
 
     Raises:
-      UserError: it is not of this version, or a key that it needs is missing or is another one.
+      UserError: it is not of this version, it is another supplier's, or a key that it needs is missing or is another
+        one.
     """
-    if make and is_sqlite(engine) and current(engine) is None:
+    made = make and is_sqlite(engine) and current(engine) is None
+    if made:
         upgrade(engine)
         log.info("store.made", database=shown(engine))
     require_current(engine)
+    if config.supplier is not None:
+        (claim if made else require_owner)(engine, config.supplier.name)
     entries = [entry for entry in config.key_entries if entry["scheme"] == STORAGE]
     ring, refusals = read_keys(entries, os.environ, config.folder)
     try:

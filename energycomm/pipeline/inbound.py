@@ -28,8 +28,9 @@ from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff
 from energycomm.market.dispatch import dispatch, series_of
 from energycomm.pipeline import records
 from energycomm.pipeline.acknowledgement import acknowledgement
+from energycomm.pipeline.addressee import Addressee, Misdirected
 from energycomm.pipeline.batch import BatchWriter
-from energycomm.pipeline.digesting import Batch, Wanted, batches, digested
+from energycomm.pipeline.digesting import TOGETHER, Batch, Wanted, batches, digested
 from energycomm.pipeline.fold import fault_words
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.reader import Lost, Order, Reader
@@ -70,6 +71,7 @@ class Inbound:
       batch_size: CH messages in one transaction.
       channels: channel -> its market, which is asked first whether a document is its own.
       reader: reads large members in a process of its own; None: this process reads all.
+      foreign: identifiers of other suppliers of the installation: what is addressed to them is not taken.
     """
 
     def __init__(
@@ -78,14 +80,16 @@ class Inbound:
         writer: BatchWriter,
         keys: KeyRing,
         limits: Limits,
-        batch_size: int = 500,
+        batch_size: int = 2000,
         channels: Mapping[str, str] | None = None,
         reader: Reader | None = None,
+        foreign: frozenset[str] = frozenset(),
     ) -> None:
         self.store, self.writer, self.adapters = store, writer, writer.markets
         self.keys, self.limits, self.batch_size = keys, limits, batch_size
         self.channels = channels or {}
         self.reader = reader
+        self.addressee = Addressee(foreign, self.adapters, keys, limits, self.channels) if foreign else None
 
     # --- the ways in ---
 
@@ -185,20 +189,38 @@ class Inbound:
         Args:
           sources: the bytes of each, seekable, and its file name.
           channel: by which way they came.
+
+        Raises:
+          Misdirected: some are addressed to another supplier of the installation; nothing is kept of any.
         """
-        kept = []
+        if self.addressee is not None and channel != PORTFOLIO:
+            wrong = {
+                place: refusal
+                for place, (source, name) in enumerate(sources)
+                if (refusal := self.addressee.wrong(source, name, channel)) is not None
+            }
+            if wrong:
+                raise Misdirected(wrong)
+        kept: list[Archived] = []
+        stored: list[tuple[int, dict[str, object]]] = []
         with self.store.transaction() as tx:
+            archiving = archive.Archiving(tx, channel, now_micros())
             for source, name in sources:
-                archived = archive.archive(tx, name, source, channel, now_micros())
-                again = archived.duplicate_of is not None and archived.first_state == "failed"
-                if again:
+                named = series_of(self.adapters, name, self.channels.get(channel))
+                series = records.series_columns(*named) if isinstance(named, tuple) else {}
+                archived = archiving.keep(name, source, series=series)
+                if archived.duplicate_of is not None and archived.first_state == "failed":
                     # The first could not be read. A key or an adapter may be there now: sending it again must help.
+                    archiving.close()
                     records.revive(tx, archived.envelope_id)
                     archived = archived._replace(duplicate_of=None)
-                named = series_of(self.adapters, name, self.channels.get(channel))
-                if isinstance(named, tuple) and archived.duplicate_of is None:
-                    records.set_series(tx, archived.envelope_id, *named)
+                    stored.append((archived.envelope_id, series))
+                elif archived.resumes:
+                    stored.append((archived.envelope_id, series))
                 kept.append(archived)
+            archiving.close()
+            for number, series in stored:
+                records.set_series(tx, number, series)
         for archived, (_, name) in zip(kept, sources, strict=True):
             number = archived.envelope_id
             if archived.duplicate_of is not None:
@@ -211,6 +233,14 @@ class Inbound:
         """Archive envelopes in one transaction, then process them; small members share their transactions."""
         try:
             kept = self.archive(sources, channel)
+        except Misdirected as found:
+            for place, (_, name) in enumerate(sources):
+                if (refusal := found.refusals.get(place)) is not None:
+                    yield self._unreadable(storable(name, archive.LONGEST_NAME), refusal)
+            right = [source for place, source in enumerate(sources) if place not in found.refusals]
+            if right:
+                yield from self._taken(right, channel)
+            return
         except Exception as error:
             if not is_fault(error):
                 raise
@@ -371,10 +401,10 @@ class Inbound:
         self, order: Order, member: Member, adapter: Digesting, *, elsewhere: bool
     ) -> Iterator[MemberHead | Batch | Refusal]:
         """What is read of a member: of a large one by a process of its own, as far as that comes."""
-        read = 0
+        read, size = 0, min(self.batch_size, TOGETHER)
         if elsewhere and self.reader is not None:
             try:
-                for item in self.reader.read(order, self.batch_size):
+                for item in self.reader.read(order, size):
                     if isinstance(item, Batch):
                         read = item.position
                     yield item
@@ -382,7 +412,7 @@ class Inbound:
             except Lost as lost:
                 log.warning("reader.lost", envelope=order.id, member=member.path, position=read, why=str(lost))
         items = digested(order.id, member, adapter, order.label, order.cut)
-        yield from batches(items, structs.replace(order.wanted, read=read), self.batch_size, self.writer.prepare)
+        yield from batches(items, structs.replace(order.wanted, read=read), size, self.writer.prepare)
 
     def _prepared(
         self,

@@ -27,10 +27,13 @@ from energycomm.kernel.instants import now_micros
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
+from energycomm.pipeline.addressee import CODE as OTHER_SUPPLIER
+from energycomm.pipeline.addressee import EXPECTED as OURS
 from energycomm.pipeline.batch import BatchWriter, Origin, Prepared
 from energycomm.pipeline.records import Book, MemberRecord, OpenEnvelope, finish, save_member
 from energycomm.pipeline.submissions import Handed, too_many
 from energycomm.pipeline.writer import Judging, is_fault
+from energycomm.transport.codes import refuse
 
 log = structlog.get_logger()
 
@@ -68,13 +71,16 @@ class Injection(Struct, frozen=True, kw_only=True):
     messages: tuple[Injected, ...]
 
 
-def unfit(handed: Sequence[Handed], markets: Collection[str], most: int) -> list[tuple[int, Refusal]]:
+def unfit(
+    handed: Sequence[Handed], markets: Collection[str], most: int, foreign: Collection[str] = ()
+) -> list[tuple[int, Refusal]]:
     """Everything that prevents messages from being injected: (index, why).
 
     Args:
       handed: what was sent.
       markets: markets whose adapters are installed.
       most: how many messages one injection may hold.
+      foreign: identifiers of other suppliers of the installation.
     """
     found = [(number, refusal) for number, one in enumerate(handed) for refusal in one.refusals]
     if not 1 <= len(handed) <= most:
@@ -83,6 +89,8 @@ def unfit(handed: Sequence[Handed], markets: Collection[str], most: int) -> list
     for number, one in enumerate(handed):
         if one.message is not None:
             found += [(number, refusal) for refusal in _misplaced(one.message, markets, first)]
+            if one.message.receiver in foreign:
+                found.append((number, refuse(OTHER_SUPPLIER, "receiver", one.message.receiver, OURS)))
     return found
 
 

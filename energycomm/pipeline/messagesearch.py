@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field
 from sqlalchemy import Engine, select
 
 from energycomm.choices import UnknownWord, closed, one_of
 from energycomm.eis import tables
-from energycomm.eis.browsing import MessageFilter
+from energycomm.eis.browsing import MESSAGE_ORDERS, MessageFilter
 from energycomm.eis.database import reading
-from energycomm.eis.fitting import comparable
 from energycomm.eis.particulars import read_wanted
 from energycomm.eis.states import MESSAGE_STATES
 from energycomm.eis.tallies import combinations
 from energycomm.engine.catalogue import Catalogue
 from energycomm.kernel.family import KINDS
 from energycomm.market.installed import Markets
+from energycomm.pipeline.listsearch import MARKET, ORDER, ListSearch, Market, Words, by
 
 
 def _named(text: str) -> str:
@@ -27,13 +27,8 @@ def _named(text: str) -> str:
     return text
 
 
-Words = Annotated[str, AfterValidator(comparable)]
-
-
-class MessageSearch(BaseModel):
-    """What a list of messages is restricted to. What is empty or not given does not restrict."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+class MessageSearch(ListSearch):
+    """What a list of messages is restricted to, and its order."""
 
     access_point: Words | None = Field(default=None, max_length=40, description="Only of this access point: PRM, EAN.")
     code: Words | None = Field(
@@ -46,7 +41,7 @@ class MessageSearch(BaseModel):
         default=None, description="Only of this kind: MeterReading."
     )
     type: Words | None = Field(default=None, max_length=40, description="Only of this type of the market.")
-    market: Words | None = Field(default=None, max_length=2, description="Only of this market, by its ISO code.")
+    market: Market = MARKET
     envelope: int | None = Field(default=None, ge=1, le=(1 << 63) - 1, description="Only of this envelope.")
     particular: Annotated[Words, AfterValidator(_named)] | None = Field(
         default=None, max_length=521, description="Only with this value under the market's own name, NAME=VALUE."
@@ -54,12 +49,7 @@ class MessageSearch(BaseModel):
     since: datetime | None = Field(default=None, description="Received at or after this day or instant.")
     until: datetime | None = Field(default=None, description="Received before this day or instant.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
+    sort: Annotated[Words, *by(*MESSAGE_ORDERS)] | None = ORDER
 
     def filter(
         self, engine: Engine, catalogue: Callable[[], Catalogue], markets: Markets, zone: tzinfo = UTC
@@ -73,7 +63,7 @@ class MessageSearch(BaseModel):
           zone: of days and instants that name no offset.
 
         Raises:
-          UnknownWord: nothing has the code, the market is not installed, or nothing of the type can arrive.
+          UnknownWord: nothing has the code, or nothing of the type can arrive.
         """
         return MessageFilter(
             access_point=self.access_point,
@@ -81,25 +71,17 @@ class MessageSearch(BaseModel):
             state=self.state,
             kind=self.kind,
             type=None if self.type is None else type_of(engine, markets, self.type),
-            market=None if self.market is None else installed_market(markets, self.market),
+            market=self.market,
             envelope=self.envelope,
             particular=read_wanted(self.particular) if self.particular else None,
             since=_aware(self.since, zone),
             until=_aware(self.until, zone),
+            sort=self.sort,
         )
 
 
 def _aware(at: datetime | None, zone: tzinfo) -> datetime | None:
     return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
-
-
-def installed_market(markets: Markets, code: str) -> str:
-    """The market of a search, by its ISO code in any case of letters.
-
-    Raises:
-      UnknownWord: it is not installed.
-    """
-    return one_of("market", code, markets, "market that is installed")
 
 
 def type_of(engine: Engine, markets: Markets, name: str) -> str:

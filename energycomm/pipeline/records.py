@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
@@ -174,10 +174,18 @@ def revive(tx: StoreTransaction, envelope_id: int) -> None:
     tx.driver.run("UPDATE envelope SET state = 'archived', duplicate_of = NULL WHERE id = ?", (envelope_id,))
 
 
-def set_series(tx: StoreTransaction, envelope_id: int, market: str, series: Series) -> None:
-    """Note the place of an envelope in its numbered series."""
-    sql = "UPDATE envelope SET market = ?, series_key = ?, series_number = ?, series_stamp = ? WHERE id = ?"
-    tx.driver.run(sql, (market, series.key, series.number, series.stamp, envelope_id))
+def series_columns(market: str, series: Series) -> dict[str, object]:
+    """The place of an envelope in its numbered series, by column."""
+    columns = ("market", "series_key", "series_number", "series_stamp")
+    return dict(zip(columns, (market, series.key, series.number, series.stamp), strict=True))
+
+
+def set_series(tx: StoreTransaction, envelope_id: int, series: Mapping[str, object]) -> None:
+    """Note the place of an envelope that is stored already in its numbered series (`series_columns`)."""
+    changes = ", ".join(f"{name} = ?" for name in series)
+    if changes:
+        # The columns are those of `series_columns`.
+        tx.driver.run(f"UPDATE envelope SET {changes} WHERE id = ?", (*series.values(), envelope_id))  # noqa: S608 - our columns
 
 
 def note(

@@ -273,12 +273,14 @@ _UNTOLD = "SELECT message_id FROM outbox WHERE coalesce(state, '') = 'pending'"
 _TOLD = (
     "SELECT count(*) FROM outbox o WHERE o.message_id = ? AND o.state <> 'pending' AND o.event <> ? AND NOT EXISTS "
     "(SELECT 1 FROM outbox w WHERE w.message_id = o.message_id AND w.state <> 'pending' AND w.event = ? "
-    "AND w.at >= o.at) AND (SELECT c.after FROM state_change c WHERE c.message_id = o.message_id AND c.at <= o.at "
-    "ORDER BY c.at DESC, c.id DESC LIMIT 1) IN ('accepted', 'treated')"
+    "AND w.at >= o.at) AND coalesce((SELECT c.after FROM state_change c WHERE c.message_id = o.message_id AND c.at <= "
+    "o.at ORDER BY c.at DESC, c.id DESC LIMIT 1), (SELECT 'accepted' FROM kernel_message k WHERE k.id = o.message_id "
+    "AND k.accepted_under IS NOT NULL AND k.received_at <= o.at)) IN ('accepted', 'treated')"
 )
 _PURGED = (
-    "SELECT count(*) FROM purge WHERE what = 'notifications' AND \"before\" > "
-    "(SELECT max(at) FROM state_change WHERE message_id = ? AND after IN ('accepted', 'treated'))"
+    "SELECT count(*) FROM purge WHERE what = 'notifications' AND \"before\" > "  # noqa: S608 - our own words
+    "(SELECT max(at) FROM "
+    f"({tables.ALL_CHANGES}) AS c WHERE message_id = ? AND after IN ('accepted', 'treated'))"
 )
 
 

@@ -2,7 +2,7 @@
 
 Nothing is removed unless a number of days is set. Of raw bytes the SHA-256 stays: an envelope that arrives again is
 still known. Of messages their CH messages stay, for the same reason. What failed, waits or is worked on is kept,
-whatever its age. The audit is never removed.
+whatever its age. Of the audit the old end is cut off, and a line of it says so.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
@@ -15,9 +15,10 @@ from typing import NamedTuple
 from sqlalchemy import Table
 
 from energycomm.config import RetentionSettings
-from energycomm.eis import changelog, tables
+from energycomm.eis import auditchain, changelog, tables
 from energycomm.eis.away import REMOVED
 from energycomm.eis.store import Store, StoreTransaction
+from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.leaving import CURVES, CUSTOMERS, READINGS, Leaving, points_with, portion, remove, removing
 
 DAY = 86_400_000_000
@@ -53,8 +54,9 @@ CLASSES: tuple[DataClass, ...] = (
     DataClass("predictions", "prediction_days", "second opinions of models"),
     DataClass("former", "former_days", "rows as they were before a change"),
     DataClass("notes", "note_days", "what was noticed and did no harm"),
+    DataClass("audit", "audit_days", "lines of the audit; its chain goes on from there, and says so"),
 )
-"""Every class that may be removed. Not among them, and never removed: the audit, contracts, supplies, data of points
+"""Every class that may be removed. Not among them, and never removed: contracts, supplies, data of points
 and meters, requests and answers, invoices, tickets, campaigns, CH messages, envelopes without their bytes."""
 
 _BY_NAME = {one.name: one for one in CLASSES}
@@ -191,6 +193,7 @@ _COUNTS = {
         ("predictions", _OPINIONS),
         ("former", _FORMER),
         ("notes", _NOTES),
+        ("audit", 'FROM audit WHERE "at" < ?'),
     )
 }
 
@@ -222,6 +225,10 @@ def _changes(tx: StoreTransaction, before: int) -> tuple[list[int], int]:
     return changelog.forget(tx.connection, before, PIECE), 0
 
 
+def _audit(tx: StoreTransaction, before: int) -> tuple[list[int], int]:
+    return auditchain.cut(tx, before, now_micros(), PIECE), 0
+
+
 _KINDS: dict[str, Callable[[StoreTransaction, int], tuple[list[int], int]]] = {
     "raw": _raw,
     "notifications": _rows(tables.outbox, _TOLD),
@@ -229,5 +236,6 @@ _KINDS: dict[str, Callable[[StoreTransaction, int], tuple[list[int], int]]] = {
     "predictions": _predictions,
     "former": _rows(tables.before_image, _FORMER),
     "notes": _rows(tables.incident, _NOTES),
+    "audit": _audit,
 }
 """Class -> removes one piece of it."""

@@ -10,12 +10,10 @@ from msgspec import structs
 from energycomm.eis.bulk import NewRow
 from energycomm.eis.fitting import storable
 from energycomm.eis.store import StoreTransaction
+from energycomm.eis.tables import ALL_CHANGES, KERNEL
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Finding, Refusal, Verdict
 from energycomm.masking import mask
-
-KERNEL = "kernel"
-"""Who changed a state, when the Kernel did."""
 
 
 def verdict_why(verdict: Verdict) -> str | None:
@@ -27,6 +25,12 @@ def verdict_why(verdict: Verdict) -> str | None:
     if verdict.label == "engine_error":
         return (verdict.fault or "a rule broke")[:400]
     return " ".join(error_codes(verdict))[:400]
+
+
+def at_once(verdict: Verdict | None) -> bool:
+    """Whether the verdict on a new message is told by the row of the message (`accepted_under`): it is accepted, and
+    nothing was found."""
+    return verdict is not None and verdict.label == "accepted" and not verdict.findings
 
 
 def error_codes(verdict: Verdict) -> list[str]:
@@ -93,8 +97,8 @@ def moments(tx: StoreTransaction, message_ids: Sequence[int], now: int) -> dict[
     """The present for each message, but after all that is recorded of it: a clock that was put back does not change its
     story."""
     found = dict.fromkeys(message_ids, now)
-    for table in ("state_change", "outbox"):
-        sql = f"SELECT message_id, max(at) FROM {table} WHERE true"  # noqa: S608 - our own names
+    for told in (f"({ALL_CHANGES}) AS c", "outbox"):
+        sql = f"SELECT message_id, max(at) FROM {told} WHERE true"  # noqa: S608 - our own names
         for number, at in tx.driver.matching(sql, message_ids, "message_id", "GROUP BY message_id"):
             found[number] = max(found[number], at + 1 if at >= now else now)
     return found

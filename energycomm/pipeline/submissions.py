@@ -67,7 +67,11 @@ def read_handed(content: bytes, most: int | None = None) -> list[Handed] | Refus
     try:
         parsed = msgspec.json.decode(content)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        return Refusal(code="KERNEL_JSON_SYNTAX", expected=f"a Kernel message or a list of them: {error}"[:300])
+        return Refusal(
+            code="KERNEL_JSON_SYNTAX",
+            value=str(error)[:200],
+            expected="a Kernel message or a list of them, JSON or XML",
+        )
     if isinstance(parsed, dict) and set(parsed) == {"messages"}:
         parsed = parsed["messages"]
     items = parsed if isinstance(parsed, list) else [parsed]

@@ -8,6 +8,7 @@ done again member by member, and of a member that breaks each CH message that do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import structlog
@@ -129,13 +130,18 @@ Judging: TypeAlias = Callable[[StoreTransaction, Sequence[tuple[Origin, Prepared
 """Judges and stores the messages of members of one market."""
 
 
+MOST_TEXT = 2 << 20
+"""Characters of Kernel XML that wait at most, and what came with the last of them: a process needs about twenty times
+as many bytes for them."""
+
+
 class Writer:
     """Judges and stores digested content, in each transaction with the progress of its members and envelopes.
 
     Args:
       store: the EIS.
       batches: judges and stores batches.
-      batch_size: CH messages, or items, that wait at most.
+      batch_size: CH messages, or items, that wait at most; fewer where their Kernel XML is long (`MOST_TEXT`).
       queue: called once, before anything is stored.
     """
 
@@ -144,7 +150,7 @@ class Writer:
     ) -> None:
         self.store, self.batches, self.batch_size, self._queue = store, batches, batch_size, queue
         self._waiting: list[Item] = []
-        self._messages = 0
+        self._messages = self._text = 0
         self._market: str | None = None
         """Market of the messages that wait."""
         self._held: set[bytes] = set()
@@ -184,14 +190,16 @@ class Writer:
                 if other or (self._waiting and self._messages + messages > self.batch_size):
                     yield from self._flush()
                 self._messages += messages
+                self._text += sum(map(len, chain.from_iterable(item.batch.xmls)))
                 self._market = item.market
                 self._held.add(item.record.sha256)
             self._waiting.append(item)
-            if max(self._messages, len(self._waiting)) >= self.batch_size:
+            if max(self._messages, len(self._waiting)) >= self.batch_size or self._text >= MOST_TEXT:
                 yield from self._flush()
 
     def _flush(self) -> Iterator[Progress]:
-        items, self._waiting, self._messages, self._market = self._waiting, [], 0, None
+        items, self._waiting, self._market = self._waiting, [], None
+        self._messages = self._text = 0
         self._held.clear()
         queue, self._queue = self._queue, lambda: None
         try:

@@ -13,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import IO, Any
 
 from energycomm.cells import text_of, write_csv
@@ -286,7 +287,7 @@ def workbook(head: Sequence[str], rows: Iterable[Sequence[object]], title: str =
         made.number_format = "@"
         return made
 
-    for row in (head, *rows):
+    for row in chain((head,), rows):
         sheet.append([cell(value) for value in row])
     stream = io.BytesIO()
     book.save(stream)

@@ -119,6 +119,28 @@ def test_every_problem_of_every_rule_is_told_at_once(problems_of: Read) -> None:
         assert expected in reasons
 
 
+def test_every_mistake_of_a_rule_is_told_at_once(problems_of: Read) -> None:
+    """Whatever else is wrong with it: its kind, its list, another part of the same expression."""
+    wrong = GOOD.replace("applies_to: [", "applies_to: [x").replace("    holds:", "    each: registers\n    holds:")
+    wrong = wrong.replace("holds: subscribed_power", "holds: powr == 1 or nothing(tarif) or power")
+    wrong = wrong.replace("rule_set: validation_in", "rule_set: validation-in")
+    reasons = " | ".join(problem.reason for problem in problems_of(wrong))
+    for expected in (
+        "unknown rule set",
+        "unknown kind",
+        "has no list 'registers'",
+        "no field `powr`",
+        "no field `power`",
+        "no predicate is called `nothing`",
+    ):
+        assert expected in reasons, reasons
+
+
+def test_an_expression_is_looked_at_where_no_kind_is_known(problems_of: Read) -> None:
+    wrong = GOOD.replace("applies_to: [ContractTerms]", "applies_to: [Qqqq]").replace("<= 36", "<=")
+    assert any("is no expression" in problem.reason for problem in problems_of(wrong))
+
+
 def test_two_rules_may_share_codes_when_their_days_do_not_overlap(problems_of: Read) -> None:
     rule = GOOD.split("rules:\n")[1]
     early = rule.replace("    source", "    until: 2023-12-31\n    source")

@@ -275,3 +275,26 @@ def test_what_the_prescan_lets_pass_can_be_parsed_and_what_it_refuses_cannot(
         if tree.getroottree().docinfo.internalDTD is None:
             assert isinstance(seen, Sniffed)
             assert seen == Sniffed(etree.QName(tree).localname, etree.QName(tree).namespace)
+
+
+def test_a_document_that_was_looked_at_may_be_read_again_and_again() -> None:
+    """A small one is parsed once for the look and the first reading, which takes its elements apart."""
+    content = b"<a><b><c>1</c><b>2</b></b><b>3</b></a>"
+    assert prescan(io.BytesIO(content)) == Sniffed("a", None)
+    for _ in range(2):
+        told = [[element.text, [child.tag for child in element]] for element in iterate(io.BytesIO(content), "b")]
+        assert told == [["2", []], [None, ["b"]], ["3", []]], "by their ends; the inner one stands empty in the outer"
+    assert prescan(io.BytesIO(content)) == Sniffed("a", None)
+    other = content.replace(b"3", b"4")
+    assert [element.text for element in iterate(io.BytesIO(other), "b")] == ["2", None, "4"]
+
+
+@pytest.mark.parametrize("filling", [0, 1 << 17])
+def test_small_and_large_documents_are_taken_apart_alike(filling: int) -> None:
+    content = b"<r><h>1</h>" + b"<x/>" * (filling // 4) + b"<g><i>2</i><i>3<i>4</i></i></g><h>5</h></r>"
+    seen = []
+    for element in iterate(io.BytesIO(content), ("i", "h", "g", "r")):
+        seen.append((element.tag, element.text, len(element)))
+    assert seen == [
+        ("h", "1", 0), ("i", "2", 0), ("i", "4", 0), ("i", "3", 1), ("g", None, 1), ("h", "5", 0), ("r", None, 1),
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from energycomm.eis import tables
 from energycomm.eis.arrays import parts_json
+from energycomm.eis.fitting import ordered
 from energycomm.kernel.codec import decode, decode_json, encode, encode_json
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import KernelMessage, MeterReading
@@ -17,7 +18,8 @@ def registers_of(message: KernelMessage) -> str:
     step = Step(AccessPointState(), message, micros(message.effective), 1, 1, {})
     store_reading(step)
     (row,) = step.rows[tables.reading]
-    return str(row["registers"])
+    (stored,) = ordered(tables.reading, [{"id": 1, **row}])
+    return str(stored[tables.reading.columns.keys().index("registers")])
 
 
 def test_a_message_that_was_stored_and_read_again_writes_the_same_row() -> None:

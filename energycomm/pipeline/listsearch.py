@@ -1,0 +1,166 @@
+"""What lists are restricted to and how they are ordered: declared once for commands, routes, pages and the client.
+
+A list has one model: its fields are the options of the command, the parameters of the route and the filters of the
+page, with the same words allowed everywhere. That of messages is `energycomm.pipeline.messagesearch`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from energycomm.choices import Closed, closed
+from energycomm.eis.envelopes import ENVELOPE_ORDERS
+from energycomm.eis.fitting import comparable
+from energycomm.eis.received_requests import OWED_ORDERS
+from energycomm.eis.requests import REQUEST_ORDERS
+from energycomm.eis.states import (
+    ACKNOWLEDGEMENT_STATES,
+    ENVELOPE_STATES,
+    NOTIFICATION_STATES,
+    REQUEST_STATES,
+    TICKET_STATES,
+)
+from energycomm.engine.rule import RULE_ORDERS, RULE_SETS
+from energycomm.kernel.family import KINDS
+from energycomm.market.installed import installed_adapters
+
+Words = Annotated[str, AfterValidator(comparable)]
+Market = Annotated[Words, *closed("market that is installed", lambda: installed_adapters())] | None
+Day = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+
+MARKET = Field(default=None, description="Only of this market, by its ISO code.")
+ORDER = Field(default=None, description="Sorted by this column, with - before it from the end.")
+POINT = Field(default=None, max_length=40, description="Only of this access point: PRM, EAN.")
+
+AUDIT_ACTIONS = ("read", "change", "refused", "sign-in", "sign-out")
+TICKET_ORDERS = {
+    "id": "id",
+    "state": "state",
+    "class": "error_class",
+    "operator": "grid_operator",
+    "owner": "owner",
+    "due": "due",
+}
+"""What tickets are sorted by -> their attribute."""
+
+
+def by(*columns: str) -> tuple[Closed]:
+    """The annotation of a field that names the column that a list is sorted by; with - before it from the end."""
+    return closed("column to sort by", [sign + column for column in columns for sign in ("", "-")])
+
+
+class ListSearch(BaseModel):
+    """What a list is restricted to. What is empty or not given does not restrict."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if not isinstance(value, str) or value.strip()}
+
+
+class EnvelopeSearch(ListSearch):
+    """Envelopes that arrived."""
+
+    state: Annotated[Words, *closed("state of an envelope", ENVELOPE_STATES)] | None = Field(
+        default=None, description="Only in this state: done, failed, ..."
+    )
+    series: Words | None = Field(default=None, max_length=120, description="Only of this numbered series.")
+    sort: Annotated[Words, *by(*ENVELOPE_ORDERS)] | None = ORDER
+
+
+class RequestSearch(ListSearch):
+    """Requests to the markets."""
+
+    state: Annotated[Words, *closed("state of a request", REQUEST_STATES)] | None = Field(
+        default=None, description="Only in this state: built, sent, done, refused, dead, ..."
+    )
+    market: Market = MARKET
+    access_point: Words | None = POINT
+    sort: Annotated[Words, *by(*REQUEST_ORDERS)] | None = ORDER
+
+
+class OwedSearch(ListSearch):
+    """What we owe an answer to."""
+
+    market: Market = MARKET
+    late: bool = Field(default=False, description="Only overdue ones.")
+    sort: Annotated[Words, *by(*OWED_ORDERS)] | None = ORDER
+
+
+class NotificationSearch(ListSearch):
+    """Notifications to the back office."""
+
+    state: Annotated[Words, *closed("state of a notification", NOTIFICATION_STATES)] | None = Field(
+        default=None, description="Only in this state: pending, dead, ..."
+    )
+
+
+class AcknowledgementSearch(ListSearch):
+    """Acknowledgements to the senders of envelopes."""
+
+    state: Annotated[Words, *closed("state of an acknowledgement", ACKNOWLEDGEMENT_STATES)] | None = Field(
+        default=None, description="Only in this state: built, sent, dead."
+    )
+
+
+class TicketSearch(ListSearch):
+    """Tickets."""
+
+    state: Annotated[Words, *closed("state of a ticket", TICKET_STATES)] | None = Field(
+        default=None, description="Only in this state: open, waiting, closed."
+    )
+    owner: Words | None = Field(default=None, max_length=120, description="Only of this person.")
+    sort: Annotated[Words, *by(*TICKET_ORDERS)] | None = ORDER
+
+
+class AuditSearch(ListSearch):
+    """Lines of the audit."""
+
+    person: Words | None = Field(default=None, max_length=120, description="Only of this person.")
+    action: Annotated[Words, *closed("action of the audit", AUDIT_ACTIONS)] | None = Field(
+        default=None, description="Only this action: read, change, refused, sign-in, sign-out."
+    )
+    subject: Words | None = Field(
+        default=None,
+        max_length=60,
+        description="Only about this: an access point, contract or invoice, or `message 17`.",
+    )
+    since: Day | None = Field(
+        default=None, description="At or after this day or instant; UTC where it names no offset."
+    )
+    until: Day | None = Field(default=None, description="Before this day or instant; UTC where it names no offset.")
+
+
+class InvoiceSearch(ListSearch):
+    """Grid invoices."""
+
+    market: Market = MARKET
+
+
+class OverdueSearch(ListSearch):
+    """Access points whose measures stay away."""
+
+    market: Market = MARKET
+    usual: int = Field(default=35, ge=1, le=3660, description="Days between measures, where a rhythm is unknown.")
+    grace: int = Field(default=7, ge=0, le=3660, description="Days that measures may be late.")
+
+
+class RuleSearch(ListSearch):
+    """Rules."""
+
+    market: Market = MARKET
+    kind: Annotated[Words, *closed("kind of a Kernel message", KINDS)] | None = Field(
+        default=None, description="Only for messages of this kind: MeterReading."
+    )
+    rule_set: Annotated[Words, *closed("rule set", RULE_SETS)] | None = Field(
+        default=None, description="Only of this set: validation_in."
+    )
+    on: date | None = Field(default=None, description="Only those in force on this day.")
+    sort: Annotated[Words, *by(*RULE_ORDERS)] | None = ORDER

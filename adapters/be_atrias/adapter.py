@@ -50,6 +50,8 @@ class BeAtrias(TableAdapter):
     """The accesses that began, and the data of points; both come for many points in one document."""
     totals = frozenset(("TH",))
 
+    personal = frozenset(("ConsumerInvolvedCustomerParty", "ForwardingAddress"))
+
     def __init__(self, mapping: Table | None = None) -> None:
         """Args:
         mapping: the mapping table; ours by default.

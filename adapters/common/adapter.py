@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from msgspec import structs
 
 from adapters.common.codes import Unreadable
 from energycomm.kernel import safexml
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import DocumentType, MemberHead, Series, Transaction
+from energycomm.market.contract import Adapter, DocumentType, MemberHead, Series, Transaction
 
 
 class MarketAdapter:
@@ -89,6 +89,12 @@ class MarketAdapter:
             return self.errors(label, content, name, position)
         except (Unreadable, safexml.Unreadable) as unreadable:
             return [unreadable.refusal]
+
+    def carriers(self, label: str, field: str) -> frozenset[str]:
+        """The leaves that carry a field. See `energycomm.market.contract.Carrying`."""
+        from adapters.common.coverage import carriers  # it reads schemas, which nothing else does
+
+        return carriers(cast(Adapter, self), label, field)
 
     def series(self, name: str) -> Series | Refusal | None:
         """None: the names of this market's files tell no numbered series."""

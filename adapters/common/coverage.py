@@ -11,10 +11,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import msgspec
 from lxml import etree
@@ -205,6 +207,23 @@ def entries(adapter: Adapter, document: LedgerDocument, reasons: Iterable[Reason
         reason = next((row.reason for row in known if matches(row.path, path)), None)
         found.append(Entry(path, "missing" if reason is None else "left-out", (), reason or ""))
     return found
+
+
+def carriers(adapter: Adapter, label: str, field: str) -> frozenset[str]:
+    """Names of the leaves of a document type that carry a field. See `energycomm.market.contract.Carrying`."""
+    return frozenset(path[-1] for path, fields in _carried(cast(Any, adapter), label) if field in fields)
+
+
+@lru_cache(maxsize=256)  # as many as all markets have types: measuring a large one takes a second
+def _carried(adapter: Adapter, label: str) -> tuple[tuple[LeafPath, frozenset[str]], ...]:
+    ledger = ledgered(adapter)
+    found: list[tuple[LeafPath, frozenset[str]]] = []
+    # The label of a document names the type that its messages are told by, and what tells it from others of that type.
+    for document in ledger.documents if ledger else ():
+        if label == document.type or label in document.label.split("-"):
+            with suppress(LedgerFault):
+                found += [(leaf, frozenset(fields)) for leaf, fields in measured(adapter, document).items()]
+    return tuple(found)
 
 
 def measured(adapter: Adapter, document: LedgerDocument) -> dict[LeafPath, set[str]]:

@@ -21,6 +21,8 @@ def is_table(beginning: str, columns: Sequence[str], separator: str) -> bool:
       columns: the names that have to be there, in any order, others may stand among them.
       separator: of columns.
     """
+    if '"' not in beginning and any(column not in beginning for column in columns):
+        return False  # seen without a look at its cells
     lines = beginning.lstrip("\ufeff").splitlines()
     try:
         names = next(csv.reader(lines[:1], delimiter=separator), [])

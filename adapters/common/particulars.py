@@ -109,7 +109,7 @@ class Particulars:
         if table is None or not messages:
             return messages, ()
         if not isinstance(content, dict):
-            return with_particulars(messages, _values(read_with_attributes(content), table, "", []))
+            return with_particulars(messages, _values(_named_ones(content, table), table, "", []))
         first, *others = messages
         if not first.particulars:
             try:
@@ -268,6 +268,18 @@ def _of_one(inner: Fields, step: _Step, path: str, into: list[tuple[str, Any]]) 
         into.append((path, _read(inner[TEXT], step.type)))
     else:
         everything(inner, path, into)
+
+
+def _named_ones(element: etree._Element, table: _Step) -> Fields:
+    """The content of an element with its attributes, as far as a table names it."""
+    fields: Fields = {f"@{name!s}": str(value) for name, value in element.attrib.items()}
+    for child in element:
+        name = local(str(child.tag))
+        step = table.below.get(name)
+        if step is not None:
+            held = read_with_attributes(child) if step.type is not None else _named_ones(child, step)
+            fields.setdefault(name, []).append(held)
+    return fields
 
 
 def everything(fields: Fields, path: str, into: list[tuple[str, Any]]) -> None:

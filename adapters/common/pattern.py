@@ -83,7 +83,7 @@ class Pattern:
         """
         try:
             element = _Declarations(path).element(name)
-            source, read = _compiled(element, strict=True)
+            source, read, _ = _compiled(element, strict=True)
         except _Unread as unread:
             raise ValueError(f"{path.name}: {unread}") from None
         self.name, self._element = name, element
@@ -107,8 +107,8 @@ class Pattern:
         return None if found is None else (self._read(found.groups()), found.end())
 
 
-def _compiled(element: _Element, *, strict: bool) -> tuple[str, Read]:
-    """The expression of an element, and the function that makes `Fields` of its groups."""
+def _compiled(element: _Element, *, strict: bool) -> tuple[str, Read, int]:
+    """The expression of an element, the function that makes `Fields` of its groups, and how many these are."""
     lines: list[str] = []
     names: dict[str, Any] = {}
     groups = _Groups(strict, lines, names)
@@ -117,7 +117,7 @@ def _compiled(element: _Element, *, strict: bool) -> tuple[str, Read]:
     # The code is made of the names of our own schema's elements: no input reaches it.
     code = "\n    ".join(["def read(found):", "fields = {}", f"{variables or '()'} = found", *lines, "return fields"])
     exec(compile(code, f"<fields of {element.name}>", "exec"), names)  # noqa: S102 - our own words
-    return source, names["read"]
+    return source, names["read"], groups.count
 
 
 class _Groups:
@@ -162,10 +162,10 @@ class _Groups:
         """Elements that stand several times are one group, whose text is read by an expression of its own: that they
         match is known by then. The code fills the variable `held`."""
         group = self._group()
-        source, read = _compiled(child, strict=False)
-        expression = re.compile(source)
-        self._names[f"find_{group}"], self._names[f"read_{group}"] = expression.findall, read
-        values = [f"v{number}" for number in range(expression.groups)]
+        source, read, count = _compiled(child, strict=False)
+        self._names[f"read_{group}"] = read
+        self._find_later(f"find_{group}", source)
+        values = [f"v{number}" for number in range(count)]
         each, item = ", ".join(values), f"read_{group}(({', '.join(values)},))"
         if all(below.value is not None for below in child.children):
             made = ", ".join(f"{below.name!r}: {value}" for below, value in zip(child.children, values, strict=True))
@@ -174,6 +174,16 @@ class _Groups:
         self._lines.append(f"held = {items} if {group} else ()")
         most = "" if child.most is None else child.most
         return f"((?:{_without_groups(child, self._strict)}){{{child.least},{most}}})"
+
+    def _find_later(self, name: str, source: str) -> None:
+        """Have an expression compiled when it is first asked for: most elements never stand several times."""
+        names = self._names
+
+        def find(text: str) -> list[Any]:
+            names[name] = found = re.compile(source).findall
+            return found(text)
+
+        names[name] = find
 
     def _group(self) -> str:
         self.count += 1
@@ -190,8 +200,8 @@ def _without_groups(element: _Element, strict: bool) -> str:
 def _leaf(element: _Element, value: str) -> str:
     """One element with a value; one that may be empty is written in two ways."""
     name = element.name
-    written = f"<{name}>{value}</{name}>{_BLANK}"
-    return f"(?:{written}|<{name}/>{_BLANK})" if element.may_be_empty else written
+    rest = f">{value}</{name}>"
+    return f"<{name}(?:{rest}|/>){_BLANK}" if element.may_be_empty else f"<{name}{rest}{_BLANK}"
 
 
 def _repeated(child: _Element, strict: bool) -> str:

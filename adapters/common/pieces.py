@@ -7,6 +7,7 @@ noted: a document of a newer version is read as far as it can be.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -15,7 +16,8 @@ from msgspec import Struct
 
 from adapters.common.codes import refusal
 from adapters.common.places import HEAD, Place, places, required
-from adapters.common.table import Leaf, Node, Piece, Table, Target
+from adapters.common.shapes import Way
+from adapters.common.table import Leaf, Node, Piece, Table, Target, Told
 from adapters.common.times import Moment
 from adapters.common.values import Step, has_fraction
 from adapters.common.views import View
@@ -68,17 +70,57 @@ class Reading:
         elif child.group is None:
             self._walk(content, child, self.values, f"{path}/{name}", self.particulars)
 
+    def follow(self, way: Way, texts: Sequence[str]) -> None:
+        """`walk` through an element whose shape is known.
+
+        Args:
+          way: of its shape.
+          texts: of all its elements, without outer white space; one for each that has to have one.
+        """
+        slots, kept = [self.values], [self.particulars]
+        for name, within, fixed in way.groups:
+            item = fixed.copy()
+            slots[within].setdefault(name, []).append(item)
+            slots.append(item)
+            kept.append({})
+        raw, remembered = self.raw, self._table.remembered
+        for at, leaf, slot, path in way.steps:
+            text = texts[at]
+            if not text:
+                continue
+            told = remembered.get((id(leaf), text))
+            if told is None:
+                self._leaf(text, leaf, slots[slot], path, kept[slot])
+            else:
+                raw[leaf.path] = text
+                _store_all(told, slots[slot])
+        for item, own in zip(slots[1:], kept[1:], strict=True):
+            if own:
+                item["particulars"] = own
+
     def _walk(self, content: Any, node: Node, into: Values, path: str, particulars: dict[str, Any]) -> None:
-        seen: dict[str, int] = {}
+        seen: set[str] = set()
+        children, plain, remembered = node.children, self._view.plain, self._table.remembered
         for name, child in self._view.items(content, node):
-            known = node.children.get(name)
+            known = children.get(name)
             if known is None:
                 self.notes.append(refusal("NOTE_ELEMENT_UNKNOWN", f"{path}/{name}", self._shown(child)))
                 continue
-            if known.leaf is not None and known.leaf.left_out is not None:
-                continue  # whatever stands there, however often
+            leaf = known.leaf
+            if leaf is not None:
+                if leaf.left_out is not None:
+                    continue  # whatever stands there, however often
+                if name not in seen and not known.attributes and known.group is None:
+                    text = plain(child)
+                    told = remembered.get((id(leaf), text)) if text else None
+                    if text and told is not None:
+                        seen.add(name)
+                        self.raw[leaf.path] = text
+                        _store_all(told, into)
+                        continue
             here = f"{path}/{name}"
-            seen[name] = seen.get(name, 0) + 1
+            again = name in seen
+            seen.add(name)
             if known.group is not None:
                 item: Values = dict(known.fixed)
                 own: dict[str, Any] = {}
@@ -86,13 +128,13 @@ class Reading:
                 if own:
                     item["particulars"] = own
                 into.setdefault(known.group, []).append(item)
-            elif seen[name] > 1 and not known.many:
+            elif again and not known.many:
                 self.refusals.append(refusal("SYN_UNEXPECTED", here, self._shown(child) or name, "this element once"))
-            elif known.leaf is not None:
-                self._leaf_of(child, known, known.leaf, into, here, particulars)
+            elif leaf is not None:
+                self._leaf_of(child, known, leaf, into, here, particulars)
             else:
                 self._walk(child, known, into, here, particulars)
-        for name, known in node.children.items():
+        for name, known in children.items():
             if known.needed and name not in seen:
                 self.refusals.append(refusal("SYN_MISSING", f"{path}/{name}", expected="an element with a value"))
 
@@ -120,8 +162,7 @@ class Reading:
         self.raw[leaf.path] = text
         remembered = self._table.remembered.get((id(leaf), text))
         if remembered is not None:
-            for target, fitted in remembered:
-                _store(fitted, target, into)
+            _store_all(remembered, into)
             return
         said = len(self.refusals) + len(self.notes)
         if leaf.codes is not None:
@@ -153,12 +194,13 @@ class Reading:
         if leaf.particular:
             particulars[leaf.path] = value
             return
-        told = []
+        told: list[Told] = []
         for target in leaf.targets:
             fitted = self._fitted(text if target.raw else value, target, path, text)
             if fitted is not _NOTHING:
                 _store(fitted, target, into)
-                told.append((target, fitted))
+                simple = target.kind is None and len(target.path) == 1 and not (target.place and target.place.many)
+                told.append((target.path[0] if simple else None, target, fitted))
         if len(self.refusals) + len(self.notes) == said:
             if len(self._table.remembered) >= _MOST_REMEMBERED:
                 self._table.remembered.clear()
@@ -221,6 +263,14 @@ _WORDS = {
     "flag": "true or false",
     "word": "a word of the list",
 }
+
+
+def _store_all(told: list[Told], into: Values) -> None:
+    for name, target, value in told:
+        if name is not None:
+            into[name] = value
+        else:
+            _store(value, target, into)
 
 
 def _store(value: Any, target: Target, into: Values) -> None:

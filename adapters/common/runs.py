@@ -33,11 +33,19 @@ class Piece(NamedTuple):
 
     Attributes:
       fields: what it holds.
-      text: as it is written.
+      within: a text that it stands in.
+      start, end: where.
     """
 
     fields: Fields
-    text: str
+    within: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The CH message as it is written."""
+        return self.within[self.start : self.end]
 
     def element(self, namespace: str | None = None) -> etree._Element:
         """The CH message as a tree, for whoever needs one.
@@ -161,7 +169,7 @@ class Runs:
         match, run = self._pattern.match, []
         while (found := match(text, start)) is not None:
             fields, end = found
-            run.append(Piece(fields, text[start:end]))
+            run.append(Piece(fields, text, start, end))
             start = end
         return run, start
 

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import yaml
@@ -65,6 +65,10 @@ class Target(NamedTuple):
     path: tuple[str, ...]
     place: Place | None
     raw: bool = False
+
+
+Told: TypeAlias = tuple[str | None, Target, Any]
+"""A target and its value; first the field's name, where it is a plain one of all messages."""
 
 
 class Leaf(NamedTuple):
@@ -211,7 +215,7 @@ class Table(NamedTuple):
       longest: type -> longest text.
       unread: root element, or first keys of JSON -> what it is, of documents that are the market's but not read.
       raw: the file as it stands, for what an adapter adds to it.
-      remembered: leaf, by its `id`, and text -> the targets and their values, of texts that were read without a word.
+      remembered: leaf, by its `id`, and text -> what it tells, of texts that were read without a word.
     """
 
     path: Path
@@ -226,7 +230,7 @@ class Table(NamedTuple):
     longest: Mapping[str, int]
     unread: Mapping[str, str]
     raw: Mapping[str, Any]
-    remembered: dict[tuple[int, str], list[tuple[Target, Any]]]
+    remembered: dict[tuple[int, str], list[Told]]
 
 
 def read_table(path: Path, *, besides: Iterable[str] = ()) -> Table:

@@ -22,6 +22,7 @@ from adapters.common.outcome import FAULTS, LONGEST_POINT, LONGEST_REFERENCE, bu
 from adapters.common.particulars import with_particulars
 from adapters.common.pieces import Reading, Values, messages_of
 from adapters.common.reading import namespace_of
+from adapters.common.shapes import Ways, way
 from adapters.common.table import Document, Node, Piece, Table
 from adapters.common.views import PLAIN, XML, View
 from energycomm.kernel.messages import KernelMessage
@@ -71,6 +72,7 @@ class TableAdapter(MarketAdapter):
         self.types = {label: _type(document) for label, document in table.documents.items()}
         self.attributes = {label: frozenset(_attributes(document)) for label, document in table.documents.items()}
         """Label -> attributes that belong to the content of its pieces."""
+        self.ways: Ways = {}
         self._digesters = digesters or {}
         for label, document in table.documents.items():
             for path, piece in document.pieces.items():
@@ -327,7 +329,10 @@ class _Member:
         self.position += 1
         piece, refusal = self.document.pieces[path], self.adapter.refusal
         reading = Reading(self.table, view)
-        reading.walk(content, piece.node)
+        identity = self._shaped(reading, content, piece) if view is XML and not self.attributes else None
+        if identity is None:
+            reading.walk(content, piece.node)
+            identity = view.identity(content, self.seed, self.attributes)
         values = reading.values
         messages: tuple[KernelMessage, ...] = ()
         refusals, notes = list(reading.refusals), list(reading.notes)
@@ -350,11 +355,25 @@ class _Member:
             reference=str(reference)[:LONGEST_REFERENCE],
             access_point=None if point is None else str(point)[:LONGEST_POINT],
             sender=self.head.get("sender"),
-            identity=view.identity(content, self.seed, self.attributes),
+            identity=identity,
             messages=messages,
             refusals=tuple(refusals),
             notes=tuple(notes),
         )
+
+    def _shaped(self, reading: Reading, content: etree._Element, piece: Piece) -> bytes | None:
+        """Read an element that is built as others; its identity as the view tells it, None where it is to be walked."""
+        parts = list(content.iter(etree.Element))
+        found = way(self.adapter.ways, piece.node, [part.tag for part in parts], [len(part) for part in parts])
+        if found is None:
+            return None
+        texts = [(part.text or "").strip() for part in parts]
+        if not all(texts[at] for at in found.needed):
+            return None
+        reading.follow(found, texts)
+        state = self.seed.copy()
+        state.update((found.identity % tuple(texts)).encode("utf-8", "surrogatepass"))
+        return state.digest()
 
     def _checked(self, content: etree._Element, refusals: list[Refusal], notes: list[Refusal]) -> None:
         """What the market's schema says besides what the table does."""

@@ -32,6 +32,9 @@ class View(Protocol):
     def text(self, content: Any) -> str | None:
         """The text of a leaf without outer white space, None where there is none."""
 
+    def plain(self, content: Any) -> str | None:
+        """The text of a leaf where it is seen at once that nothing stands inside; else `text` and `inner` tell more."""
+
     def inner(self, content: Any) -> str | None:
         """The name of something that stands inside what should be a leaf, None where nothing does."""
 
@@ -67,6 +70,13 @@ class XmlView:
         """See `View`."""
         text = content if type(content) is str else content.text
         return text.strip() or None if text else None
+
+    def plain(self, content: Any) -> str | None:
+        """See `View`."""
+        if type(content) is str:
+            return content.strip()
+        text = content.text
+        return text.strip() if text and not len(content) else None
 
     def inner(self, content: Any) -> str | None:
         """See `View`."""
@@ -120,6 +130,10 @@ class PlainView:
         if isinstance(content, Decimal) and abs(int(content.as_tuple().exponent)) < _LARGEST_EXPONENT:
             return format(content, "f")
         return str(content).strip() or None
+
+    def plain(self, content: Any) -> str | None:
+        """See `View`."""
+        return content.strip() if type(content) is str else None
 
     def inner(self, content: Any) -> str | None:
         """See `View`."""

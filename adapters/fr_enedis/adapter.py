@@ -27,7 +27,7 @@ from adapters.fr_enedis.sge import answers, building
 from adapters.fr_enedis.sge.services import KINDS
 from adapters.fr_enedis.sge.writing import SOAP
 from adapters.fr_enedis.times import ZONE
-from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, TYPES, UNREAD_ROOTS, Flux
+from adapters.fr_enedis.types import BY_LABEL, BY_ROOT, JSON_KEYS, ROOTS, TYPES, UNREAD_ROOTS, Flux
 from energycomm.kernel import safexml
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
@@ -61,6 +61,14 @@ class FrEnedis(MarketAdapter):
 
     builds: frozenset[str] = KINDS
     answer_within: Mapping[str, timedelta] = {}
+    personal = frozenset(
+        (
+            *("Titulaire_Contrat", "Interlocuteur_Contrat"),  # C15
+            "Utilisateur_Reseau",  # C12
+            *("Civilite", "Nom", "Prenom"),  # F15
+            *("clientFinal", "nomClientFinalOuDenominationSociale"),  # C68, answers of SGE
+        )
+    )
     entry = Announcement(market_type="C15", event="MES")
     exit = Announcement(market_type="C15", event="RES")
     scripts: Path | None = Path(__file__).parent / "scripts"
@@ -85,7 +93,7 @@ class FrEnedis(MarketAdapter):
                 expected = row.namespace or "no namespace"
                 return refusal("VERSION_UNKNOWN", path=sniff.name, value=sniff.namespace, expected=expected)
             return row.label
-        expected = ", ".join(sorted(BY_ROOT))
+        expected = ROOTS
         if sniff.form == "xml" and sniff.root == answers.ROOT:
             return self._soap(sniff)
         if sniff.form == "xml" and not sniff.namespace and sniff.root in UNREAD_ROOTS:

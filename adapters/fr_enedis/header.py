@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
-from msgspec import structs
+from msgspec import NODEFAULT
 
 from adapters.common.codes import Unreadable
 from adapters.common.reading import Fields
@@ -26,7 +26,10 @@ _LONGEST_FACT = 64
 
 @cache
 def _needed(kind: type[KernelMessage]) -> tuple[str, ...]:
-    return tuple(field.name for field in structs.fields(kind) if field.required)
+    # `structs.fields` tells it too, and looks at the type of every field for that.
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    given = dict(zip(reversed(names), reversed(defaults), strict=False))
+    return tuple(name for name in names if given.get(name, NODEFAULT) is NODEFAULT)
 
 
 class HeaderNames(NamedTuple):

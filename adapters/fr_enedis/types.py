@@ -242,6 +242,8 @@ FLUXES: tuple[Flux, ...] = (
 
 BY_LABEL: dict[str, Flux] = {row.label: row for row in FLUXES}
 BY_ROOT: dict[str, Flux] = {row.root: row for row in FLUXES}
+ROOTS = ", ".join(sorted(BY_ROOT))
+"""The root elements, for people."""
 TYPES: dict[str, DocumentType] = {
     row.label: DocumentType(row.label, "xml", row.root, row.versions, row.about) for row in FLUXES
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -79,6 +79,7 @@ class NlEdsn(MarketAdapter):
     entry = _announced("GainResultResponse", "MOVEIN")
     exit = _announced("LossResultResponse", "EOSUPPLY")
     totals = frozenset(("T",))
+    personal = frozenset(("GridContractParty",))
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
     lists = frozenset(
         (
@@ -225,6 +226,7 @@ def _pieces(
     pattern = _pattern(row) if at_once else None
     runs = None if pattern is None else Runs(content, pattern, row.namespaces)
     head: Context | None = None
+    beside = partial(_beside, row, None)
     for element in safexml.iterate(runs or content, sorted({f"{{*}}{path[-1]}" for path in (header, *paths)})):
         run = None if runs is None else runs.taken(element)
         path, namespace = _path(element), namespace_of(str(element.tag))
@@ -239,25 +241,39 @@ def _pieces(
             if head is None:
                 raise Unreadable(_headless())
             if run is None:
-                yield _piece(row, head, element, row.digester.outcome(element, head, row.schema, head.namespace))
+                yield _piece(row, head, element, _outcome(row, head, element))
                 continue
             for one in run:
-                outcome = row.digester.outcome_of(one.fields, head) if namespace == head.namespace else None
+                outcome = row.digester.outcome_of(one.fields, head, beside) if namespace == head.namespace else None
                 if outcome is None:
                     whole = one.element(namespace)
-                    outcome = row.digester.outcome(whole, head, row.schema, head.namespace)
-                    yield _piece(row, head, whole, outcome)
+                    yield _piece(row, head, whole, _outcome(row, head, whole))
                 else:
-                    yield _piece(row, head, one.fields, outcome)
+                    yield _piece(row, head, None, outcome)
     if head is None:
         raise Unreadable(_headless())
 
 
-def _piece(row: Row, head: Context, content: Fields | etree._Element, outcome: Outcome) -> Piece:
-    messages, notes = PARTICULARS.added(outcome.messages, row.label, content)
-    messages, more = with_particulars(messages, unknown_codes(outcome.notes))
-    outcome = outcome._replace(messages=messages, notes=(*outcome.notes, *notes, *more))
-    return Piece(head, outcome, row, None if isinstance(content, dict) else content)
+def _outcome(row: Row, head: Context, element: etree._Element) -> Outcome:
+    return row.digester.outcome(element, head, row.schema, head.namespace, partial(_beside, row, element))
+
+
+_attributed = etree.XPath("boolean(.//@*)")
+
+
+def _beside(
+    row: Row, element: etree._Element | None, messages: tuple[KernelMessage, ...], fields: Fields
+) -> tuple[tuple[KernelMessage, ...], tuple[Refusal, ...]]:
+    """What a CH message says beside its messages; of an element with attributes that is read once more, with them."""
+    other = element is not None and (row.digester.read is not read or _attributed(element))
+    return PARTICULARS.added(messages, row.label, element if element is not None and other else fields)
+
+
+def _piece(row: Row, head: Context, element: etree._Element | None, outcome: Outcome) -> Piece:
+    if codes := list(unknown_codes(outcome.notes)):
+        messages, more = with_particulars(outcome.messages, codes)
+        outcome = outcome._replace(messages=messages, notes=(*outcome.notes, *more))
+    return Piece(head, outcome, row, element)
 
 
 ORDERED = frozenset(("P4MeteringPoint",))

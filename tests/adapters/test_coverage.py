@@ -27,7 +27,7 @@ from adapters.common.coverage import (
 )
 from adapters.common.schemaleaves import SchemaElement, SchemaFault, documents_of
 from energycomm import cli
-from energycomm.market.contract import Adapter, Sniff, Transaction
+from energycomm.market.contract import Adapter, Carrying, Sniff, Transaction
 from energycomm.market.installed import installed_adapters
 
 
@@ -417,3 +417,17 @@ def test_the_command_counts_and_shows() -> None:
 def test_a_market_that_is_not_installed_is_told() -> None:
     shown = CliRunner().invoke(cli.app, ["adapter", "coverage", "qq"])
     assert shown.exit_code != 0
+
+
+def test_a_field_is_looked_for_where_the_market_writes_it() -> None:
+    """R151: Indice_Vraisemblance tells that an index is doubtful; EDSN: PhysicalStatus tells the connection status."""
+
+    def carriers(market: str, label: str, field: str) -> frozenset[str]:
+        adapter: object = installed_adapters()[market]
+        assert isinstance(adapter, Carrying)
+        return adapter.carriers(label, field)
+
+    assert carriers("FR", "R151", "MeterReading.registers.doubtful") == {"Indice_Vraisemblance"}
+    assert "PhysicalStatus" in carriers("NL", "MasterDataResponse", "AccessPointData.connection_status")
+    assert carriers("FR", "R63", "MeasureSeries.positions.doubtful") == {"iv"}
+    assert carriers("FR", "none", "MeterReading.registers") == set()

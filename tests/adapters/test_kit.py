@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.common import jsonform
+from adapters.common import jsonform, shapes
 from adapters.common.codes import Unreadable
 from adapters.common.edifact import syntax
 from adapters.common.table import Document, TableFault, read_table
@@ -246,6 +246,40 @@ def test_several_kinds_of_one_piece_take_what_is_theirs(adapter: TableAdapter) -
     assert (other.reason, other.market_reason) == (None, "E99")
     assert isinstance(customer, CustomerData)
     assert (customer.surname, customer.address) == ("Holm", Address(city="Ribe"))
+
+
+ENTRY = "<Entry><Id>1</Id><Point>P</Point><Day>2026-03-01</Day><Why>E03</Why><Name>Holm</Name></Entry>"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told", "names"),
+    [
+        (">Holm<", ">Bo 50%s<", [], ["Bo 50%s"]),
+        (">Holm<", "> Bo\n<", [], ["Bo"]),
+        (">Holm<", ">  <", [], []),
+        ("<Id>1</Id><Point>P</Point>", "<Point>P</Point><Id>2</Id>", [], ["Holm"]),
+        ("</Name>", "</Name><New>1</New>", [("NOTE_ELEMENT_UNKNOWN", "Entry/New")], ["Holm"]),
+        ("<Id>1</Id>", "", [("SYN_MISSING", "Entry/Id")], []),
+        (">1</Id>", "> </Id>", [("SYN_MISSING", "Entry/Id")], []),
+        ("</Name>", "</Name><Name>Bo</Name>", [("SYN_UNEXPECTED", "Entry/Name")], []),
+        (">Holm<", "><First>Bo</First><", [("SYN_UNEXPECTED", "Entry/Name")], []),
+        (">2026-03-01<", ">2026-02-30<", [("SYN_VALUE", "Entry/Day")], []),
+    ],
+)
+def test_an_element_is_read_alike_whether_its_shape_is_known_or_not(
+    adapter: TableAdapter, monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: list[Any], names: list[str]
+) -> None:
+    """The first of a shape, the second, and each as the walk through the table reads it: identities are stored."""
+    other = ENTRY.replace(old, new)
+    assert other != ENTRY
+    content = f"<Start><Head><From>A</From><At>202603011200</At></Head>{ENTRY}{other}{ENTRY}{other}</Start>"
+    _, found, _ = digested(adapter, "Start", content)
+    for one in (found[1], found[3]):
+        assert [(refusal.code, refusal.path) for refusal in (*one.refusals, *one.notes)] == told
+        assert [message.surname for message in one.messages if isinstance(message, CustomerData)] == names
+    assert [one.identity == found[0].identity for one in found] == [True, False, True, False]
+    monkeypatch.setattr(shapes, "LARGEST", 0)
+    assert digested(adapter, "Start", content)[1] == found
 
 
 def test_a_row_of_a_table_is_a_message(adapter: TableAdapter) -> None:

@@ -172,7 +172,8 @@ def _transaction(
             refusals = (refusal("DIGEST_FAILED", kind, f"{type(fault).__name__}: {fault}"),)
     reference = " ".join(reference.split())[:_REFERENCE] or "-"
     for segment in run:
-        state.update(repr(segment).encode("utf-8", "surrogatepass"))
+        # As Python shows a segment: what is stored was hashed so.
+        state.update(f"Segment(tag={segment.tag!r}, elements={segment.elements!r})".encode("utf-8", "surrogatepass"))
     state.update(reference.encode("utf-8", "surrogatepass"))
     return Transaction(
         position=position,

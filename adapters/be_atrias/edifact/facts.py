@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from adapters.be_atrias.codes import refusal
@@ -86,7 +87,7 @@ class Facts:
 
     def _tell(self, name: str | None, where: str, value: Any) -> None:
         if isinstance(value, str):
-            value = " ".join("".join(figure if figure.isprintable() else " " for figure in value).split())[:400]
+            value = _printable(value)[:400]
         if value:
             self._told.append((name, named(where), value))
 
@@ -122,21 +123,7 @@ class Facts:
 
     def _at(self, text: str, pattern: str = "%Y%m%d%H%M") -> datetime:
         """An instant. A day begins at midnight of Belgian time, whatever the offset of the times; 2400 ends a day."""
-        figures, zone = text, self.zone
-        if pattern.endswith("%z"):
-            pattern = pattern.removesuffix("%z")
-            length = len(datetime(2000, 1, 1).strftime(pattern))
-            figures, zone = text[:length], _named_zone(text[length:])
-        if len(figures) == 8 or "%H" not in pattern:
-            pattern, zone = pattern if len(figures) != 8 else "%Y%m%d", None
-        late = figures[8:] in ("2400", "240000")
-        try:
-            read = datetime.strptime(figures[:8] + "0" * len(figures[8:]) if late else figures, pattern)
-        except ValueError:
-            raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date of its format")) from None
-        if not 1900 <= read.year <= 2199:
-            raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date in 1900 to 2199"))
-        return belgian((read + timedelta(days=late)).replace(tzinfo=zone))
+        return _instant(text, pattern, self.zone)
 
     def name(self, segment: Segment) -> None:
         """LOC and RFF: qualifier and identifier."""
@@ -246,16 +233,42 @@ def number(text: str) -> Decimal:
     return Decimal(plain)
 
 
+def _printable(text: str) -> str:
+    """A text without control characters and double blanks."""
+    if not text.isprintable():
+        text = "".join(figure if figure.isprintable() else " " for figure in text)
+    return " ".join(text.split())
+
+
 def short(text: str, longest: int, where: str) -> str:
     """A text without control characters and double blanks.
 
     Raises:
       Unreadable: nothing is left, or too much (SYN_VALUE).
     """
-    text = " ".join("".join(figure if figure.isprintable() else " " for figure in text).split())
+    text = _printable(text)
     if not 1 <= len(text) <= longest:
         raise Unreadable(refusal("SYN_VALUE", where, text, f"1 to {longest} characters"))
     return text
+
+
+@lru_cache(maxsize=4096)  # the messages of an interchange share most of their dates
+def _instant(text: str, pattern: str, zone: timezone | None) -> datetime:
+    figures = text
+    if pattern.endswith("%z"):
+        pattern = pattern.removesuffix("%z")
+        length = len(datetime(2000, 1, 1).strftime(pattern))
+        figures, zone = text[:length], _named_zone(text[length:])
+    if len(figures) == 8 or "%H" not in pattern:
+        pattern, zone = pattern if len(figures) != 8 else "%Y%m%d", None
+    late = figures[8:] in ("2400", "240000")
+    try:
+        read = datetime.strptime(figures[:8] + "0" * len(figures[8:]) if late else figures, pattern)
+    except ValueError:
+        raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date of its format")) from None
+    if not 1900 <= read.year <= 2199:
+        raise Unreadable(refusal("SYN_VALUE", "DTM", text, "a date in 1900 to 2199"))
+    return belgian((read + timedelta(days=late)).replace(tzinfo=zone))
 
 
 def _zone(segment: Segment) -> timezone | None:

@@ -86,9 +86,10 @@ class Segment(NamedTuple):
 
     def get(self, element: int, component: int = 0) -> str:
         """A component, empty where it is not there; both are counted from 0."""
-        if element >= len(self.elements) or component >= len(self.elements[element]):
-            return ""
-        return self.elements[element][component]
+        elements = self.elements
+        if element < len(elements) and component < len(parts := elements[element]):
+            return parts[component]
+        return ""
 
 
 class Interchange(NamedTuple):
@@ -151,10 +152,10 @@ def segments(content: IO[bytes]) -> Iterator[Segment]:
     encoding = ""
     number = 0
     while True:
-        while buffer[at : at + 1] in (b"\r", b"\n"):
-            at += 1
         found = splitter.segment.match(buffer, at)
-        if (len(buffer) if found is None else found.end()) - at > MAX_SEGMENT:
+        if found is None:
+            at = len(buffer) - len(buffer[at:].lstrip(b"\r\n"))
+        if (len(buffer) - at if found is None else len(found[1]) + 1) > MAX_SEGMENT:
             raise Unreadable(refusal("EDI_SYNTAX", f"segment {number + 1}", expected=f"at most {MAX_SEGMENT} bytes"))
         if found is None:
             more = content.read(_CHUNK)
@@ -165,7 +166,7 @@ def segments(content: IO[bytes]) -> Iterator[Segment]:
                 raise Unreadable(refusal("EDI_TRUNCATED", f"segment {number + 1}", _shown(buffer), "a whole segment"))
             return
         number += 1
-        raw = found[0][:-1]
+        raw = found[1]
         at = found.end()
         if not encoding:
             encoding = _ENCODINGS.get(raw[4:8].decode("latin-1"), "latin-1")
@@ -190,11 +191,17 @@ class _Splitter:
         released = self.release if self.release != " " else "\0"
         self.released = released
         end, mark = re.escape(self.end), re.escape(released)
-        self.segment = re.compile(f"(?:[^{end}{mark}]|{mark}.)*{end}".encode("latin-1"), re.S)
+        held = f"[^{end}{mark}]*+"
+        # Never tried another way, but for a sender who gives one sign both meanings.
+        once = "+" if end != mark else ""
+        self.segment = re.compile(f"[\r\n]*+({held}(?:{mark}.{held})*{once}){end}".encode("latin-1"), re.S)
 
     def split(self, text: str, number: int) -> Segment:
         """The segment of a text without its end."""
-        elements = [self._parts(part) for part in self._cut(text, self.element)]
+        if self.released in text:
+            elements = [self._parts(part) for part in self._cut(text, self.element)]
+        else:
+            elements = [tuple(part.split(self.component)) for part in text.split(self.element)]
         tag = elements[0][0]
         if not _TAG.fullmatch(tag) or tag == "UNA":
             raise Unreadable(refusal("EDI_SYNTAX", f"segment {number}", text[:40], "a tag of three capitals"))

@@ -223,6 +223,12 @@ def take_up(store: Store) -> int:
         return tx.driver.run("UPDATE outbox SET next_at = NULL WHERE state = 'sending'")
 
 
+def hurry_up(store: Store) -> None:
+    """Make notifications due that wait for another attempt."""
+    with store.transaction() as tx:
+        tx.driver.run("UPDATE outbox SET next_at = NULL WHERE state = 'pending' AND next_at IS NOT NULL")
+
+
 def pull(store: Store, limit: int) -> list[Notification]:
     """Return due notifications to a back office that fetches them; unacknowledged ones are returned again.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from energycomm.backoffice.notification import Failure, Notification, Target
 from energycomm.backoffice.webhook import Webhook
@@ -33,6 +34,14 @@ class FolderTarget:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def unusable(self) -> str | None:
+        """Why no file can be left; None where one can."""
+        try:
+            with TemporaryFile(dir=self.folder):
+                return None
+        except OSError as fault:
+            return f"{self.folder}: {fault.strerror}"
 
     def tell(self, notification: Notification) -> Failure | None:
         """Leave the file; the same notification again writes the same file."""

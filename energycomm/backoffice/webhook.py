@@ -78,6 +78,12 @@ class Webhook:
             return Failure("perhaps", f"{type(fault).__name__}: {fault}")
         return _judge(answer)
 
+    def close(self) -> None:
+        """Hang up."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
     def _opened(self) -> httpx.Client:
         if self._client is None:
             context = ssl.create_default_context(cafile=str(self._ca_file) if self._ca_file else None)

@@ -19,6 +19,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import Adapter, OutgoingMessage, Pollable
 from energycomm.transport.channel import Sending, Sent, TechnicalError
 from energycomm.transport.opening import Places, open_channel
+from energycomm.transport.patience import try_now
 from energycomm.transport.settings import SoapSetting
 
 log = structlog.get_logger()
@@ -41,7 +42,11 @@ class Asking(OutsideDuty):
         super().__init__(desk, f"ask/{setting.name}", setting.poll_seconds, channel.name)
         self.channel, self.adapter, self.setting = channel, adapter, setting
 
-    def turn(self) -> float | None:
+    def at_once(self) -> None:
+        """Ask in this turn, also where the channel is left alone after failures."""
+        try_now(self.channel)
+
+    def work(self) -> float | None:
         """Ask for every list once."""
         for name in self.setting.polls:
             if not self.going():

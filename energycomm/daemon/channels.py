@@ -12,7 +12,7 @@ from energycomm.pipeline.delivery import Takes
 from energycomm.transport.channel import Seen
 from energycomm.transport.opening import Places, open_channel
 from energycomm.transport.patience import GuardedIn, GuardedOut
-from energycomm.transport.settings import ChannelSetting
+from energycomm.transport.settings import ChannelSetting, first_of
 
 
 class Route(NamedTuple):
@@ -55,7 +55,7 @@ def open_channels(config: Config, stop: threading.Event, seen: Seen) -> tuple[li
             continue
         earlier = before.setdefault(setting.market, [])
         share = setting.market if setting.sends_all else f"{setting.market}/{','.join(setting.sends)}"
-        outgoing.append(Route(channel, _first(setting, tuple(earlier)), share))
+        outgoing.append(Route(channel, first_of(setting, tuple(earlier)), share))
         earlier.append(setting)
     for settings in before.values():
         _check(settings)
@@ -66,15 +66,6 @@ def open_places(config: Config) -> Places:
     """The folders of channels, and the element names of the markets' services."""
     names = {market: adapter.service for market, adapter in installed_adapters(config.mapping_files).items()}
     return Places(config.folder, config.spool_folder, queue_names=names)
-
-
-def _first(setting: ChannelSetting, earlier: tuple[ChannelSetting, ...]) -> Takes:
-    """A message goes through the first channel of its market that takes it."""
-
-    def takes(message_type: str, kind: str) -> bool:
-        return setting.takes(message_type, kind) and not any(one.takes(message_type, kind) for one in earlier)
-
-    return takes
 
 
 def _check(settings: list[ChannelSetting]) -> None:

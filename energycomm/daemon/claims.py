@@ -1,8 +1,12 @@
 """Envelopes that wait to be processed, and who takes which: each by one worker only.
 
-A worker claims a group of small envelopes of one series by one statement, which also counts the attempt. A claim names
-its holder: a number whose lock ends with the connection of its worker (`energycomm.daemon.locks`), so that what a dead
-worker held is free at once. The store refuses what a worker writes of an envelope that another one claimed meanwhile.
+A worker claims a group of small envelopes of one channel and market by one statement, which also counts the attempt. A
+claim names its holder: a number whose lock ends with the connection of its worker (`energycomm.daemon.locks`), so that
+what a dead worker held is free at once. The store refuses what a worker writes of an envelope that another one claimed
+meanwhile.
+
+Groups follow the stamps in the names of envelopes, across the numbered series of a market: these tell of the same
+access points, and a message that comes after a later one of its access point is judged again, with all that follow it.
 
 Which of a group kills its workers is found by halving: whatever was begun before is claimed in smaller groups, alone
 at the last attempt that counts.
@@ -22,7 +26,8 @@ from energycomm.eis.store import Store
 from energycomm.pipeline.records import OpenEnvelope
 
 TOGETHER = 64
-"""Envelopes of one group."""
+"""Envelopes of one group, at most. Smaller ones cost more than they let other workers do meanwhile: the state of an
+access point is written once in each."""
 
 SMALL = 1 << 18
 """Bytes up to which an envelope shares a group; a commit of its own costs a larger one nothing."""
@@ -32,17 +37,24 @@ LOOK_AHEAD = 1000
 
 
 class Claimed(NamedTuple):
-    """An envelope that is ours, and the number of this attempt at it."""
+    """An envelope that is ours.
+
+    Attributes:
+      envelope: the envelope.
+      attempt: the number of this attempt at it.
+      stamp: in its name; empty where that tells none.
+    """
 
     envelope: OpenEnvelope
     attempt: int
+    stamp: str = ""
 
 
 def claim(store: Store, holder: int, attempts: int) -> list[Claimed]:
     """Claim a group of envelopes.
 
-    The oldest free envelope is taken, first of a series and channel of which no other worker holds anything, so that
-    its messages are judged in order; with it the next ones of both that were begun as often, if they are small.
+    The oldest free envelope is taken, first of a channel and market of which no other worker holds anything; with it
+    the small ones of both that were begun as often, the earliest stamps first.
 
     Args:
       store: the EIS.
@@ -50,15 +62,15 @@ def claim(store: Store, holder: int, attempts: int) -> list[Claimed]:
       attempts: workers that may die on one envelope.
 
     Returns:
-      The group in the order of its series; empty where nothing is free.
+      The group in the order of its stamps; empty where nothing is free.
     """
     with store.transaction() as tx:
         rows = tx.driver.rows(_statement(attempts, isinstance(tx.driver, PostgresDriver)), (holder,) * 3)
     found = [
-        (stamp or "", Claimed(OpenEnvelope(number, name, bytes(sha256), state == "archived", *rest), attempt))
+        Claimed(OpenEnvelope(number, name, bytes(sha256), state == "archived", *rest), attempt, stamp or "")
         for number, name, sha256, state, *rest, attempt, stamp in rows
     ]
-    return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].envelope.id))]
+    return sorted(found, key=lambda one: (one.stamp, one.envelope.id))
 
 
 def release(store: Store, left: Sequence[tuple[int, int, bool]]) -> None:
@@ -81,12 +93,17 @@ def put_off(store: Store, left: Sequence[tuple[int, int]]) -> None:
         tx.driver.many(_PUT_OFF, left)
 
 
-def others_ahead(store: Store, envelope: OpenEnvelope) -> bool:
-    """Whether another worker is at an earlier envelope of the same series and channel."""
+def others_ahead(store: Store, group: Sequence[Claimed]) -> bool:
+    """Whether another worker is at a small envelope of the same channel and market that comes before all of a group.
+
+    While that worker stores it, which locks its row, the answer waits: no time is lost between two groups. A large one
+    takes too long to be waited for.
+    """
     if is_sqlite(store.engine):
         return False
+    stamp, number, holder = min((one.stamp, one.envelope.id, one.envelope.holder) for one in group)
     with reading(store.engine) as connection:
-        return bool(driver_of(connection).rows(_AHEAD.format(**_POSTGRES), (envelope.holder, envelope.id)))
+        return bool(driver_of(connection).rows(_AHEAD.format(**_POSTGRES), (holder, number, stamp)))
 
 
 def unfinished(store: Store, group: Sequence[Claimed]) -> list[Claimed]:
@@ -150,45 +167,47 @@ _POSTGRES = {
     "live": "SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted "
     "AND objsubid = 1 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
     "UNION SELECT cast(? AS bigint)",
-    "materialized": "MATERIALIZED",
     "lock": "FOR NO KEY UPDATE OF e SKIP LOCKED",
 }
-_SQLITE = {"live": "SELECT ? AS holder", "materialized": "MATERIALIZED", "lock": ""}
+_SQLITE = {"live": "SELECT ?", "lock": ""}
 """One process does everything: what another one held is free."""
 
 _WAITING = "e.state IN ('archived', 'processing')"
 # The number of a claim that is put off is negative.
 _FREE = f"{_WAITING} AND (e.holder IS NULL OR abs(e.holder) NOT IN (SELECT holder FROM live))"
 _CLAIM = f"""
-WITH live(holder) AS {{materialized}} ({{live}}),
+WITH live(holder) AS MATERIALIZED ({{live}}),
 busy AS (
-  SELECT DISTINCT coalesce(e.series_key, '') AS series, e.channel FROM envelope e
+  SELECT DISTINCT coalesce(e.market, '') AS market, e.channel FROM envelope e
   WHERE e.holder IN (SELECT holder FROM live) AND e.holder <> ? AND {_WAITING}
 ),
-free AS {{materialized}} (
-  SELECT e.id, coalesce(e.series_key, '') AS series, coalesce(e.series_stamp, '') AS stamp, e.channel,
+free AS MATERIALIZED (
+  SELECT e.id, coalesce(e.market, '') AS market, coalesce(e.series_stamp, '') AS stamp, e.channel,
     coalesce(e.attempts, 0) AS attempts, r.size
   FROM envelope e JOIN raw r ON r.sha256 = e.sha256 WHERE {_FREE} ORDER BY e.id LIMIT {LOOK_AHEAD}
 ),
-head AS {{materialized}} (
+head AS MATERIALIZED (
   SELECT * FROM free f ORDER BY CASE WHEN EXISTS (
-    SELECT 1 FROM busy b WHERE b.series = f.series AND b.channel = f.channel
+    SELECT 1 FROM busy b WHERE b.market = f.market AND b.channel = f.channel
   ) THEN 1 ELSE 0 END, f.id LIMIT 1
 ),
-picked AS {{materialized}} (
+picked AS MATERIALIZED (
   SELECT e.id FROM envelope e JOIN free f ON f.id = e.id
-  JOIN head h ON h.channel = f.channel AND h.series = f.series AND h.attempts = f.attempts
+  JOIN head h ON h.channel = f.channel AND h.market = f.market AND h.attempts = f.attempts
     AND (h.id = f.id OR (h.size <= {SMALL} AND f.size <= {SMALL}))
-  WHERE {_FREE} ORDER BY f.stamp, f.id LIMIT coalesce((SELECT {{most}} FROM head), 0) {{lock}}
+  WHERE {_FREE} ORDER BY CASE WHEN h.id = f.id THEN 0 ELSE 1 END, f.stamp, f.id
+  LIMIT coalesce((SELECT {{most}} FROM head), 0) {{lock}}
 )
 UPDATE envelope SET holder = ?, attempts = coalesce(attempts, 0) + 1 WHERE id IN (SELECT id FROM picked)
 RETURNING id, name, sha256, state, channel, coalesce(answers, 0), holder, attempts, series_stamp
 """
 _AHEAD = f"""
-WITH live(holder) AS {{materialized}} ({{live}})
+WITH live(holder) AS MATERIALIZED ({{live}})
 SELECT 1 FROM envelope e JOIN envelope own ON own.id = ? AND own.channel = e.channel
-  AND coalesce(own.series_key, '') = coalesce(e.series_key, '')
-WHERE e.id < own.id AND e.holder <> own.holder AND e.holder IN (SELECT holder FROM live) AND {_WAITING} LIMIT 1
+  AND coalesce(own.market, '') = coalesce(e.market, '')
+JOIN raw r ON r.sha256 = e.sha256 AND r.size <= {SMALL}
+WHERE (coalesce(e.series_stamp, ''), e.id) < (?, own.id) AND e.holder <> own.holder
+  AND e.holder IN (SELECT holder FROM live) AND {_WAITING} LIMIT 1 FOR SHARE OF e
 """
 _PUT_OFF = "UPDATE envelope SET holder = -holder WHERE id = ? AND holder = ?"
 _RELEASE = (

@@ -12,6 +12,7 @@ import structlog
 from energycomm.config import Config
 from energycomm.daemon.locks import Locks
 from energycomm.daemon.report import Reporter
+from energycomm.daemon.switches import Switches
 from energycomm.eis.database import Conflict, is_lost
 from energycomm.eis.store import Store
 
@@ -63,6 +64,7 @@ class Desk:
         self.config, self.store, self.locks, self.report, self.stop = config, store, locks, report, stop
         self.worker = worker
         self.leads: set[str] = set()
+        self.switches = Switches(store)
         self.arrived = threading.Event()
         """Set when an envelope was archived: whoever waits for work looks at once."""
 
@@ -112,8 +114,12 @@ class Duty(threading.Thread):
         """Lead when nobody else does, turn after turn."""
         structlog.contextvars.bind_contextvars(worker=self.desk.worker, duty=self.key)
         while not self.desk.stop.is_set():
-            self.desk.stop.wait(self._try(self._lead))
+            self.sleep(self._try(self._lead))
         self._leave()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for the next turn, or for the end."""
+        self.desk.stop.wait(seconds)
 
     def _lead(self) -> float:
         leads, locks = self.desk.leads, self.desk.locks
@@ -186,11 +192,55 @@ class OutsideDuty(Duty):
         self._subject, self._alarm = subject, alarm
         self._failures = 0
         self._elsewhere: float | None = None
+        self._rests = False
+        self._served = 0
+
+    def turn(self) -> float | None:
+        """Do the due work, unless a person paused it."""
+        known = self.desk.switches.of(self._subject)
+        if known.paused_at is not None:
+            if not self._rests:
+                self._rests, self._failures, self._elsewhere = True, 0, None
+                self.desk.report.alarm(self._alarm, self._subject, False)
+                log.info("duty.paused", subject=self._subject, by=known.paused_by, why=known.why)
+            return self.rested()
+        if self._rests:
+            self._rests = False
+            log.info("duty.resumed", subject=self._subject)
+        if known.asked_at > self._served:
+            self._served = known.asked_at
+            self.at_once()
+        return self.work()
+
+    def work(self) -> float | None:
+        """Do the due work; seconds to the next turn if they differ from the usual ones."""
+        raise NotImplementedError
+
+    def rested(self) -> float | None:
+        """What goes on while it is paused; seconds to the next turn."""
+        return None
+
+    def at_once(self) -> None:
+        """Somebody asked for an attempt: make it in this turn, whatever was waited for."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for the next turn, or until somebody asks for one or pauses it."""
+        deadline = time.monotonic() + seconds
+        while not self.desk.stop.is_set() and (left := deadline - time.monotonic()) > 0:
+            self.desk.stop.wait(min(left, LOOK_SECONDS))
+            known = self.desk.switches.of(self._subject)
+            if known.asked_at > self._served or (known.paused_at is not None) != self._rests:
+                break
+
+    def going(self) -> bool:
+        """Whether to go on within a turn: nobody paused it meanwhile, either."""
+        return super().going() and self.desk.switches.of(self._subject).paused_at is None
 
     def works(self) -> None:
         """Note that what is outside did what was asked."""
         self._failures, self._elsewhere = 0, None
         self.desk.report.alarm(self._alarm, self._subject, False)
+        self.desk.switches.note(self._subject, None)
 
     def fails(self, why: str, *, for_a_person: bool = False) -> None:
         """Note that it failed.
@@ -200,6 +250,7 @@ class OutsideDuty(Duty):
           for_a_person: it does not pass by itself.
         """
         self._failures += 1
+        self.desk.switches.note(self._subject, why)
         if self._failures >= FAILURES or for_a_person:
             self.desk.report.alarm(self._alarm, self._subject, True, why)
         if self._failures >= FAILURES:
@@ -211,4 +262,5 @@ class OutsideDuty(Duty):
     def led_by_another(self) -> None:
         """The alarm ends when others have led for longer than they would if it failed for them."""
         if self._elsewhere is not None and time.monotonic() > self._elsewhere:
-            self.works()
+            self._failures, self._elsewhere = 0, None
+            self.desk.report.alarm(self._alarm, self._subject, False)

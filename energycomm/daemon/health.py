@@ -27,6 +27,7 @@ log = structlog.get_logger()
 Page = Callable[[], tuple[int, str, bytes]]
 """Makes an answer: status, media type, content."""
 
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")
 """Headers of a proxy: who asks through one is not on this machine, whatever address the proxy has."""

@@ -1,4 +1,4 @@
-"""The periodic duty: time-outs, overdue requests, gaps in series, retention."""
+"""The periodic duty: time-outs, overdue requests, gaps in series, retention, erasures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.partitions import Partitions
 from energycomm.eis.store import Store
 from energycomm.eis.tallies import settle
+from energycomm.erasure.erasing import again, means_of
 from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.instants import now_micros
@@ -42,7 +44,7 @@ class Housekeeping(Duty):
     def __init__(self, desk: Desk, rules_version_id: int) -> None:
         super().__init__(desk, "tidy", desk.config.daemon.tidy_seconds)
         self.rules_version_id = rules_version_id
-        self._series_since = 0
+        self._series_since = self._erased_upto = 0
         self._clock = ClockWatch()
         self._retention_due = self._invoices_due = 0.0
 
@@ -76,6 +78,8 @@ class Housekeeping(Duty):
         self._gaps()
         if time.monotonic() >= self._retention_due:
             self._retention()
+            self._erasures()
+            Partitions(self.desk.store.engine).tend()
             self._retention_due = time.monotonic() + RETENTION_EVERY
 
     def _overdue(self) -> None:
@@ -120,6 +124,12 @@ class Housekeeping(Duty):
             rows, size = purge(self.desk.store, what, days, now_micros(), "retention policy")
             if rows:
                 log.info("retention.purged", what=what, days=days, rows=rows, bytes=size)
+
+    def _erasures(self) -> None:
+        """Take out again what came of customers who were erased, and what was kept for a time that is over."""
+        begun = now_micros()
+        again(means_of(self.desk.config, self.desk.store), since=self._erased_upto)
+        self._erased_upto = begun - int(RETENTION_EVERY * SECOND)  # what was being stored then is looked at twice
 
 
 def _latest(store: Store) -> int:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.report import Count, Timing
 from energycomm.daemon.survey import Survey
+from energycomm.kernel.verdicts import Label
 
 SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600)
 
 
 class Metrics:
-    """The registry of one daemon. A worker that is killed may take the counts of its last envelope along."""
+    """The registry of one daemon. A worker that is killed may take the counts of its last envelope along.
 
-    def __init__(self) -> None:
+    What can be known of the labels is there from the start, with 0: Prometheus sees no increase in a series that begins
+    with what has happened, and nothing at all in one that is absent.
+
+    Args:
+      channels: the market of each channel of the configuration, by its name.
+    """
+
+    def __init__(self, channels: Mapping[str, str]) -> None:
         self.registry = CollectorRegistry()
+        self._markets = sorted(set(channels.values()))
         counters: dict[str, tuple[str, tuple[str, ...]]] = {
             "energycomm_envelopes": ("Envelopes by channel and outcome.", ("channel", "outcome")),
             "energycomm_envelope_faults": ("Envelopes that a worker broke on.", ("channel",)),
@@ -52,6 +62,13 @@ class Metrics:
         self._answers = self._gauge("energycomm_answers_due", "Answers of ours that are late or due soon.", "market")
         for code in ALARMS:
             self._alarms.labels(code.code).set(0)
+        for market in self._markets:
+            for label in get_args(Label):
+                self._counters["energycomm_messages"].labels(market, label)
+        for channel in channels:
+            self._counters["energycomm_envelope_faults"].labels(channel)
+            for outcome in ("done", "failed", "duplicate"):
+                self._counters["energycomm_envelopes"].labels(channel, outcome)
 
     def _gauge(self, name: str, words: str, *labels: str) -> Gauge:
         return Gauge(name, words, labels, registry=self.registry)
@@ -90,7 +107,8 @@ class Metrics:
             (self._answers, survey.answers_due),
         ):
             gauge.clear()
-            for name, number in values.items():
+            none = dict.fromkeys(self._markets, 0) if gauge in (self._overdue, self._answers) else {}
+            for name, number in (none | values).items():
                 gauge.labels(name).set(number)
         self._requests.clear()
         for (market, state), number in survey.requests.items():
@@ -99,3 +117,27 @@ class Metrics:
     def text(self) -> bytes:
         """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class _Together:
+    """What several registries hold, each sample with the name of its supplier."""
+
+    def __init__(self, suppliers: Mapping[str, Metrics]) -> None:
+        self.suppliers = suppliers
+
+    def collect(self) -> Iterable[Metric]:
+        families: dict[str, Metric] = {}
+        for supplier, metrics in self.suppliers.items():
+            for family in metrics.registry.collect():
+                whole = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                whole.samples += [
+                    sample._replace(labels={**sample.labels, "supplier": supplier}) for sample in family.samples
+                ]
+        return families.values()
+
+
+def text_of_several(suppliers: Mapping[str, Metrics]) -> bytes:
+    """The metrics of several suppliers in Prometheus' text format, with the label `supplier`."""
+    registry = CollectorRegistry()
+    registry.register(_Together(suppliers))
+    return generate_latest(registry)

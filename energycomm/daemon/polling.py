@@ -12,8 +12,12 @@ import structlog
 from energycomm.daemon.claims import backlog, reasons, states
 from energycomm.daemon.duties import Desk, OutsideDuty
 from energycomm.eis.database import Conflict, confirm, is_lost
+from energycomm.pipeline.addressee import Misdirected
+from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.inbound import Inbound
+from energycomm.pipeline.records import note
 from energycomm.transport.channel import Arrival, Incoming, Outcome, TechnicalError
+from energycomm.transport.patience import try_now
 
 log = structlog.get_logger()
 
@@ -49,7 +53,18 @@ class Polling(OutsideDuty):
         """What was processed and the channel could not be told of."""
         self._due = 0.0
 
-    def turn(self) -> float | None:
+    def rested(self) -> float | None:
+        """Acknowledge what is done."""
+        self._settle()
+        self._due = 0.0
+        return HURRY if self._pending else None
+
+    def at_once(self) -> None:
+        """Poll in this turn, also where the channel is left alone after failures."""
+        self._due = 0.0
+        try_now(self.channel)
+
+    def work(self) -> float | None:
         """Acknowledge what is done; poll when it is time to."""
         self._settle()
         more = bool(getattr(self.channel, "more", False))
@@ -133,6 +148,8 @@ class Polling(OutsideDuty):
             with ExitStack() as opened:
                 sources = [(opened.enter_context(arrival.open()), arrival.name) for arrival in arrivals]
                 kept = self.inbound.archive(sources, self.channel.name)
+        except Misdirected as found:
+            return self._refuse(arrivals, found)
         except BaseException as fault:
             if len(arrivals) > 1 and isinstance(fault, Exception) and not is_lost(fault):
                 return self._take_each(list(arrivals))
@@ -155,6 +172,15 @@ class Polling(OutsideDuty):
         if waiting:
             self.desk.arrived.set()
         return waiting
+
+    def _refuse(self, arrivals: Sequence[Arrival], found: Misdirected) -> int:
+        """Give back to the channel, as failed, what is addressed to another supplier; take in the others."""
+        for place, refusal in found.refusals.items():
+            log.error("envelope.misdirected", channel=self.channel.name, name=arrivals[place].name, code=refusal.code)
+            note(self.desk.store, Tally(), None, refusal, "error", arrivals[place].name)
+            self.desk.report.count("energycomm_envelopes", self.channel.name, "failed")
+            self._acknowledge(arrivals[place], "failed", str(refusal))
+        return self._take([one for place, one in enumerate(arrivals) if place not in found.refusals])
 
     def _take_each(self, arrivals: list[Arrival]) -> int:
         """Archive arrivals one by one: one of them must not keep the others from being taken in."""

@@ -79,7 +79,7 @@ class Reporter:
     def __init__(self, connection: Connection | None, orphaned: Callable[[], object] = lambda: None) -> None:
         self._connection, self._orphaned = connection, orphaned
         self._lock = threading.Lock()
-        self._on: dict[tuple[str, str], bool] = {}
+        self._on: dict[tuple[str, str], str | None] = {}
 
     def send(self, report: Report) -> None:
         """Tell the supervisor."""
@@ -101,11 +101,12 @@ class Reporter:
         self.send(Timing(name, labels, value))
 
     def alarm(self, code: str, subject: str, on: bool, detail: str = "") -> None:
-        """Tell that something that alarms is so, or no more; said once at each change."""
+        """Tell that something that alarms is so, or no more; said once at each change, of its words too."""
+        told = detail if on else None
         with self._lock:
-            if self._on.get((code, subject), False) == on:
+            if self._on.get((code, subject)) == told:
                 return
-            self._on[code, subject] = on
+            self._on[code, subject] = told
         self.send(Alarming(code, subject, on, detail))
 
     def close(self) -> None:

@@ -6,14 +6,17 @@ from io import BytesIO
 
 import structlog
 
-from energycomm.backoffice.notification import Failure, Notification, Target, take_up, tell_all
+from energycomm.backoffice.notification import Failure, Notification, Target, hurry_up, take_up, tell_all
+from energycomm.backoffice.targets import FolderTarget
 from energycomm.daemon.duties import Desk, OutsideDuty, Pause
 from energycomm.eis import archive
+from energycomm.eis.channels import BACK_OFFICE
 from energycomm.eis.store import StoreTransaction
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.acknowledgement import Owed, send_acknowledgements
-from energycomm.pipeline.delivery import Again, Bundles, Parcel, Takes, about_channel, deliver
+from energycomm.pipeline.delivery import Again, Bundles, Parcel, Takes, about_channel, deliver, hurry
 from energycomm.transport.channel import Sending, Sent, TechnicalError
+from energycomm.transport.patience import try_now
 
 log = structlog.get_logger()
 
@@ -47,7 +50,12 @@ class Delivering(OutsideDuty):
         super().__init__(desk, f"send/{share or channel.market}", every, channel.name)
         self.channel, self.takes, self.again, self.bundles = channel, takes, again, bundles
 
-    def turn(self) -> float | None:
+    def at_once(self) -> None:
+        """What failed before is due again, and the channel is tried."""
+        hurry(self.desk.store, self.channel.market, self.takes)
+        try_now(self.channel)
+
+    def work(self) -> float | None:
         """Send what is due: first acknowledgements of what came, then requests."""
         acknowledged = send_acknowledgements(
             self.desk.store, self.channel, self._answered, limit=PIECE, takes=self.takes, watch=self._watch_answer
@@ -105,12 +113,17 @@ class Notifying(OutsideDuty):
 
     def __init__(self, desk: Desk, target: Target) -> None:
         every = desk.config.daemon.send_seconds
-        super().__init__(desk, "notify", every, "back office", "OUTBOX_FAILING")
+        super().__init__(desk, "notify", every, BACK_OFFICE, "OUTBOX_FAILING")
         self.target = target
         self._alone = Pause(1.0, 60.0)
         self._leads = False
+        self._usable = not isinstance(target, FolderTarget)
 
-    def turn(self) -> float | None:
+    def at_once(self) -> None:
+        """What waits for another attempt is due."""
+        hurry_up(self.desk.store)
+
+    def work(self) -> float | None:
         """Tell what is due; while nobody listens the pauses grow."""
         if not self._leads:
             take_up(self.desk.store)
@@ -131,9 +144,22 @@ class Notifying(OutsideDuty):
             self.fails(told.trouble.reason)
             return wait
         if told.sent:
+            self._usable = True
             self._alone.reset()
             self.works()
+        elif not self._usable:
+            self._look()
         return 0.0 if told.sent else None
+
+    def _look(self) -> None:
+        """See whether the folder can be written to before there is something to tell: the alarm comes in time."""
+        assert isinstance(self.target, FolderTarget)
+        why = self.target.unusable()
+        if why is None:
+            self._usable = True
+            self.works()
+        else:
+            self.fails(why, for_a_person=True)
 
     def rest(self) -> None:
         """Another worker may lead from now on."""

@@ -9,9 +9,10 @@ import json
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -21,17 +22,21 @@ from msgspec import Struct
 
 from energycomm.backoffice.targets import open_target
 from energycomm.config import Config
+from energycomm.daemon.alarming import OwnMemory, check_ways, is_told, turn
 from energycomm.daemon.alarms import AlarmBook
 from energycomm.daemon.channels import open_channels
 from energycomm.daemon.duties import Pause
 from energycomm.daemon.endpoint import listen, serve
-from energycomm.daemon.health import JSON, Doorkeeper, HealthServer, word
+from energycomm.daemon.health import JSON, METRICS, Doorkeeper, HealthServer, word
 from energycomm.daemon.heartbeat import Heartbeat, tell_service_manager
 from energycomm.daemon.metrics import Metrics
 from energycomm.daemon.report import Alarming, Alive, Count, Timing, decode
 from energycomm.daemon.survey import survey
+from energycomm.daemon.watching import OF_THE_HOST, OF_THE_STORE, Found, watch_host, watch_store
 from energycomm.daemon.worker import work
-from energycomm.eis.database import connect, is_lost
+from energycomm.eis.channels import leave, sign
+from energycomm.eis.database import Conflict, connect, is_lost, opened
+from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.masking import masked
@@ -42,7 +47,8 @@ from energycomm.transport.credentials import Secret, SecretUnreadableError
 log = structlog.get_logger()
 
 TICK = 0.25
-SURVEY_SECONDS = 5.0
+SURVEY_SECONDS = SIGN_SECONDS = 5.0
+TELL_SECONDS = 15.0
 YOUNG = 10.0
 """A worker that dies within so many seconds is started again after a growing pause, another one at once."""
 DEATHS, DEATHS_WITHIN = 5, 60.0
@@ -84,13 +90,15 @@ class Supervisor:
 
     Args:
       config: the configuration.
+      port: of metrics and health, where one process supervises several suppliers and serves these for all; None for
+        one alone.
 
     Raises:
       UserError: the configuration, the rules, keys or channels are wrong, the database is not upgraded, or a port is
         taken.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, port: int | None = None) -> None:
         self.config = config
         self.settings = config.daemon
         check(config)
@@ -100,7 +108,7 @@ class Supervisor:
             log.info("daemon.one_worker", why="SQLite has one writer")
         self.stop = threading.Event()
         self.seats = [Seat(number, Pause(0.5, 30.0)) for number in range(1, workers + 1)]
-        self.metrics = Metrics()
+        self.metrics = Metrics({channel.name: channel.market for channel in config.channels})
         self.alarms = AlarmBook(self.settings.alarm_seconds, time.monotonic)
         self._guard = threading.RLock()
         self.listening = listen(config)
@@ -112,34 +120,58 @@ class Supervisor:
         self._deaths: list[float] = []
         self._ticked = time.monotonic()
         self._database_seen = 0.0
-        self.health = HealthServer(
-            self.settings.host,
-            self.settings.port,
-            {"/health/live": self._live_page, "/health/ready": lambda: word(self._is_ready(), "ready")},
-            {"/metrics": self._metrics_page, "/health/details": self._details_page},
-            Doorkeeper(health_token(config)),
-        )
+        self.health = self._health_server() if port is None else None
+        self.port = self.health.port if self.health is not None else port
         file = config.folder / self.settings.heartbeat if self.settings.heartbeat else None
         self.heartbeat = Heartbeat(file)
 
+    def _health_server(self) -> HealthServer:
+        return HealthServer(
+            self.settings.host,
+            self.settings.port,
+            {
+                "/health/live": lambda: word(self.is_live(), "live"),
+                "/health/ready": lambda: word(self.is_ready(), "ready"),
+            },
+            {"/metrics": lambda: (200, METRICS, self.measured().text()), "/health/details": self._details_page},
+            Doorkeeper(health_token(self.config)),
+        )
+
     def run(self) -> int:
         """Run until SIGTERM or SIGINT; the exit code."""
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, lambda *_: self.stop.set())
+        assert self.health is not None
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop.set())
         self.health.start()
-        surveyor = threading.Thread(target=self._survey_always, name="survey", daemon=True)
-        surveyor.start()
-        log.info("daemon.started", pid=os.getpid(), workers=len(self.seats), port=self.health.port)
+        try:
+            return self.supervise(tell_service_manager)
+        finally:
+            self.health.close()
+
+    def supervise(self, tell: Callable[[str], bool]) -> int:
+        """Supervise until the event that ends it; the exit code.
+
+        Args:
+          tell: is told what systemd is to know; answers whether it was heard.
+        """
+        if is_told(self.config):
+            threading.Thread(target=self._tell_always, name="alarming", daemon=True).start()
+        presence = threading.Thread(target=self._sign_always, name="presence", daemon=True)
+        for thread in (threading.Thread(target=self._survey_always, name="survey", daemon=True), presence):
+            thread.start()
+        log.info("daemon.started", pid=os.getpid(), workers=len(self.seats), port=self.port)
         told = False
         try:
             while not self.stop.is_set():
                 self._tick()
-                if not told and self._is_ready():
-                    told = tell_service_manager("READY=1")
+                tell("WATCHDOG=1")
+                if not told and self.is_ready():
+                    told = tell("READY=1")
         finally:
-            tell_service_manager("STOPPING=1")
+            self.stop.set()  # for our threads, where a fault ended the loop
+            tell("STOPPING=1")
             clean = self._shut_down()
-            self.health.close()
+            presence.join(SIGN_SECONDS)
             if self.listening is not None:
                 self.listening.close()
             self.heartbeat.remove()
@@ -162,8 +194,7 @@ class Supervisor:
         with self._guard:
             self.alarms.tick()
         self._ticked = now
-        tell_service_manager("WATCHDOG=1")
-        self.heartbeat.beat(self._facts)
+        self.heartbeat.beat(self.facts)
 
     def _listen(self, seat: Seat) -> None:
         """Take in what a worker told."""
@@ -291,22 +322,78 @@ class Supervisor:
                 self.metrics.show_survey(found)
                 for code, subject, number, words in found.alarms():
                     self.alarms.say(code, subject, "supervisor", number > 0, words)
+            self._watch(watch_store(engine, self.config.alarms, now_micros()), OF_THE_STORE)
+            self._watch(watch_host(self.config, now_micros()), OF_THE_HOST)
             self.stop.wait(SURVEY_SECONDS)
+
+    def _watch(self, found: Found, codes: Collection[str]) -> None:
+        """Say which alarms of these codes are on, and that all others of them are not."""
+        with self._guard:
+            for (code, subject), words in found.items():
+                self.alarms.say(code, subject, "supervisor", True, words)
+            for code, subject in self.alarms.on.keys() - found.keys():
+                if code in codes:
+                    self.alarms.say(code, subject, "supervisor", False)
+
+    def _tell_always(self) -> None:
+        """Tell people of alarms, through losses of the database."""
+        own = OwnMemory(self.config)
+        while not self.stop.wait(TELL_SECONDS):
+            try:
+                with opened(self.config.database_url, create=False) as engine:
+                    while not self.stop.is_set():
+                        turn(Store(engine), self.config)
+                        # What was told while the database was lost ends here; the store knows the rest.
+                        own.turn({}, now_micros())
+                        self.stop.wait(TELL_SECONDS)
+            except Exception as error:
+                if not is_lost(error) and not isinstance(error, Conflict):
+                    log.error("alarming.fault", exc_info=error)
+                with self._guard:
+                    lost = {key: one.detail for key, one in self.alarms.on.items() if key[0] == "DATABASE_LOST"}
+                own.turn(lost, now_micros())
+
+    def _sign_always(self) -> None:
+        """Write into the store how we are, for those who look from elsewhere. Apart from the survey: on SQLite a write
+        waits for other writers, and the database is not lost for that."""
+        name, begun = f"{socket.gethostname()}:{self.port}", now_micros()
+        while True:
+            going = not self.stop.is_set()
+            try:
+                with opened(self.config.database_url, create=False) as engine:
+                    store = Store(engine)
+                    while going:
+                        sign(store, name, begun, now_micros(), masked(self.facts()))
+                        going = not self.stop.wait(SIGN_SECONDS)
+                    leave(store, name)
+                    return
+            except Exception as error:
+                # What is lost of it is missed by those who look; the survey says why.
+                if not is_lost(error) and not isinstance(error, Conflict):
+                    log.error("presence.fault", exc_info=error)
+                if not going:
+                    return
+            self.stop.wait(SIGN_SECONDS)
 
     # --- how it is ---
 
-    def _is_ready(self) -> bool:
+    def is_live(self) -> bool:
+        """The loop goes round."""
+        return time.monotonic() - self._ticked < LIVE_SECONDS
+
+    def is_ready(self) -> bool:
         """A worker works or could, and the database answered a moment ago."""
         working = any(seat.state in ("idle", "working") for seat in self.seats)
         return working and time.monotonic() - self._database_seen < 3 * SURVEY_SECONDS and not self.stop.is_set()
 
-    def _facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
+        """How workers and alarms are, as JSON has it."""
         with self._guard:
             return {
                 "at": now_micros() / 1e6,
                 "pid": os.getpid(),
-                "port": self.health.port,
-                "ready": self._is_ready(),
+                "port": self.port,
+                "ready": self.is_ready(),
                 "workers": [
                     {
                         "number": seat.number,
@@ -332,17 +419,15 @@ class Supervisor:
         pid = seat.process.pid if seat.process else None
         return {"push": {"port": self.listening.getsockname()[1], "pid": pid, "state": seat.state}}
 
-    def _metrics_page(self) -> tuple[int, str, bytes]:
+    def measured(self) -> Metrics:
+        """The metrics, as things are now."""
         with self._guard:
-            self.metrics.show_workers([seat.state for seat in self.seats], self._is_ready())
+            self.metrics.show_workers([seat.state for seat in self.seats], self.is_ready())
             self.metrics.show_alarms(code for code, _ in self.alarms.on)
-            return 200, "text/plain; version=0.0.4; charset=utf-8", self.metrics.text()
-
-    def _live_page(self) -> tuple[int, str, bytes]:
-        return word(time.monotonic() - self._ticked < LIVE_SECONDS, "live")
+            return self.metrics
 
     def _details_page(self) -> tuple[int, str, bytes]:
-        facts = self._facts() | {"seconds_since_tick": round(time.monotonic() - self._ticked, 1)}
+        facts = self.facts() | {"seconds_since_tick": round(time.monotonic() - self._ticked, 1)}
         return 200 if facts["ready"] else 503, JSON, json.dumps(masked(facts)).encode()
 
 
@@ -374,6 +459,7 @@ def check(config: Config) -> None:
     open_keys(config)
     open_channels(config, threading.Event(), Unseen())
     open_target(config)
+    check_ways(config)
     try:
         connect(config.database_url, create=False).dispose()
     except UserError as error:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.received_requests import owed_query
-from energycomm.eis.tables import OPEN_STATES
+from energycomm.eis.triggers import ALL_TIME
 from energycomm.kernel.counting import counted
 
 DAY = 86_400_000_000
@@ -18,8 +18,8 @@ SECOND = 1_000_000
 
 _WAITING = "SELECT count(*) FROM envelope WHERE state IN ('archived', 'processing')"
 _MESSAGES = (
-    f"SELECT state, count(*) FROM kernel_message WHERE {OPEN_STATES} "  # noqa: S608 - our own words
-    "AND state IN ('quarantined', 'engine_error') GROUP BY state"
+    f"SELECT state, sum(messages) FROM message_tally WHERE hour = {ALL_TIME} "  # noqa: S608 - our own words
+    "AND state IN ('quarantined', 'engine_error') GROUP BY state HAVING sum(messages) > 0"
 )
 _OUTBOX = "SELECT state, count(*), min(at) FROM outbox WHERE state IN ('pending', 'sending', 'dead') GROUP BY state"
 _REQUESTS = (
@@ -142,7 +142,7 @@ def survey(engine: Engine, now: int, answer_hours: float) -> Survey:
     with reading(engine) as connection:
         driver = driver_of(connection)
         found.waiting = driver.rows(_WAITING)[0][0]
-        found.messages = {row[0]: row[1] for row in driver.rows(_MESSAGES)}
+        found.messages = {row[0]: int(row[1]) for row in driver.rows(_MESSAGES)}
         for state, number, oldest in driver.rows(_OUTBOX):
             found.outbox[state] = number
             if state != "dead":

@@ -42,7 +42,7 @@ IDLE = 0.5
 """Seconds between two looks for envelopes, unless one arrives in this process."""
 LISTENING = 2.0
 """The same where the database tells of arrivals: what a dead worker held is found after so long."""
-QUEUE_LOOK = 0.02
+QUEUE_LOOK = 0.01
 QUEUE_SECONDS = 10.0
 """Pause between two looks whether it is our turn to write, and how long another worker is waited for."""
 SIGN_EVERY = 1.0
@@ -65,6 +65,8 @@ def work(number: int, config: Config, connection: Connection) -> None:
     logs.configure(config.log_format, config.log_level)
     mask_output()
     structlog.contextvars.bind_contextvars(worker=str(number))
+    if config.supplier is not None:
+        structlog.contextvars.bind_contextvars(supplier=config.supplier.name)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     # A key press at the terminal reaches the whole group; the supervisor says when to stop.
@@ -224,16 +226,15 @@ class Worker:
                     self._claimed(desk, inbound, half)
 
     def _queue(self, desk: Desk, group: Sequence[Claimed]) -> None:
-        """What comes before our group in its series is judged first: messages that come late are judged again, with
+        """What comes before our group in its market is judged first: messages that come late are judged again, with
         all that follow. What needs no store was done by then."""
-        first = min((one.envelope for one in group), key=lambda envelope: envelope.id)
         deadline = time.monotonic() + QUEUE_SECONDS
-        while time.monotonic() < deadline and others_ahead(desk.store, first):
+        while time.monotonic() < deadline and others_ahead(desk.store, group):
             self._between(desk)
             time.sleep(QUEUE_LOOK)
 
     def _put_aside(self, desk: Desk, group: Sequence[Claimed]) -> None:
-        for envelope, attempt in group:
+        for envelope, attempt, _ in group:
             log.error("envelope.put_aside", envelope=envelope.id, name=envelope.name, attempts=attempt - 1)
             with desk.store.transaction() as tx:
                 put_aside(tx, envelope, f"{attempt - 1} attempts")
@@ -275,7 +276,7 @@ class Worker:
 
     def _count(self, group: Sequence[Claimed], progress: Progress, seconds: float) -> None:
         report, tally = self.report, progress.tally
-        for envelope, _ in group:
+        for envelope, _, _ in group:
             state = progress.ended.get(envelope.id)
             if state is not None:
                 report.count("energycomm_envelopes", envelope.channel, state)

@@ -77,6 +77,12 @@ CODES: tuple[Code, ...] = (
         "ask the market to send it as an ordinary zip",
     ),
     Code(
+        "ENV_OTHER_SUPPLIER",
+        "The file name or the header of a member names another supplier of this installation as the addressee. Nothing "
+        "of the envelope was stored.",
+        "hand the file to that supplier, and ask the sender why it came here",
+    ),
+    Code(
         "ENV_PUT_ASIDE",
         "The program failed on the envelope or a member of it, runs ended in the middle of it repeatedly, or a user "
         "put it aside.",

@@ -110,6 +110,13 @@ class CircuitBreaker:
         self._pause = setting.break_for
         self._opened_at: float | None = None
         self._trial_since: float | None = None
+        self._cause = ""
+
+    @property
+    def cause(self) -> str:
+        """The error that came last, in words."""
+        with self._lock:
+            return self._cause
 
     def state(self) -> BreakerState:
         """What it lets pass at this moment."""
@@ -153,12 +160,19 @@ class CircuitBreaker:
             return
         with self._lock:
             self._failures += 1
+            self._cause = f"{error.code}: {error.detail}"
             if self._opened_at is not None:
                 # The one attempt failed: twice the pause.
                 self._pause = min(self._pause * 2, self._setting.break_longest)
             elif self._failures < self._setting.break_after and error.code not in AT_ONCE:
                 return
             self._opened_at, self._trial_since = self._clock.now(), None
+
+    def try_now(self) -> None:
+        """Let one attempt pass, however long the channel was to be left alone."""
+        with self._lock:
+            if self._opened_at is not None:
+                self._opened_at, self._trial_since = self._clock.now() - self._pause, None
 
     def _left(self) -> float:
         """Seconds until the next attempt may be made."""
@@ -211,7 +225,7 @@ class Guarded(Generic[Either]):
         left = self.breaker.enter()
         if left <= 0:
             return None
-        detail = f"left alone for {left:.0f} more seconds after it failed several times"
+        detail = f"{self.breaker.cause}; left alone for {left:.0f} more seconds"
         return TechnicalError(code="CHANNEL_OPEN", channel=self.name, detail=detail, retry_after=left)
 
     def _again(self, error: TechnicalError, failures: int, waited: float) -> float | None:
@@ -292,3 +306,9 @@ class GuardedOut(Guarded[Sending]):
             if delay is None:
                 return msgspec.structs.replace(outcome, maybe_sent=maybe_sent)
             waited += delay
+
+
+def try_now(channel: object) -> None:
+    """Let one attempt of a channel with patience pass, however long it was to be left alone."""
+    if isinstance(channel, Guarded):
+        channel.breaker.try_now()

@@ -6,6 +6,7 @@ Secrets are never values here, only the file or the environment variable that ho
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -324,3 +325,17 @@ def variables(setting: ChannelSetting) -> frozenset[str]:
     """The environment variables that hold secrets of a channel."""
     named = (getattr(setting, name, None) for name in ("password_env", "passphrase_env", "token_env"))
     return frozenset(name for name in named if name)
+
+
+def first_of(setting: ChannelSetting, earlier: tuple[ChannelSetting, ...]) -> Callable[[str, str], bool]:
+    """Which messages go through a channel: those that no earlier one of its market takes.
+
+    Args:
+      setting: of the channel.
+      earlier: the outgoing channels of its market before it.
+    """
+
+    def takes(message_type: str, kind: str) -> bool:
+        return setting.takes(message_type, kind) and not any(one.takes(message_type, kind) for one in earlier)
+
+    return takes

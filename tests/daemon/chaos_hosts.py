@@ -158,9 +158,16 @@ class HostsChaos(Chaos):
     def _judge(self) -> None:
         super()._judge()
         log = (self.folder / "daemon.log").read_text(errors="replace")
-        self.outcome.differences += ["a traceback in the log"] * log.count("Traceback")
+        self.outcome.differences += [f"in the log: {line[:4000]}" for line in _tracebacks(log)]
         led = {line["duty"].partition("@")[0] + " " + line["worker"] for line in _lines(log, "duty.leads")}
         self.outcome.done["duties led"] = len(led)
+
+
+def _tracebacks(log: str) -> list[str]:
+    """Each traceback of the log with what follows it, or the line of the log that holds it."""
+    lines = log.splitlines()
+    starts = [number for number, line in enumerate(lines) if "Traceback" in line]
+    return [lines[at] if lines[at].startswith("{") else "\n".join(lines[at : at + 40]) for at in starts]
 
 
 def _lines(log: str, event: str) -> list[dict[str, Any]]:

@@ -32,6 +32,19 @@ def test_an_alarm_is_said_once_when_it_starts_and_once_when_it_ends() -> None:
     assert book.on == {}
 
 
+def test_an_alarm_that_goes_on_for_another_reason_says_so_once_and_shows_the_last_words() -> None:
+    book = AlarmBook(60, Clock())
+    told = ("the server ended the session 4711", "the server takes no writing", "the server ended the session 4712")
+    with capture_logs() as lines:
+        for words in (*told, *told):
+            book.say("DATABASE_LOST", "database", "worker 1", True, words)
+    assert [(line["event"], line["detail"]) for line in lines] == [
+        ("alarm.started", told[0]),
+        ("alarm.changed", told[1]),
+    ]
+    assert book.on["DATABASE_LOST", "database"].detail == told[2]
+
+
 def test_an_alarm_lasts_as_long_as_anybody_says_so() -> None:
     clock = Clock()
     book = AlarmBook(0, clock)

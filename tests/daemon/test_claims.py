@@ -63,21 +63,37 @@ def another(office: Office) -> Iterator[Locks]:
         locks.close()
 
 
-def test_a_group_is_of_one_series_and_is_claimed_once(office: Office) -> None:
-    """Numbered names of one series go together in their order, whatever the order of arrival; others wait."""
-    zips = [
+def test_a_group_is_of_one_market_in_the_order_of_its_stamps_and_is_claimed_once(office: Office) -> None:
+    """Names of two numbered series go together in the order of their times, whatever the order of arrival; others
+    wait."""
+    readings = [
         f"17XSIMULATEUR01G_R151_17XSIMULATEUR02E_90000001_500000001_{number:05}_Q_00001_00001_2025030{number}030900.zip"
         for number in (3, 1)
     ]
-    archived(office, zips[0], "other.xml", zips[1])
-    rows = office.rows("SELECT name, series_key FROM envelope ORDER BY id")
-    assert rows[0][1] is not None
-    assert (rows[0][1], rows[1][1]) == (rows[2][1], None)
+    contracts = "17XSIMULATEUR01G_C15_17XSIMULATEUR02E_90000001_D_00001_20250302030900.zip"
+    archived(office, readings[0], "other.xml", contracts, readings[1])
+    rows = office.rows("SELECT market, series_key FROM envelope ORDER BY id")
+    assert [market for market, _ in rows] == ["FR", None, "FR", "FR"]
+    assert rows[0] == rows[3] != rows[2]
     with another(office) as locks:
-        assert names(held(office, locks)) == [zips[1], zips[0]]
+        assert names(held(office, locks)) == [readings[1], contracts, readings[0]]
         assert names(held(office, locks)) == ["other.xml"]
         assert held(office, locks) == []
-    assert office.rows("SELECT attempts FROM envelope") == [(1,), (1,), (1,)]
+    assert office.rows("SELECT attempts FROM envelope") == [(1,), (1,), (1,), (1,)]
+
+
+def stamped(office: Office, stamps: Sequence[int]) -> None:
+    """Envelopes of one market, in the order in which they arrive; their names are their stamps."""
+    archived(office, *(f"{stamp:03}.xml" for stamp in stamps))
+    with office.store.transaction() as tx:
+        tx.driver.run("UPDATE envelope SET market = 'FR', series_stamp = substr(name, 1, 3)")
+
+
+def test_the_oldest_envelope_is_in_its_group_whatever_its_stamp(office: Office) -> None:
+    """Names of earlier times that keep arriving do not keep it waiting."""
+    stamped(office, [999, *range(80)])
+    with another(office) as locks:
+        assert names(held(office, locks)) == [*(f"{number:03}.xml" for number in range(63)), "999.xml"]
 
 
 def test_what_a_dead_worker_held_is_free_at_once(office: Office) -> None:
@@ -197,11 +213,28 @@ def test_workers_share_what_waits_and_know_what_comes_before_theirs(served: Offi
         assert names(held(served, second)) == ["else.xml"]
         other = held(served, second)
         assert names(other) == [f"{number:03}.xml" for number in range(64, 70)]
-        assert not others_ahead(served.store, one[0].envelope)
-        assert others_ahead(served.store, other[0].envelope)
+        assert not others_ahead(served.store, one)
+        assert others_ahead(served.store, other)
         total(served.gateway.inbound.process_together([claimed.envelope for claimed in one]))
-        assert not others_ahead(served.store, other[0].envelope)
+        assert not others_ahead(served.store, other)
         assert served.rows("SELECT count(*) FROM envelope WHERE holder IS NOT NULL") == [(7,)]
+    finally:
+        first.close()
+        second.close()
+
+
+def test_the_group_of_later_stamps_waits_although_some_of_it_is_older(served: Office) -> None:
+    """Whose turn it is follows the stamps, as the groups do."""
+    stamped(served, [number * 7 % 200 for number in range(200)])
+    first, second = open_locks(served.store.engine), open_locks(served.store.engine)
+    try:
+        one, other = held(served, first), held(served, second)
+        assert names(one) == [f"{stamp:03}.xml" for stamp in range(64)]
+        # The oldest that is left, 070, is among them.
+        assert names(other) == [f"{stamp:03}.xml" for stamp in range(64, 128)]
+        assert min(claimed.envelope.id for claimed in other) < max(claimed.envelope.id for claimed in one)
+        assert not others_ahead(served.store, one)
+        assert others_ahead(served.store, other)
     finally:
         first.close()
         second.close()

@@ -67,9 +67,8 @@ def done(pair: Pair, name: str) -> tuple[int, int]:
     return finished, waiting
 
 
-def _midway(pair: Pair, name: str, before: int) -> bool:
-    finished, waiting = done(pair, name)
-    return finished > before and waiting > 0
+def _finished_more(pair: Pair, name: str, before: int) -> bool:
+    return done(pair, name)[0] > before
 
 
 @contextlib.contextmanager
@@ -87,8 +86,11 @@ def working(config: Config, notes: Notes) -> Iterator[None]:
             thread.join()
 
 
-def kill(pair: Pair, _name: str, _folder: Path) -> None:
-    """The primary dies; the standby takes its place."""
+def kill(held: list[Path], pair: Pair, _name: str, folder: Path) -> None:
+    """The primary dies among arrivals, so that there is work whatever was done before; the standby takes its place."""
+    for path in held:
+        deliver(path, folder)
+    time.sleep(0.2)
     pair.fail_over()
 
 
@@ -132,7 +134,7 @@ Loss = Callable[[Pair, str, Path], None]
 
 
 def work_through(
-    pair: Pair, folder: Path, envelopes: list[Path], failovers: int, lose: Loss = kill, held: Sequence[Path] = ()
+    pair: Pair, folder: Path, envelopes: list[Path], losses: Sequence[Loss], held: Sequence[Path] = ()
 ) -> None:
     """Let two workers take envelopes in while the primary is lost, and hold its store against a quiet one.
 
@@ -140,9 +142,8 @@ def work_through(
       pair: the primary and its standby.
       folder: of the inbox.
       envelopes: what is delivered before the primary is lost.
-      failovers: how often it is lost.
-      lose: loses it.
-      held: what `lose` delivers.
+      losses: each loses it once.
+      held: what they deliver.
     """
     name = pair.primary.create_database()
     url = pair.url(name)
@@ -170,11 +171,12 @@ def work_through(
     )
     rng, notes = random.Random(3), Notes()
     with working(config, notes):
-        for number in range(failovers):
-            for path in envelopes[number::failovers]:
+        before = 0
+        for number, lose in enumerate(losses):
+            for path in envelopes[number :: len(losses)]:
                 deliver(path, folder)
-            before = sum(len(envelopes[n::failovers]) for n in range(number))
-            until(partial(_midway, pair, name, before))
+            until(partial(_finished_more, pair, name, before))
+            before = done(pair, name)[0]
             time.sleep(rng.uniform(0, 0.2))
             try:
                 lose(pair, name, folder)
@@ -240,14 +242,16 @@ def _write_where_only_reading_is_allowed(engine: Engine) -> None:
 
 def test_a_failover_in_the_middle_of_the_work_loses_nothing_and_does_nothing_twice(pair: Pair, tmp_path: Path) -> None:
     """kill -9 of the primary, promotion of the standby; the workers go on by themselves."""
-    work_through(pair, tmp_path, arriving(tmp_path, 2, 1), 1)
+    envelopes = arriving(tmp_path, 2, 1)
+    half = len(envelopes) // 2
+    work_through(pair, tmp_path, envelopes[:half], [partial(kill, envelopes[half:])], envelopes[half:])
 
 
 def test_a_primary_that_is_cut_off_and_lives_on_acknowledges_and_tells_nothing(pair: Pair, tmp_path: Path) -> None:
     """What is written to it waits for its standby for ever; when it is stopped, everything goes on with the new one."""
     envelopes = arriving(tmp_path, 2, 1)
     held = envelopes[-len(envelopes) // 4 :]
-    work_through(pair, tmp_path, envelopes[: -len(held)], 1, partial(cut_off, held), held)
+    work_through(pair, tmp_path, envelopes[: -len(held)], [partial(cut_off, held)], held)
 
 
 def test_what_a_server_shows_is_confirmed_by_its_standby_before_it_counts(pair: Pair) -> None:
@@ -290,4 +294,6 @@ def _end_waiting(server: PostgresServer) -> None:
 @pytest.mark.slow
 def test_six_failovers_to_and_fro_lose_nothing(pair: Pair, tmp_path: Path) -> None:
     """The server that died follows the other one anew each time, and takes its place again."""
-    work_through(pair, tmp_path, arriving(tmp_path, 30, 12), 6)
+    envelopes = arriving(tmp_path, 30, 12)
+    held = envelopes[1::2]
+    work_through(pair, tmp_path, envelopes[::2], [partial(kill, held[n::6]) for n in range(6)], held)

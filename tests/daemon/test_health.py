@@ -12,6 +12,7 @@ import pytest
 
 from energycomm.config import Config
 from energycomm.daemon.health import JSON, TEXT, Doorkeeper, HealthServer, word
+from energycomm.daemon.heartbeat import Heartbeat
 from energycomm.daemon.supervisor import health_token
 from energycomm.errors import UserError
 from energycomm.transport.credentials import Secret
@@ -138,3 +139,11 @@ def test_a_daemon_without_its_database_tells_no_stranger_and_no_secret(
     seen.append((tmp_path / "log").read_text())
     assert "DATABASE_LOST" in seen[-1]
     assert [text for text in seen if secret in text or TOKEN in text] == []
+
+
+def test_a_heartbeat_that_cannot_be_written_is_refused_at_the_start(tmp_path: Path) -> None:
+    """Before, the file was missing in silence. What stands in its place does as a folder without rights would."""
+    (tmp_path / f".beat.json.{os.getpid()}").mkdir()
+    with pytest.raises(UserError, match=r"beat\.json cannot be written") as refused:
+        Heartbeat(tmp_path / "beat.json")
+    assert "heartbeat" in refused.value.advice

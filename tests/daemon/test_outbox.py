@@ -16,6 +16,7 @@ import pytest
 from energycomm.backoffice.notification import Failure, Notification, list_outbox, retry, take_up, tell_all
 from energycomm.backoffice.targets import FolderTarget
 from energycomm.backoffice.webhook import Webhook
+from energycomm.daemon.sending import Notifying
 from energycomm.eis import tables
 from energycomm.eis.datakeys import unlock
 from energycomm.kernel.instants import now_micros
@@ -241,3 +242,15 @@ def test_retention_of_raw_bytes_keeps_what_tells_a_duplicate(office: Office, tmp
     assert office.rows("SELECT count(*) FROM raw_chunk") == [(0,)]
     with source.open("rb") as file:
         assert inbound.archive([(file, "a.txt")], "test")[0].duplicate_of is not None
+
+
+def test_a_folder_that_cannot_be_written_to_alarms_before_there_is_something_to_tell(
+    office: Office, tmp_path: Path
+) -> None:
+    duty = Notifying(office.desk, FolderTarget(tmp_path / "told"))
+    duty.work()
+    assert office.notes.alarms() == [("OUTBOX_FAILING", True)]
+    (tmp_path / "told").mkdir()
+    duty.work()
+    assert office.notes.alarms() == [("OUTBOX_FAILING", True), ("OUTBOX_FAILING", False)]
+    assert [*(tmp_path / "told").iterdir()] == []

@@ -135,6 +135,8 @@ def test_after_several_failures_a_channel_is_left_alone_then_tried_once(clock: T
     refused = guarded.send(Message())
     assert isinstance(refused, TechnicalError)
     assert (refused.code, refused.retry_after, len(out.attempts)) == ("CHANNEL_OPEN", 30.0, 3)
+    assert fault().detail in refused.detail
+    assert fault().code in refused.detail
     clock.time += 30
     assert guarded.state() == "half-open"
     assert isinstance(guarded.send(Message()), TechnicalError)

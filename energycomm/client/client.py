@@ -23,6 +23,7 @@ from energycomm.eis.received_requests import OwedAnswer
 from energycomm.eis.requests import RequestDetail, RequestSummary
 from energycomm.eis.timeline import Timeline
 from energycomm.engine.rulebook import RuleBook
+from energycomm.finding import Found
 from energycomm.invoicing.gathering import CheckedInvoice, InvoiceSummary
 from energycomm.kernel.codec import decode_json, encode_json
 from energycomm.kernel.messages import KernelMessage
@@ -47,6 +48,10 @@ class Client(Connection):
     def me(self) -> Identity:
         """The person of the token."""
         return self.ask(Identity, "GET", "/me")
+
+    def find(self, words: str, *, limit: int | None = None) -> Found:
+        """What has a name or number like these words, by kind; whole, a part, or with one mistake."""
+        return self.ask(Found, "GET", "/find", query={"q": words} | ({} if limit is None else {"limit": limit}))
 
     # --- messages ---
 

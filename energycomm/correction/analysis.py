@@ -107,6 +107,7 @@ def _cases_at(engine: Engine, markets: Markets, at: int) -> list[Case]:
     """Messages that were stuck at an instant, with the findings they had then."""
     with reading(engine) as connection:
         driver = driver_of(connection)
+        # What was accepted as it arrived, and has no change here, was not stuck.
         sql = "SELECT message_id, id, after FROM state_change WHERE at <= ? ORDER BY id"
         last = {row[0]: (row[1], row[2]) for row in driver.rows(sql, (at,))}
         ids = sorted(number for number, (_, state) in last.items() if state in STUCK)

@@ -306,7 +306,7 @@ def _run_point(
 
 def _as_they_were(store: Store, states: Mapping[int, str], since: int) -> dict[int, str]:
     """States before a campaign that was cut off began: each message's before its first change since then."""
-    sql = 'SELECT message_id, "before" FROM state_change WHERE at >= ?'
+    sql = f'SELECT message_id, "before" FROM ({tables.ALL_CHANGES}) AS c WHERE at >= ?'
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         rows = driver.matching(sql, list(states), "message_id", "ORDER BY at DESC, id DESC", (since,))

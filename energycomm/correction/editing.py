@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from energycomm.correction import campaign
 from energycomm.correction.acting import NotDone, act, compared, judge_again, sorted_places, states_at
@@ -145,7 +145,8 @@ def _read(case: Case, xml: str) -> tuple[KernelMessage | None, tuple[Refusal, ..
     """The edited message, or why it may not take the place of the stored one."""
     refusals = explain(xml)
     if refusals:
-        return None, tuple(refusals)
+        # Nobody sent it: a person typed it, and can only type it again.
+        return None, tuple(structs.replace(one, advice="") for one in refusals)
     message = decode(xml)
     if isinstance(message, Refusal):
         return None, (message,)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from energycomm.kernel.family import FUNCTION_RANK, KINDS, RANK
 from energycomm.kernel.instants import local_day
 from energycomm.kernel.messages import KernelMessage, MeasureSeries, MeteredVolume, MeterReading
 from energycomm.kernel.verdicts import ErrorClass
+from energycomm.texts import wording
 
 WIDESPREAD = 5
 """A rule that refuses one and the same value at so many access points may itself be wrong."""
@@ -50,12 +52,15 @@ def evidence_of(case: Case, widespread: Widespread | None = None) -> tuple[Evide
     """
     found: list[Evidence] = []
     if case.state == "engine_error":
-        found.append(Evidence("product", case.why or "a rule broke"))
+        found.append(Evidence("product", case.why or wording("a rule broke")))
     found += _refused_with_it(case)
     if case.waits_for is not None:
         found += _missing(case, case.waits_for)
     found += _orphan(case)
-    found += _declared([one for one in case.findings if one.severity == "error"])
+    # Its codes stand beside the evidence wherever that is shown; which of its fields they are about does not.
+    found += _declared(
+        [one for one in case.findings if one.severity == "error"], _field, wording("refused for its {0}")
+    )
     found += _out_of_order(case)
     found += _refused_everywhere(case, widespread or {})
     return tuple(dict.fromkeys(found))
@@ -69,7 +74,9 @@ def _refused_with_it(case: Case) -> list[Evidence]:
     for one in case.companions:
         theirs = {finding.code for finding in one.findings}
         if theirs and (one.kind == awaited or (codes and codes < theirs)):
-            found += _declared(one.findings, f"its {one.kind} is refused by ", one.id)
+            found += _declared(
+                one.findings, lambda two: two.code, wording("its {1} is refused by {0}"), one.id, one.kind
+            )
     return found
 
 
@@ -116,18 +123,24 @@ def _orphan(case: Case) -> list[Evidence]:
     return []
 
 
-def _declared(errors: Sequence[Found], words: str = "refused by ", message_id: int | None = None) -> list[Evidence]:
+def _field(found: Found) -> str:
+    return re.sub(r"\[\d+\]", "", found.field)
+
+
+def _declared(
+    errors: Sequence[Found], told: Callable[[Found], str], words: str, message_id: int | None = None, kind: str = ""
+) -> list[Evidence]:
     """What the rules that refuse it say. A message with a mistake of the grid operator's is his to send again,
     whatever else is found in it; that our rules are wrong is the last thing to think."""
-    codes: dict[str, list[str]] = {}
+    named: dict[str, list[str]] = {}
     explained = {known for one in errors for known in EXPLAINS.get(one.code, ())}
     for one in errors:
         if one.code not in explained:
-            codes.setdefault(one.error_class, []).append(one.code)
+            named.setdefault(one.error_class, []).append(told(one))
     return [
-        Evidence(name, words + " ".join(dict.fromkeys(codes[name])), message_id)
+        Evidence(name, words.format(", ".join(dict.fromkeys(named[name])), kind), message_id)
         for name in _PRECEDENCE
-        if name in codes
+        if name in named
     ]
 
 
@@ -152,6 +165,6 @@ def _refused_everywhere(case: Case, widespread: Widespread) -> list[Evidence]:
     for one in case.findings:
         points = widespread.get((one.rule, one.value), 0)
         if one.severity == "error" and one.value is not None and points >= WIDESPREAD:
-            words = f"{one.code} refuses {one.field} = {one.value[:40]!r} at {counted(points, 'access point')}"
-            found.append(Evidence("product", words))
+            shown = counted(points, "access point")
+            found.append(Evidence("product", f"{one.code} refuses {one.field} = {one.value[:40]!r} at {shown}"))
     return found

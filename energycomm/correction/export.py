@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from datetime import UTC, tzinfo
 from typing import Any, Literal
 
 import msgspec
@@ -47,7 +48,13 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 def export(
-    store: Store, tracker: Tracker, name: str, chosen: Iterable[Ticket], *, public_url: str | None = None
+    store: Store,
+    tracker: Tracker,
+    name: str,
+    chosen: Iterable[Ticket],
+    *,
+    public_url: str | None = None,
+    zone: tzinfo = UTC,
 ) -> list[Exported]:
     """Export tickets: create those that the tracker does not have, update the others if they changed here.
 
@@ -59,12 +66,12 @@ def export(
       name: its name in the configuration.
       chosen: the tickets.
       public_url: address of the console, for links.
+      zone: legal time of this house, of whose days one is the day that a ticket is due.
     """
-    return [_export(store, tracker, name, ticket, public_url) for ticket in chosen]
+    return [_export(store, tracker, name, issue_of(ticket, public_url, zone), ticket) for ticket in chosen]
 
 
-def _export(store: Store, tracker: Tracker, name: str, ticket: Ticket, public_url: str | None) -> Exported:
-    issue = issue_of(ticket, public_url)
+def _export(store: Store, tracker: Tracker, name: str, issue: Issue, ticket: Ticket) -> Exported:
     digest = hashlib.sha256(msgspec.json.encode(issue)).hexdigest()
     known = _known(store, ticket.id, name)
     if known is not None and known[1] == digest:
@@ -108,12 +115,13 @@ def _remember(store: Store, ticket_id: int, name: str, remote: str, digest: str)
             tx.insert(tables.ticket_export, [row])
 
 
-def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
+def issue_of(ticket: Ticket, public_url: str | None = None, zone: tzinfo = UTC) -> Issue:
     """A ticket as an issue of another tracker.
 
     Args:
       ticket: the ticket.
       public_url: address of the console; without it there are no links.
+      zone: legal time of this house.
     """
     link = None if public_url is None else f"{public_url.rstrip('/')}/tickets/{ticket.id}"
     points, evidence = ticket.evidence.get("access_points", []), ticket.evidence.get("evidence", [])
@@ -141,7 +149,7 @@ def issue_of(ticket: Ticket, public_url: str | None = None) -> Issue:
         mark=f"energycomm-ticket-{ticket.id}",
         title=f"[{ticket.market}] {ticket.title}"[:250],
         body="\n".join(lines),
-        due=None if ticket.due is None else f"{ticket.due:%Y-%m-%d}",
+        due=None if ticket.due is None else f"{ticket.due.astimezone(zone):%Y-%m-%d}",
         closed=ticket.state == "closed",
         facts={name: value for name, value in facts.items() if name != "link"},
     )

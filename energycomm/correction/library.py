@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
+from energycomm.choices import one_of
 from energycomm.correction.cases import Case
 from energycomm.correction.lookup import Lookup
-from energycomm.correction.script import Action, Script
+from energycomm.correction.script import Action, Script, Selection
 from energycomm.engine.rule import Rule
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
@@ -67,7 +68,7 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
         """The parameters of a run: the given values, and defaults for the others.
 
         Raises:
-          UserError: one is unknown or missing.
+          UserError: one is unknown or missing, or has a value that there is not.
         """
         known = {parameter.name: parameter for parameter in self.declared.parameters}
         for name in given:
@@ -79,8 +80,14 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
             value = given.get(name, parameter.default)
             if value is None:
                 raise UserError(f"The script {self.name} needs the parameter {name!r}: {parameter.help}.")
-            values[name] = value
+            what = parameter.help.partition(":")[0]
+            values[name] = one_of(name, value, parameter.known, what) if parameter.known else value
         return values
+
+    def selection(self, values: Mapping[str, str]) -> Selection:
+        """Which messages a run with these parameters is about."""
+        declared = self.declared.selection
+        return structs.replace(declared, codes=(values[declared.code_from],)) if declared.code_from else declared
 
 
 def load_scripts(rules: Sequence[Rule], folder: Path | None = None) -> dict[str, LoadedScript]:
@@ -102,17 +109,30 @@ def read_scripts(folder: Path | None = None) -> dict[str, LoadedScript]:
     Raises:
       UserError: a script cannot be read.
     """
+    scripts = (load_script(file) for file in _files(folder))
+    return dict(sorted((script.name, script) for script in scripts))
+
+
+def script_names(folder: Path | None = None) -> list[str]:
+    """The names of the scripts, none of which is read.
+
+    Raises:
+      UserError: there is no such folder.
+    """
+    return sorted({_name(file) for file in _files(folder)})
+
+
+def _files(folder: Path | None) -> list[Path]:
     folders = [SHIPPED, *(adapter.scripts for adapter in installed_adapters().values() if adapter.scripts is not None)]
     if folder is not None:
         if not folder.is_dir():
             raise UserError(f"There is no folder of correction scripts {folder}.", "Correct `scripts`.")
         folders.append(folder)
-    scripts: dict[str, LoadedScript] = {}
-    for file in (file for place in folders for file in sorted(place.glob("*.py"))):
-        if not file.name.startswith("_"):
-            script = load_script(file)
-            scripts[script.name] = script
-    return dict(sorted(scripts.items()))
+    return [file for place in folders for file in sorted(place.glob("*.py")) if not file.name.startswith("_")]
+
+
+def _name(file: Path) -> str:
+    return file.stem.replace("_", "-")
 
 
 def load_script(file: Path) -> LoadedScript:
@@ -121,7 +141,7 @@ def load_script(file: Path) -> LoadedScript:
     Raises:
       UserError: it cannot be run, or lacks its declaration, its function or its documentation.
     """
-    name = file.stem.replace("_", "-")
+    name = _name(file)
     module = _run(file)
     declared, correct = getattr(module, "SCRIPT", None), getattr(module, "correct", None)
     if not isinstance(declared, Script) or not callable(correct):

@@ -134,7 +134,8 @@ def plan(
       limit: at most so many actions.
       only: of these messages only.
     """
-    cases = read_cases(engine, markets, selected_ids(engine, script.declared.selection, only))
+    selection = script.selection(script.values(parameters))
+    cases = read_cases(engine, markets, selected_ids(engine, selection, only))
     return asked(engine, script, parameters, cases, limit)
 
 
@@ -176,11 +177,12 @@ def asked(
       limit: at most so many actions.
     """
     values, lookup = script.values(parameters), Lookup(engine)
+    selection = script.selection(values)
     items: list[Planned] = []
     faults: dict[int, str] = {}
     selected = 0
     for case in cases:
-        if not script.declared.selection.takes(case):
+        if not selection.takes(case):
             continue
         selected += 1
         if limit is not None and len(items) >= limit:

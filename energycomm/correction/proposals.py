@@ -79,6 +79,11 @@ class Proposal(Struct, frozen=True, kw_only=True):
         return f"frees {self.freed} of {self.tried} tried, about {self.expected} of {self.messages}{others}"
 
     @property
+    def settings(self) -> str:
+        """The parameters, as the command line writes them."""
+        return " ".join(shlex.quote(f"{name}={value}") for name, value in self.parameters.items())
+
+    @property
     def command(self) -> str:
         """The command that shows the dry run of the whole group."""
         if self.script is None:

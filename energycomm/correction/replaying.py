@@ -20,6 +20,7 @@ from energycomm.eis.away import refuse_archived
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import MessageRow, Store
+from energycomm.eis.tables import ALL_CHANGES
 from energycomm.engine.catalogue import Catalogue
 from energycomm.errors import UserError
 from energycomm.kernel.history import History
@@ -223,7 +224,8 @@ def _versions(
     with reading(store.engine) as connection:
         driver = driver_of(connection)
         rows = driver.rows("SELECT id, hash FROM rules_version ORDER BY id")
-        sql = "SELECT message_id, id, rules_version_id FROM state_change WHERE rules_version_id IS NOT NULL"
+        known = f"({ALL_CHANGES}) AS c WHERE rules_version_id IS NOT NULL"
+        sql = f"SELECT message_id, id, rules_version_id FROM {known}"  # noqa: S608 - our own words
         judged = driver.matching(sql, ids, "message_id", "ORDER BY id DESC") if rules == THEN else []
     hashes: dict[int, str] = dict(rows)
     if rules == THEN:

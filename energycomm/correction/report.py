@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
 from energycomm.correction.analysis import Change, Dimension, Group, Judged, compare, groups
 from energycomm.correction.proposals import Proposal
 from energycomm.kernel.instants import instant, legal, micros
+from energycomm.texts.catalogues import translate
 
 MOST_MESSAGES = 10_000
 """Messages that a report lists one by one; it says how many it leaves out."""
@@ -81,7 +82,7 @@ class Report(Struct, frozen=True, kw_only=True):
     def facts(self) -> list[tuple[str, str]]:
         """What a reader has to know of the report before its figures."""
         facts = [
-            ("made", f"{self.made:%Y-%m-%d %H:%M} UTC"),
+            ("made", f"{self.made:%Y-%m-%d %H:%M %Z}"),
             ("as of", f"{self.at:%Y-%m-%d}" if self.at else "when it was made"),
             ("stuck messages", str(self.messages)),
             ("grouped by", self.by),
@@ -91,8 +92,8 @@ class Report(Struct, frozen=True, kw_only=True):
         return facts + [(sheet.title, sheet.cap) for sheet in self.sheets]
 
 
-def group_sheet(found: Sequence[Group], by: str, limit: int) -> Sheet:
-    """The groups, the largest first."""
+def group_sheet(found: Sequence[Group], by: str, limit: int, zone: tzinfo | None = UTC) -> Sheet:
+    """The groups, the largest first; days are those of a zone."""
     head = (by, "messages", "occurrences", "access points", "oldest", "invoices", "classes", "evidence")
     rows = tuple(
         (
@@ -100,9 +101,9 @@ def group_sheet(found: Sequence[Group], by: str, limit: int) -> Sheet:
             one.messages,
             one.occurrences,
             one.access_points,
-            one.oldest.date().isoformat(),
+            one.oldest.astimezone(zone).date().isoformat(),
             one.invoices,
-            " ".join(f"{name}:{number}" for name, number in one.classes.items()),
+            ", ".join(f"{translate(name, 'en')} {number}" for name, number in one.classes.items()),
             one.evidence[0][0] if one.evidence else "",
         )
         for one in found[:limit]
@@ -116,12 +117,18 @@ def change_sheet(changes: Sequence[Change], by: str, limit: int) -> Sheet:
     return Sheet(title="changes", head=(by, "then", "now", "change"), rows=rows, left_out=max(len(changes) - limit, 0))
 
 
+COMMAND = "command"
+"""Name of the column whose cells are to be copied and run."""
+
+
 def proposal_sheet(proposals: Sequence[Proposal], by: str) -> Sheet:
     """What was tried on each group, and what it frees."""
     rows = tuple(
-        (one.group, one.script or "ticket", one.words, one.expected, one.title, one.command) for one in proposals
+        (one.group, one.script or "ticket", one.settings, one.words, one.expected, one.title, one.command)
+        for one in proposals
     )
-    return Sheet(title="proposals", head=(by, "action", "dry run", "expected", "what it does", "command"), rows=rows)
+    head = (by, "action", "parameters", "dry run", "expected", "what it does", COMMAND)
+    return Sheet(title="proposals", head=head, rows=rows)
 
 
 def message_sheet(cases: Sequence[Judged], most: int = MOST_MESSAGES) -> Sheet:
@@ -136,7 +143,7 @@ def message_sheet(cases: Sequence[Judged], most: int = MOST_MESSAGES) -> Sheet:
             one.case.state,
             " ".join(one.case.codes),
             one.case.waits_for or "",
-            one.error_class,
+            translate(one.error_class, "en"),
             one.evidence[0].words if one.evidence else "",
             one.case.grid_operator or "",
             legal(instant(one.case.at), one.case.zone) if one.case.at else "",
@@ -165,7 +172,7 @@ def report(
     Args:
       cases: the stuck messages.
       by: what groups have in common.
-      made: the present.
+      made: the present, in legal time.
       at: the day the cases are of; the present when None.
       before: the stuck messages of an earlier day, to compare with.
       against: that day.
@@ -175,7 +182,7 @@ def report(
     """
     now = micros(at or made)
     found = groups(cases, by, now)
-    sheets = [group_sheet(found, by, limit)]
+    sheets = [group_sheet(found, by, limit, made.tzinfo)]
     if before is not None and against is not None:
         sheets.append(change_sheet(compare(groups(before, by, micros(against)), found), by, limit))
     if proposals is not None:

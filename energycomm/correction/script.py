@@ -82,6 +82,7 @@ class Selection(Struct, frozen=True, kw_only=True):
       waits_for: it waits, or waited in vain, for something whose words begin like this.
       markets: it is of one of these markets.
       sql: a query of ids of Kernel messages, for people who think in SQL; it is run read-only.
+      code_from: name of the parameter that says which error code it has; it takes the place of `codes` in a run.
     """
 
     codes: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
     markets: tuple[str, ...] = ()
     sql: str | None = None
+    code_from: str = ""
 
     @property
     def any_code(self) -> bool:
@@ -109,11 +111,19 @@ class Selection(Struct, frozen=True, kw_only=True):
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """A parameter of a script: its name, its words, its value when none is given (None: it must be given)."""
+    """A parameter of a script.
+
+    Attributes:
+      name: its name.
+      help: its words.
+      default: its value when none is given; None: it must be given.
+      known: the values there are; empty where it may be any.
+    """
 
     name: str
     help: str
     default: str | None = None
+    known: tuple[str, ...] = ()
 
 
 class Script(Struct, frozen=True, kw_only=True):

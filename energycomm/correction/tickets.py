@@ -22,6 +22,7 @@ from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import micros, now_micros
 from energycomm.links import fault_of_link
+from energycomm.pipeline.listsearch import TICKET_ORDERS
 from energycomm.pipeline.rows import change_row
 
 TICKETABLE = frozenset(("rejected", "engine_error", "delegated"))
@@ -170,12 +171,29 @@ def _evidence(members: list[Judged]) -> str:
     return msgspec.json.encode({"evidence": shown, "access_points": points[:MOST_POINTS]}).decode()
 
 
-def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = None) -> list[Ticket]:
-    """Tickets, the newest first; those in a state, or one."""
+def tickets(
+    store: Store,
+    *,
+    state: str | None = None,
+    owner: str | None = None,
+    sort: str | None = None,
+    ticket_id: int | None = None,
+) -> list[Ticket]:
+    """Tickets, the newest first unless they are sorted otherwise.
+
+    Args:
+      store: the EIS.
+      state: only in this state.
+      owner: only of this person.
+      sort: one of `TICKET_ORDERS`, from the end with - before it; those without a value come last, or first.
+      ticket_id: only this one.
+    """
     t = tables.ticket
     query = select(t, t.c.due_at.label("due")).order_by(t.c.id.desc())
     if state is not None:
         query = query.where(t.c.state == state)
+    if owner is not None:
+        query = query.where(t.c.owner == owner)
     if ticket_id is not None:
         query = query.where(t.c.id == ticket_id)
     with reading(store.engine) as connection:
@@ -185,10 +203,19 @@ def tickets(store: Store, *, state: str | None = None, ticket_id: int | None = N
         ids = [row["id"] for row in rows]
         for number, message_id in driver_of(connection).matching(sql, ids, "ticket_id", "ORDER BY 1, 2"):
             messages[number].append(message_id)
-    return [
+    found = [
         filled(Ticket, row, evidence=msgspec.json.decode(row["evidence"]), messages=tuple(messages[row["id"]]))
         for row in rows
     ]
+    if sort is not None:
+        attribute = TICKET_ORDERS[sort.removeprefix("-")]
+
+        def key(one: Ticket) -> tuple[bool, Any]:
+            value = getattr(one, attribute)
+            return value is None, value
+
+        found.sort(key=key, reverse=sort.startswith("-"))
+    return found
 
 
 def change_ticket(
@@ -244,12 +271,16 @@ def close_settled(store: Store) -> list[int]:
     return ids
 
 
+DELEGABLE = ("rejected", "engine_error", "delegated")
+"""States of the messages that a colleague can be given."""
+
+
 def delegate(store: Store, message_ids: Sequence[int], to: str, by: str, text: str) -> list[int]:
     """Give stuck messages to a colleague, with a note; the ids that were given."""
     now = now_micros()
     with store.transaction() as tx:
         rows = tx.driver.matching("SELECT id, state, waits_for FROM kernel_message WHERE true", message_ids, "id")
-        chosen = [row for row in rows if row[1] in ("rejected", "engine_error", "delegated")]
+        chosen = [row for row in rows if row[1] in DELEGABLE]
         tx.set_states([(row[0], "delegated", row[2], None) for row in chosen])
         why = f"to {to}: {text}"
         tx.insert(tables.state_change, [change_row(row[0], row[1], "delegated", now, why, by) for row in chosen])

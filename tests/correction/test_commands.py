@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from energycomm import cli
 from energycomm.correction.analysis import judged_cases
-from energycomm.correction.tickets import make_tickets
+from energycomm.correction.export import issue_of
+from energycomm.correction.tickets import make_tickets, tickets
 from energycomm.errors import ExitCode
-from energycomm.kernel.instants import now_micros
+from energycomm.kernel.instants import micros, now_micros
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
 
@@ -59,6 +63,70 @@ def test_a_table_of_commas_has_a_head(desk: Desk, capsys: pytest.CaptureFixture[
     assert cli.main(["correct", "analyse", "--format", "csv"]) == ExitCode.OK
     head = next(csv.reader(capsys.readouterr().out.splitlines()))
     assert head[:3] == ["code", "messages", "occurrences"]
+
+
+def test_a_script_says_what_it_does_not_know_and_selects_what_it_is_about(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A field that no message has is refused with the one that was meant; messages of other codes are not counted."""
+    typed = ("correct", "script", "run", "set-field", "--set", "code=CO-R05", "--set", "value=")
+    assert cli.main([*typed, "--set", "field=contract_referense"]) == ExitCode.USAGE
+    assert "Did you mean contract_reference" in capsys.readouterr().err
+    desk.deliver([start("99000000002017", day(0), "AB-12")])
+    assert answer(capsys, *typed, "--set", "field=calendar", "--json")["preview"]["selected"] == 1
+
+
+def test_who_cannot_be_given_a_message_is_told_why(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is accepted is nobody's work, what is in a ticket has an owner; nothing done is no success."""
+    (rejected,) = [row[0] for row in desk.rows("SELECT id FROM kernel_message WHERE state = 'rejected'")]
+    (accepted, *_) = [row[0] for row in desk.rows("SELECT id FROM kernel_message WHERE state = 'accepted' ORDER BY id")]
+    given = answer(capsys, "correct", "delegate", str(rejected), str(accepted), "--to", "ben", "--json")
+    assert given["delegated"] == [rejected]
+    assert "it is accepted" in given["passed_over"][str(accepted)]
+    assert cli.main(["correct", "delegate", str(accepted), "999999", "--to", "ben"]) == ExitCode.USAGE
+    shown = capsys.readouterr()
+    assert f"message {accepted} was not given: it is accepted" in shown.err
+    assert "message 999999 was not given: there is none" in shown.err
+
+
+def test_what_changes_something_tells_it_as_json_too(
+    desk: Desk, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As every command that lists something does."""
+    assert answer(capsys, "outbox", "retry", "--all", "--json") == {"due_again": 0}
+    token = answer(capsys, "token", "create", "anna", "--role", "consultant", "--json")
+    assert answer(capsys, "token", "revoke", str(token["id"]), "--json")["revoked"] == [token["id"]]
+    made = answer(capsys, "simulate", "--market", "fr", "--access-points", "1", str(tmp_path / "sim"), "--json")
+    assert made["envelopes"] == len(list((tmp_path / "sim" / "envelopes").iterdir()))
+    answer(capsys, "correct", "script", "run", "create-missing-start", "--propose", "--why", "lost", "--json")
+    assert answer(capsys, "correct", "approve", "1", "--by", "ben", "--json")["approved_by"] == "ben"
+    assert answer(capsys, "correct", "analyse", "--json") == answer(capsys, "correct", "analyse", "--format", "json")
+
+
+def test_days_are_those_of_legal_time(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ticket that is due on a day is shown with it; what came at half past midnight came on that day."""
+    (first,) = make_tickets(desk.store, judged_cases(desk.database, desk.markets)[:1], "anna")[:1]
+    assert cli.main(["correct", "tickets", str(first), "--due", "2027-01-31"]) == ExitCode.OK
+    assert "2027-01-31" in capsys.readouterr().out
+    (found,) = [one for one in tickets(desk.store) if one.id == first]
+    assert found.due is not None
+    assert issue_of(found, zone=ZoneInfo("Europe/Paris")).due == "2027-01-31"
+    night = datetime(2026, 3, 31, 22, 30, tzinfo=UTC)
+    with desk.store.transaction() as tx:
+        tx.driver.run("UPDATE kernel_message SET received_at = ?", (micros(night),))
+    assert cli.main(["correct", "analyse", "--format", "csv"]) == ExitCode.OK
+    oldest = {row[0]: row[4] for row in csv.reader(capsys.readouterr().out.splitlines())}
+    assert oldest["CO-R05"] == "2026-04-01"
+
+
+def test_what_waits_is_explained_by_what_it_waits_for(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not said that nothing is wrong."""
+    (waiting,) = [row[0] for row in desk.rows("SELECT id FROM kernel_message WHERE state = 'quarantined'")]
+    assert cli.main(["message", "explain", str(waiting)]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert re.search(r"waits for: +StartOfSupply", shown)
+    assert re.search(r"until: +20\d\d-\d\d-\d\d", shown)
+    assert "Nothing is wrong" not in shown
 
 
 def test_without_yes_a_script_is_only_tried_out(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

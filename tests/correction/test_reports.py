@@ -19,7 +19,7 @@ from energycomm import cli
 from energycomm.correction.analysis import Judged, judged_cases
 from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import Proposal, propose
-from energycomm.correction.report import report
+from energycomm.correction.report import proposal_sheet, report
 from energycomm.correction.spreadsheet import write_workbook
 from energycomm.correction.webpage import webpage
 from energycomm.errors import ExitCode
@@ -165,20 +165,61 @@ def test_every_form_of_the_command_has_the_same_columns(
     assert cli.main(["correct", "analyse", "--format", "html", "--out", "no/such/folder.html"]) == ExitCode.USAGE
 
 
-def test_a_value_is_suggested_where_nearly_all_accepted_messages_agree(tmp_path: Path) -> None:
-    """A segment that the market does not have; a reference of another message is never suggested."""
+HOUSE = """
+\"\"\"Gives a segment the code that a colleague found out.\"\"\"
+
+from msgspec import structs
+
+from energycomm.correction.script import Modify, Parameter, Script, Selection
+
+SCRIPT = Script(
+    title="Segment as found out",
+    selection=Selection(kinds=("AccessPointData",)),
+    parameters=(Parameter(name="segment", help="the code"), Parameter(name="asked", help="who said so")),
+)
+
+
+def correct(case, parameters):
+    return Modify(structs.replace(case.message, segment=parameters["segment"]), "found out")
+
+
+def suggest(cases):
+    return [{"segment": "C5", "asked": "ben"}, {"segment": "C5", "asked": "eva"}]
+"""
+
+
+def test_no_value_is_made_up_or_removed_and_rows_tell_their_parameters(tmp_path: Path) -> None:
+    """A segment that the market does not have: that others have C5, or that none breaks no rule, is no correction. What
+    a script of the house proposes is shown with its parameters, so that no two rows are the same."""
     desk = Desk(f"sqlite:///{tmp_path}/eis.db")
     for number in range(3):
         desk.deliver([start(point(number), day(0))])
         (data,) = [one for one in start(point(number), day(9)).messages if isinstance(one, AccessPointData)]
         wrong = {"segment": "C9", "market_reason": "MDPRM", "reason": "master-data-change"}
         desk.deliver([hostile(structs.replace(data, **wrong))])
-        desk.deliver(
-            [hostile(structs.replace(reading(point(number), day(31), 1).messages[0], contract_reference="A-1"))]
-        )
-    found = proposals(desk)
-    (first, *_) = [one for one in found if one.group == "FR-P05"]
-    assert (first.script, first.words) == ("set-field", "frees 3 of 3")
-    assert first.parameters == {"code": "FR-P05", "field": "segment", "value": "C5", "only_if": "C9"}
-    assert "--set field=segment --set value=C5" in first.command
-    assert [one.script for one in found if one.group == "FR-C02"] == [None]
+    found = [one for one in proposals(desk) if one.group == "FR-P05"]
+    assert [one.script for one in found] == [None]
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "found_out.py").write_text(HOUSE, "utf-8")
+    scripts = load_scripts(shipped_rules().rules, tmp_path / "scripts").values()
+    cases = judged_cases(desk.database, desk.markets)
+    tried = [one for one in propose(desk.store, desk.writer, scripts, cases, now=now_micros()) if one.group == "FR-P05"]
+    rows = proposal_sheet(tried, "code").rows
+    assert sorted(str(row[2]) for row in rows) == ["segment=C5 asked=ben", "segment=C5 asked=eva"]
+    assert len(set(rows)) == len(rows) == 2
+
+
+def test_commands_are_whole_on_a_terminal_of_any_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cell would wrap them or cut them: they stand in lines of their own, to be copied."""
+    url = f"sqlite:///{tmp_path}/eis.db"
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    deliver(Desk(url))
+    for width in ("40", "130"):
+        monkeypatch.setenv("COLUMNS", width)
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        capsys.readouterr()
+        assert cli.main(["correct", "analyse", "--propose"]) == ExitCode.OK
+        shown = capsys.readouterr().out
+        assert any(line.endswith(": energycomm correct script run create-missing-start") for line in shown.splitlines())

@@ -117,7 +117,7 @@ def test_an_sftp_server_is_checked_and_polled(
 def test_what_cannot_be_polled_is_told_in_words(place: Places) -> None:
     """No such channel, or one that sends: exit code 3."""
     here = place()
-    assert here("channel", "list").out == "No channels are configured; docs/channels.md says how.\n"
+    assert here("channel", "list").err == "No channels are configured; docs/channels.md says how.\n"
     missing = here("channel", "poll", "none", "--once")
     assert (missing.code, "There is no channel none." in missing.err) == (ExitCode.USAGE, True)
     configure(here, '[[channels]]\nname = "out"\nmarket = "FR"\ndirection = "out"\nkind = "folder"\npath = "x"\n')

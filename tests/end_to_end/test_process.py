@@ -201,6 +201,30 @@ def test_a_gap_in_a_series_is_reported_until_the_file_comes(place: Places) -> No
     assert here.process(missing).json["gaps"] == []
 
 
+def test_a_warning_is_no_error_code(place: Places, project_root: Path) -> None:
+    """The summary counts what refused a message and what was only noticed in tables of their own."""
+    here = place()
+    told = here("process", project_root / "fixtures" / "nl").out
+    errors, warnings = told.partition("error code")[2].split("warning  ")
+    refused = {row[0] for row in here.rows("SELECT DISTINCT error_code FROM finding WHERE severity = 'error'")}
+    noticed = {row[0] for row in here.rows("SELECT DISTINCT error_code FROM finding WHERE severity = 'warning'")}
+    assert refused
+    assert noticed
+    assert {code for code in refused | noticed if code in errors} == refused
+    assert {code for code in refused | noticed if code in warnings} == noticed
+
+
+def test_the_gaps_of_a_series_are_one_line_of_the_summary(place: Places) -> None:
+    """However many they are, the summary stays in sight; the advice stands there once."""
+    here = place()
+    here("simulate", "--market", "fr", "--access-points", 12, "--months", 3, here.folder / "sim")
+    files = sorted((here.folder / "sim" / "envelopes").glob("*_C15_*.zip"))
+    told = here("process", *files[::2]).out
+    (line,) = [line for line in told.splitlines() if "never received" in line]
+    assert line.endswith(f"({len(files[::2]) - 1} gaps)")
+    assert told.count("SERIES_GAP:") == 1
+
+
 def test_a_restart_of_a_series_is_no_gap_and_an_unknown_name_is_reported(place: Places, french: Path) -> None:
     """A number that goes back to 00001 begins a new count."""
     here = place()

@@ -122,8 +122,9 @@ class Gateway:
         return found
 
     def alarms(self) -> list[tuple[str, str]]:
-        """The alarms that began: code and words."""
-        return [(one["alarm"], one["detail"]) for one in self.events("alarm.started")]
+        """The alarms that began, and those whose words changed: code and words."""
+        told = self.events("alarm.started") + self.events("alarm.changed")
+        return [(one["alarm"], one["detail"]) for one in told]
 
     def quiet(self) -> bool:
         """Everything that was dropped is processed, acknowledged and told."""

@@ -24,7 +24,7 @@ def test_a_fault_at_a_sample_of_the_steps_makes_no_difference(
     project_root: Path, tmp_path: Path, database: str
 ) -> None:
     """The first point of every kind, and of the many statements each so-manieth, one of the faults at each in turn."""
-    done = harness(project_root, tmp_path, "--every", "60", "--database", database)
+    done = harness(project_root, tmp_path, "--every", "120", "--database", database)
     assert done.returncode == 0, done.stderr
     assert done.stdout.rstrip().endswith(" 0 differences")
 

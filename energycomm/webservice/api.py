@@ -14,6 +14,7 @@ from energycomm.webservice.routes import (
     campaigns,
     corrections,
     exports,
+    finding,
     injections,
     invoices,
     markets,
@@ -29,6 +30,7 @@ from energycomm.webservice.routes import (
 PREFIX = "/api/v1"
 
 SUBJECTS = (
+    finding,
     messages,
     access_points,
     markets,

@@ -80,10 +80,35 @@ class JsonRequest(Request):
         return self.parsed
 
 
+def _media(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def is_json(request: Request) -> bool:
     """Whether a request says that its body is JSON."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media = _media(request)
     return media == "application/json" or (media.startswith("application/") and media.endswith("+json"))
+
+
+def check_media(request: Request, marked: dict[str, Any] | None, *, of_json: bool) -> None:
+    """Refuse a body that says to be of a form that its route does not read. One that says nothing is looked at.
+
+    Args:
+      request: the request.
+      marked: `openapi_extra` of the route; what its body may be is declared there.
+      of_json: the route reads JSON into a declared model.
+
+    Raises:
+      Problem: it is of another form.
+    """
+    declared = (marked or {}).get("requestBody", {}).get("content", {"application/json": None} if of_json else {})
+    media = _media(request)
+    if not media or "application/json" not in declared or is_json(request):
+        return
+    if "application/xml" in declared and (media in ("application/xml", "text/xml") or media.endswith("+xml")):
+        return
+    advice = f"Send {' or '.join(declared)}, and say so in Content-Type."
+    raise Problem("API_MEDIA", f"{media} is not read here.", target="Content-Type", value=media, advice=advice)
 
 
 def read_json(content: bytes) -> Any:

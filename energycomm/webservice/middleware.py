@@ -51,7 +51,7 @@ class Shield:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                _harden(scope, MutableHeaders(scope=message))
+                harden(scope, MutableHeaders(scope=message))
             await send(message)
 
         headers, taken = Headers(scope=scope), 0
@@ -101,7 +101,13 @@ async def _refuse(scope: Scope, problem: Problem, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _harden(scope: Scope, headers: MutableHeaders) -> None:
+def harden(scope: Scope, headers: MutableHeaders) -> None:
+    """Set the headers of every answer that its route did not set.
+
+    Args:
+      scope: of the request.
+      headers: of the answer.
+    """
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
     headers.setdefault("Cache-Control", "no-store")

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from energycomm.eis.fitting import comparable
-from energycomm.pipeline.messagesearch import installed_market
+from energycomm.pipeline.listsearch import Market as OneMarket
+from energycomm.pipeline.listsearch import Words as Words
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -21,7 +22,6 @@ def _aware(value: datetime) -> datetime:
     return value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
-Words = Annotated[str, AfterValidator(comparable)]
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="Its number.")]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[Words | None, Query(max_length=60, description="Continue where a former answer ended: its `next`.")]
@@ -48,14 +48,24 @@ Key = Annotated[
 Shared = Annotated[Services, Depends(services)]
 
 
-def _installed(
-    shared: Shared,
-    market: Annotated[Words | None, Query(max_length=40, description="Only of this market, by its ISO code.")] = None,
-) -> str | None:
-    return None if not market else installed_market(shared.gateway.markets, market)
+class Paged(BaseModel):
+    """A page of a list: base of the parameters of its route, beside the list's own search."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="How many at most.")
+    cursor: Words | None = Field(
+        default=None, max_length=120, description="Continue where a former answer ended: its `next`."
+    )
 
 
-Market = Annotated[str | None, Depends(_installed)]
+class Numbered(Paged):
+    """A page of a list that goes on after the row of a number."""
+
+    cursor: int | None = Field(  # type: ignore[assignment]
+        default=None, ge=1, le=LARGEST, description="Continue where a former answer ended: its `next`."
+    )
+
+
+Market = Annotated[OneMarket, BeforeValidator(lambda value: value or None)]
 """A market that is installed, as it is written; a wrong one is refused."""
 
 READERS = (Role.BACK_OFFICE, Role.CONSULTANT)

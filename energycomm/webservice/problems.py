@@ -45,6 +45,8 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "API_CHANGED": (412, "It was changed after it was read."),
     "API_TOO_LARGE": (413, "The body is too large."),
     "API_ENCODED": (415, "Compressed bodies are not accepted."),
+    "API_MEDIA": (415, "The body is of a form that this address does not read."),
+    "API_HOST": (421, "No supplier is served at this host."),
     "API_INVALID": (422, "The request has mistakes; all are listed."),
     "API_REFUSED": (422, "A rule or the schema refuses it; all reasons are listed."),
     "API_RATE": (429, "Too many requests."),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 from authlib.common.errors import AuthlibBaseError
@@ -22,10 +22,12 @@ from authlib.integrations.httpx_client import OAuth2Client
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
+from msgspec import Struct
 
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 from energycomm.web_settings import OidcSettings
 from energycomm.webservice.roles import Person, Role
+from energycomm.webservice.sessions import Provided
 from energycomm.webservice.underway import Seal, Underway
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -37,12 +39,26 @@ PAUSE = 5.0
 """Seconds for which a provider that could not be reached is not asked again."""
 LEEWAY = 60
 """Seconds that the provider's clock and ours may differ."""
+LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+"""What makes a token one of a sign-out."""
 AT_ONCE = 8
 """People for whom the provider is asked at once: one that is slow takes no more of our threads."""
 
 
 class SignInRefused(Exception):
     """A sign-in was refused; the message is for the user, without secrets."""
+
+
+class Arrived(Struct, frozen=True):
+    """Whom the provider brought.
+
+    Attributes:
+      person: who.
+      provided: what else it told of them.
+    """
+
+    person: Person
+    provided: Provided
 
 
 class ProviderBusy(SignInRefused):
@@ -96,7 +112,7 @@ class Provider:
         """
         return self._seal.open(cookie)
 
-    def finish(self, redirect_uri: str, content: Underway, code: str) -> Person:
+    def finish(self, redirect_uri: str, content: Underway, code: str) -> Arrived:
         """Who signed in.
 
         Args:
@@ -117,10 +133,53 @@ class Provider:
                 )
             except (AuthlibBaseError, httpx.HTTPError, ValueError) as error:
                 raise SignInRefused(f"The identity provider refused the sign-in: {type(error).__name__}.") from None
-            claims = self._believed(str(token.get("id_token", "")), content.nonce)
+            id_token = str(token.get("id_token", ""))
+            claims = self._believed(id_token, content.nonce)
             if _claim(claims, self.settings.roles_claim) is None:
                 claims = self._asked(client) | claims
-        return self._person(claims)
+        return Arrived(self._person(claims), Provided(id_token, str(claims["sub"]), str(claims.get("sid") or "")))
+
+    def farewell(self, redirect_uri: str, id_token: str) -> str | None:
+        """The provider's address that ends the session there too (OpenID Connect RP-Initiated Logout 1.0).
+
+        Args:
+          redirect_uri: our address that the provider sends the browser back to.
+          id_token: what the provider told at the sign-in; it then asks the person nothing.
+
+        Returns:
+          The address; None where the provider has none, or cannot be asked: the session here is over all the same.
+        """
+        try:
+            with self._at_once():
+                address = self._described_at("end_session_endpoint")
+        except SignInRefused:
+            return None
+        values = {"client_id": str(self.settings.client_id), "post_logout_redirect_uri": redirect_uri}
+        if id_token:
+            values["id_token_hint"] = id_token
+        return f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(values)}"
+
+    def ended(self, logout_token: str) -> tuple[str, str]:
+        """What the provider says is over (OpenID Connect Back-Channel Logout 1.0, section 2.6).
+
+        Args:
+          logout_token: as it sent it.
+
+        Returns:
+          The person's name there and their session there; one of them may be empty.
+
+        Raises:
+          SignInRefused: it cannot be believed.
+        """
+        with self._at_once():
+            claims = self._checked(logout_token, {"jti": {"essential": True}, "events": {"essential": True}})
+        events = claims["events"]
+        if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
+            raise SignInRefused("This is no logout token.")
+        subject, session = str(claims.get("sub") or ""), str(claims.get("sid") or "")
+        if not subject and not session:
+            raise SignInRefused("The logout token names neither a person nor a session.")
+        return subject, session
 
     @contextmanager
     def _at_once(self) -> Iterator[None]:
@@ -196,12 +255,18 @@ class Provider:
 
     def _believed(self, id_token: str, nonce: str) -> dict[str, Any]:
         """The claims of an ID token whose signature, issuer, audience, time and nonce are right."""
+        return self._checked(
+            id_token, {"sub": {"essential": True}, "nonce": {"essential": True, "value": nonce}}, "ID token"
+        )
+
+    def _checked(self, token: str, wanted: dict[str, Any], what: str = "logout token") -> dict[str, Any]:
+        """The claims of a token that the provider signed for us, not long ago."""
         try:
             try:
-                decoded = jwt.decode(id_token, self._key_set(), algorithms=list(ALGORITHMS))
+                decoded = jwt.decode(token, self._key_set(), algorithms=list(ALGORITHMS))
             except (JoseError, ValueError):
                 # The provider may have changed its keys since.
-                decoded = jwt.decode(id_token, self._key_set(anew=True), algorithms=list(ALGORITHMS))
+                decoded = jwt.decode(token, self._key_set(anew=True), algorithms=list(ALGORITHMS))
             claims = decoded.claims
             jwt.JWTClaimsRegistry(
                 now=int(self._clock()),
@@ -210,16 +275,13 @@ class Provider:
                 aud={"essential": True, "value": str(self.settings.client_id)},
                 exp={"essential": True},
                 iat={"essential": True},
-                sub={"essential": True},
-                nonce={"essential": True, "value": nonce},
+                **wanted,
             ).validate(claims)
         except (JoseError, ValueError) as error:
-            raise SignInRefused(
-                f"The ID token of the identity provider is not valid: {type(error).__name__}."
-            ) from None
+            raise SignInRefused(f"The {what} of the identity provider is not valid: {type(error).__name__}.") from None
         audience = claims["aud"]
         if isinstance(audience, list) and len(audience) > 1 and claims.get("azp") != self.settings.client_id:
-            raise SignInRefused("The ID token of the identity provider is for another client.")
+            raise SignInRefused(f"The {what} of the identity provider is for another client.")
         return dict(claims)
 
     def _asked(self, client: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ class TestProvider:
 
     Attributes:
       claims: put into the ID token, over those that are right.
+      described: put into the description of itself.
       groups_in_userinfo: tell the groups only when asked for.
       issued: codes that were given out, with what they are for.
     """
@@ -31,6 +32,7 @@ class TestProvider:
     def __init__(self) -> None:
         self.key = RSAKey.generate_key(2048, {"kid": "one"}, private=True)
         self.claims: dict[str, Any] = {}
+        self.described: dict[str, str] = {}
         self.groups_in_userinfo = False
         self.issued: dict[str, dict[str, str]] = {}
         provider = self
@@ -86,7 +88,7 @@ class TestProvider:
                 "token_endpoint": f"{self.issuer}/token",
                 "jwks_uri": f"{self.issuer}/keys",
                 "userinfo_endpoint": f"{self.issuer}/userinfo",
-            }
+            } | self.described
         if path == "/keys":
             return 200, {"keys": [self.key.as_dict(private=False)]}
         if path == "/userinfo":

@@ -27,7 +27,15 @@ PUBLIC = {
     ("POST", "/login"),
     ("GET", "/login/provider"),
     ("GET", "/login/callback"),
+    ("POST", "/login/password"),
+    ("GET", "/login/code"),
+    ("POST", "/login/code"),
+    ("GET", "/login/new-password"),
+    ("POST", "/login/new-password"),
+    ("GET", "/login/second-factor"),
+    ("POST", "/login/second-factor"),
     ("POST", "/logout"),
+    ("POST", "/logout/provider"),
     ("GET", "/static/console"),
 }
 """What anybody may ask for: nothing of it shows anything of the store."""
@@ -41,6 +49,7 @@ GET    /api/v1/rules/{code}                               any            read
 GET    /api/v1/envelopes                                  any            read
 GET    /api/v1/envelopes/{number}                         any            read
 
+GET    /api/v1/find                                       readers        read
 GET    /api/v1/messages                                   readers        read
 GET    /api/v1/messages/{number}                          readers        read
 GET    /api/v1/messages/{number}/causes                   readers        read
@@ -68,6 +77,12 @@ POST   /api/v1/requests                                   back_office    request
 GET    /api/v1/notifications                              back_office    notify
 POST   /api/v1/notifications/pull                         back_office    notify
 POST   /api/v1/notifications/acknowledge                  back_office    notify
+GET    /api/v1/channels                                   any            read
+GET    /api/v1/alarms                                     operators      operate
+GET    /api/v1/daemons                                    operators      operate
+POST   /api/v1/channels/{name}/pause                      operators      operate
+POST   /api/v1/channels/{name}/resume                     operators      operate
+POST   /api/v1/channels/{name}/try                        operators      operate
 POST   /api/v1/notifications/retry                        operators      operate
 POST   /api/v1/requests/{number}/retry                    operators      operate
 
@@ -96,13 +111,36 @@ GET    /api/v1/tokens                                     administrator  adminis
 POST   /api/v1/tokens                                     administrator  administer
 DELETE /api/v1/tokens/{number}                            administrator  administer
 POST   /api/v1/people/{name}/sign-out                     administrator  administer
+GET    /api/v1/sessions                                   administrator  administer
+DELETE /api/v1/sessions/{session}                         administrator  administer
+
+GET    /account                                           any            read
+POST   /account/password                                  any            read
+GET    /account/second-factor                             any            read
+POST   /account/second-factor                             any            read
+POST   /account/second-factor/remove                      any            read
+POST   /account/recovery-codes                            any            read
+POST   /account/sessions/{session}/end                    any            read
+POST   /account/sign-out-elsewhere                        any            read
+GET    /people                                            administrator  administer
+GET    /audit                                             administrator  administer
+POST   /people/sessions/{session}/end                     administrator  administer
+POST   /people/{name}/sign-out                            administrator  administer
 
 GET    /                                                  any            read
 GET    /preferences                                       any            read
 GET    /rules                                             any            read
+GET    /envelopes                                         any            read
+GET    /envelopes/{number}                                any            read
+GET    /documentation                                     any            read
 GET    /rules/{code}                                      any            read
 GET    /state                                             any            read
+GET    /channels                                          any            read
+POST   /channels/{name}/pause                             operators      operate
+POST   /channels/{name}/resume                            operators      operate
+POST   /channels/{name}/try                               operators      operate
 
+GET    /find                                              readers        read
 GET    /messages                                          readers        read
 GET    /messages/{number}                                 readers        read
 GET    /messages/{number}/raw                             readers        read
@@ -133,6 +171,11 @@ GET    /tickets                                           readers        read
 GET    /tickets/{number}                                  readers        read
 
 GET    /messages/{number}/edit                            consultant     correct
+POST   /views                                             readers        read
+POST   /views/remove                                      readers        read
+POST   /{what}/selected/file                              readers        read
+POST   /{what}/selected                                   consultant     correct
+POST   /trials/{job_id}/do                                consultant     correct
 POST   /messages/{number}/edit                            consultant     correct
 POST   /messages/{number}/edit/check                      consultant     correct
 POST   /messages/{number}/delegate                        consultant     correct

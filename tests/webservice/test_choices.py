@@ -86,3 +86,78 @@ def test_the_description_of_the_interface_names_the_states(story_site: Site) -> 
     answer = story_site.caller(Role.CONSULTANT).get("/api/v1/openapi.json").json()
     parameters = {one["name"]: one["schema"] for one in answer["paths"]["/api/v1/messages"]["get"]["parameters"]}
     assert "quarantined" in str(parameters["state"])
+
+
+LISTED = {
+    "messages": {"state", "kind", "market", "sort"},
+    "envelopes": {"state", "sort"},
+    "requests": {"state", "market", "sort"},
+    "requests/owed": {"market", "sort"},
+    "notifications": {"state"},
+    "corrections/tickets": {"state", "sort"},
+    "invoices": {"market"},
+    "access-points/overdue": {"market"},
+    "rules": {"market", "kind", "rule_set", "sort"},
+    "audit": {"action"},
+}
+
+
+@pytest.mark.parametrize("path", list(LISTED))
+def test_the_description_names_the_words_of_every_list(story_site: Site, path: str) -> None:
+    answer = story_site.caller(Role.CONSULTANT).get("/api/v1/openapi.json").json()
+    parameters = {one["name"]: one["schema"] for one in answer["paths"][f"/api/v1/{path}"]["get"]["parameters"]}
+    named = {name for name, schema in parameters.items() if "enum" in str(schema)}
+    assert named == LISTED[path]
+    if "market" in LISTED[path]:
+        assert "'BE', 'FR', 'NL'" in str(parameters["market"])
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "meant"),
+    [
+        ("messages?stat=rejected", "stat", "state"),
+        ("messages?State=rejected", "State", "state"),
+        ("messages?state=rejected&acess_point=1", "acess_point", "access_point"),
+        ("requests?before=7", "before", ""),
+        ("requests/owed?lates=true", "lates", "late"),
+        ("rules?ruleset=validation_in", "ruleset", "rule_set"),
+        ("access-points/overdue?grac=3", "grac", "grace"),
+        ("health?detail=1", "detail", "has none"),
+        ("corrections/groups?be=code", "be", "by"),
+    ],
+)
+def test_the_interface_refuses_a_parameter_that_it_does_not_have(
+    lite_site: Site, path: str, wrong: str, meant: str
+) -> None:
+    """A filter with a typing error would find everything."""
+    answer = lite_site.caller(Role.CONSULTANT, Role.OPERATOR).get(f"/api/v1/{path}")
+    assert (answer.status_code, answer.json()["target"]) == (422, wrong)
+    assert meant in answer.json()["advice"]
+
+
+def test_a_change_with_a_wrong_parameter_changes_nothing(lite_site: Site) -> None:
+    """`dryrun` for `dry_run` would load the portfolio."""
+    caller = lite_site.caller(Role.CONSULTANT)
+    headers = {"Content-Type": "text/csv"}
+    answer = caller.post("/api/v1/portfolio?dryrun=true", content=b"market;access_point\n", headers=headers)
+    assert (answer.status_code, answer.json()["advice"]) == (422, "Did you mean dry_run?")
+
+
+@pytest.mark.parametrize("sort", ["received", "-received", "state", "-kind", "market"])
+def test_pages_of_a_sorted_list_make_up_the_whole(story_site: Site, sort: str) -> None:
+    caller = story_site.caller(Role.CONSULTANT)
+    whole = [one["id"] for one in caller.get(f"/api/v1/messages?sort={sort}&limit=500").json()["messages"]]
+    seen: list[int] = []
+    following: str | None = f"/api/v1/messages?sort={sort}&limit=3"
+    while following:
+        answer = caller.get(following)
+        seen += [one["id"] for one in answer.json()["messages"]]
+        following = answer.links["next"]["url"] if "next" in answer.links else None
+    assert len(whole) > 3
+    assert seen == whole
+
+
+def test_a_cursor_of_another_order_is_refused(story_site: Site) -> None:
+    caller = story_site.caller(Role.CONSULTANT)
+    following = caller.get("/api/v1/messages?limit=1").json()["next"]
+    assert caller.get(f"/api/v1/messages?limit=1&sort=state&cursor={following}").status_code == 422

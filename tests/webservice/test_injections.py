@@ -111,6 +111,26 @@ def test_what_is_neither_json_nor_xml_is_refused(story_site: Site, content: byte
     assert (answer.status_code, answer.json()["code"]) in ((400, "API_UNREADABLE"), (422, "API_INVALID"))
 
 
+@pytest.mark.parametrize("media", ["text/csv", "image/png", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_form_is_refused_as_such(story_site: Site, media: str) -> None:
+    """Whatever it holds: 415, with the forms that are read; a body that says nothing is looked at."""
+    caller = story_site.caller(Role.BACK_OFFICE, Role.CONSULTANT)
+    for path in ("/api/v1/injections", "/api/v1/requests", "/api/v1/corrections/replays"):
+        refused = caller.post(path, content=b"{}", headers={"Content-Type": media})
+        assert (refused.status_code, refused.json()["code"], refused.json()["value"]) == (415, "API_MEDIA", media)
+        assert "application/json" in refused.json()["advice"]
+    assert caller.post("/api/v1/injections", content=b"{}").status_code == 422
+    broken = caller.post("/api/v1/injections", content=b"<x", headers={"Content-Type": "text/xml"})
+    assert broken.json()["code"] == "API_UNREADABLE"
+
+
+def test_broken_json_is_told_in_a_sentence(story_site: Site) -> None:
+    detail = story_site.caller(Role.BACK_OFFICE).post("/api/v1/injections", content=b"{nope").json()["detail"]
+    assert detail.startswith(
+        "KERNEL_JSON_SYNTAX: found 'JSON is malformed: object keys must be strings (byte 1)', expected"
+    )
+
+
 def test_none_and_too_many_messages_are_refused(story_site: Site) -> None:
     caller = story_site.caller(Role.CONSULTANT)
     assert caller.post("/api/v1/injections", json=[]).json()["errors"][0]["code"] == "INJECT_NUMBER"

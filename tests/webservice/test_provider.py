@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import base64
+import html
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from joserfc import jwt
 from joserfc.jwk import RSAKey
 from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from energycomm.transport.allowances import Guesses
 from energycomm.web_settings import OidcSettings
-from energycomm.webservice import audit, sessions
+from energycomm.webservice import accounts, audit, sessions
 from energycomm.webservice.provider import AT_ONCE
 from energycomm.webservice.roles import Role
 from energycomm.webservice.underway import Seal
@@ -303,3 +307,104 @@ def test_without_a_provider_there_is_only_the_token(lite_site: Site) -> None:
 def test_a_provider_that_is_set_up_by_half_is_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         OidcSettings(**settings)
+
+
+# --- signing out at the provider --------------------------------------------------------------------------------------
+
+
+def signed_in(house: Site, provider: TestProvider, **claims: Any) -> TestClient:
+    provider.claims = claims
+    caller = house.caller()
+    assert come_back(caller, *provider.sign_in(begin(caller))).status_code == 303
+    return caller
+
+
+def leave(house: Site, caller: TestClient) -> Any:
+    person = sessions.person_of(house.store, caller.cookies["energycomm"])
+    assert person is not None
+    return caller.post("/logout", data={"csrf": person.csrf})
+
+
+def test_a_sign_out_leads_on_to_the_provider(house: Site, provider: TestProvider) -> None:
+    """By a page of ours: the policy for browsers keeps our forms from leading elsewhere."""
+    provider.described["end_session_endpoint"] = f"{provider.issuer}/logout"
+    caller = signed_in(house, provider)
+    answer = leave(house, caller)
+    assert answer.status_code == 200
+    (address,) = set(re.findall(r'(?:url=|href=")(http[^"]+/logout[^"]*)', html.unescape(answer.text)))
+    query = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+    assert query["post_logout_redirect_uri"] == "http://gateway.test/login"
+    assert query["client_id"] == CLIENT
+    token = jwt.decode(query["id_token_hint"], provider.key, algorithms=["RS256"])
+    assert token.claims["sub"] == "17"
+    assert caller.get("/api/v1/me").status_code == 401
+    assert [one.action for one in audit.list_audit(house.store).entries] == ["sign-out", "sign-in"]
+
+
+def test_a_sign_out_is_one_where_the_provider_has_none_or_is_away(house: Site, provider: TestProvider) -> None:
+    assert leave(house, signed_in(house, provider)).headers["location"] == "/login"
+    caller = signed_in(house, provider)
+    house.app.state.services.provider._described = None
+    provider.described["issuer"] = "http://127.0.0.1:1"
+    assert leave(house, caller).headers["location"] == "/login"
+
+
+def logout_token(provider: TestProvider, key: RSAKey | None = None, **changes: Any) -> str:
+    now = int(time.time())
+    claims: dict[str, Any] = {
+        "iss": provider.issuer,
+        "aud": CLIENT,
+        "iat": now,
+        "exp": now + 120,
+        "jti": "one",
+        "sub": "17",
+        "events": {"http://schemas.openid.net/event/backchannel-logout": {}},
+    }
+    claims = {name: value for name, value in (claims | changes).items() if value is not None}
+    return jwt.encode({"alg": "RS256", "kid": "one"}, claims, key or provider.key)
+
+
+def test_who_signs_out_at_the_provider_is_signed_out_here(house: Site, provider: TestProvider) -> None:
+    """All their sessions by their name, one by its name there; nobody else's."""
+    first, second = signed_in(house, provider, sid="a"), signed_in(house, provider, sid="b")
+    other = signed_in(house, provider, sid="c", sub="18", preferred_username="otto")
+    by_token = house.caller()
+    by_token.post("/login", data={"token": house.token(Role.CONSULTANT)})
+    told = house.caller()
+    assert told.post("/logout/provider", data={"logout_token": logout_token(provider, sid="a")}).status_code == 200
+    assert [one.get("/api/v1/me").status_code for one in (first, second, other, by_token)] == [401, 200, 200, 200]
+    assert told.post("/logout/provider", data={"logout_token": logout_token(provider)}).status_code == 200
+    assert [one.get("/api/v1/me").status_code for one in (first, second, other, by_token)] == [401, 401, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"events": {}}, {"events": None}, {"nonce": "x"}, {"sub": None}, {"aud": "another"}, {"exp": 1},
+        {"iss": "http://elsewhere"}, {"jti": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_logout_token_that_cannot_be_believed_ends_nothing(
+    house: Site, provider: TestProvider, lie: dict[str, Any]
+) -> None:
+    caller = signed_in(house, provider)
+    answer = house.caller().post("/logout/provider", data={"logout_token": logout_token(provider, **lie)})
+    assert answer.status_code == 400
+    assert caller.get("/api/v1/me").status_code == 200
+
+
+def test_a_logout_token_of_another_key_ends_nothing(house: Site, provider: TestProvider) -> None:
+    caller = signed_in(house, provider)
+    for token in (logout_token(provider, RSAKey.generate_key(2048, {"kid": "one"}, private=True)), "", "x.y.z"):
+        assert house.caller().post("/logout/provider", data={"logout_token": token}).status_code == 400
+    assert caller.get("/api/v1/me").status_code == 200
+
+
+def test_who_is_disabled_here_does_not_come_in_by_the_provider(house: Site, provider: TestProvider) -> None:
+    caller = signed_in(house, provider)
+    assert accounts.disable(house.store, "anna", "test").sessions == 1
+    assert caller.get("/api/v1/me").status_code == 401
+    answer = come_back(caller, *provider.sign_in(begin(caller)))
+    assert answer.status_code == 401
+    assert "ask an administrator" in answer.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +13,17 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from energycomm import cli
 from energycomm.client import Client, Refused
 from energycomm.commands.serve import options, tls_context
+from energycomm.config import Config
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.codec import encode_json
 from energycomm.web_settings import WebSettings
 from tests.pipeline.story import day, start
+from tests.servers.authority import Authority
 from tests.servers.gateway import gateway_server
 from tests.webservice.conftest import PRM, configured, copied, told
 
@@ -65,6 +69,31 @@ def test_a_served_gateway_answers_the_client_and_stops_when_told(
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 0
     assert token.strip() not in (process.stderr.read().decode() if process.stderr else "")
+
+
+def test_a_place_where_nobody_can_listen_is_said_with_what_to_do(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, "serving on ..." came first."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        cases = {
+            ("--port", str(taken.getsockname()[1])): ("Address already in use", "ss -ltnp"),
+            ("--port", "0", "--host", "192.0.2.1"): ("Cannot assign requested address", "no address of this machine"),
+            ("--port", "0", "--host", "nowhere.invalid"): ("Cannot assign", "no address of this machine"),
+        }
+        for words, expected in cases.items():
+            code, _, said = run(capsys, "serve", *words)
+            assert code == ExitCode.USAGE
+            assert all(one in said for one in expected), said
+            assert "serving" not in said
+
+
+def test_a_certificate_that_has_ended_is_told_when_it_is_used(place: Path) -> None:
+    certificate, key = Authority(place).issue("old", expired=True)
+    config = Config.model_validate({"web": {"certificate_file": certificate, "key_file": key}})
+    with capture_logs() as lines:
+        assert tls_context(config) is not None
+    assert [(line["event"], line["file"]) for line in lines] == [("certificate.ended", str(certificate))]
 
 
 def test_tokens_people_and_the_audit_are_seen_to_on_the_command_line(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 
 from energycomm.cells import write_csv
 from energycomm.eis.message_parts import Effect
@@ -16,6 +17,7 @@ from energycomm.eis.timeline import Timeline, timelines
 from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
+from energycomm.pipeline.listsearch import OverdueSearch
 from energycomm.portfolio.files import workbook
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import AccessPointView, Subject, access_points, rows_of
@@ -27,11 +29,15 @@ from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.routes.portfolio import XLSX
 from energycomm.webservice.services import Services
 
-USUAL, GRACE, MOST = 35, 7, 10_000
-Usual = Annotated[int, Query(ge=1, le=3660, description="Days between measures, where a rhythm is unknown.")]
-Grace = Annotated[int, Query(ge=0, le=3660, description="Days that measures may be late.")]
+MOST = 10_000
 
 router = APIRouter(prefix="/access-points", tags=["access points"], route_class=RecordedRoute)
+
+
+class Search(OverdueSearch):
+    """Points whose measures stay away, the first of them."""
+
+    limit: int = Field(default=50, ge=1, le=MOST, description="How many at most.")
 
 
 @router.get("/overdue", summary="Access points whose measures stay away", responses=described(list[OverduePoint]))
@@ -39,26 +45,23 @@ def overdue(
     request: Request,
     shared: Shared,
     _: Reader,
-    market: Market = None,
-    usual: Usual = USUAL,
-    grace: Grace = GRACE,
-    limit: Annotated[int, Query(ge=1, le=MOST, description="How many at most.")] = 50,
+    asked: Annotated[Search, Query()],
 ) -> Response:
     """Points that we supply, those that are missed longest first; each against the rhythm of its own measures."""
     about(request, "overdue access points")
-    return tagged(request, missed(shared, market, usual, grace, limit))
+    return tagged(request, missed(shared, asked, asked.limit))
 
 
-def missed(shared: Services, market: str | None, usual: int, grace: int, limit: int) -> list[OverduePoint]:
+def missed(shared: Services, wanted: OverdueSearch, limit: int) -> list[OverduePoint]:
     """The points whose measures stay away."""
     markets = installed_adapters(shared.config.mapping_files)
     return overdue_points(
         shared.store.engine,
         datetime.now(UTC),
         notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
-        market=market,
-        usual=usual,
-        grace=grace,
+        market=wanted.market,
+        usual=wanted.usual,
+        grace=wanted.grace,
         limit=limit,
     )
 

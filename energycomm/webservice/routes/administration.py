@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
 from pydantic import Field
 
+from energycomm.pipeline.listsearch import AuditSearch
 from energycomm.webservice import sessions, tokens
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.audit import AuditPage, list_audit
-from energycomm.webservice.parameters import Administrator, Anyone, Body, Cursor, Limit, Number, Shared, Since, Words
+from energycomm.webservice.parameters import Administrator, Anyone, Body, Number, Paged, Shared, Words
 from energycomm.webservice.problems import Mistake, Problem, not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute, about
 from energycomm.webservice.roles import Role, Scope, words_of
 from energycomm.webservice.routes.messages import bad_cursor
+from energycomm.webservice.sessions import Session
 from energycomm.webservice.tokens import Token
 
 router = APIRouter(tags=["administration"], route_class=RecordedRoute)
@@ -63,6 +65,13 @@ class RevokedToken(Struct, frozen=True, kw_only=True):
     id: int
     state: str
     also: tuple[int, ...]
+
+
+class EndedSession(Struct, frozen=True, kw_only=True):
+    """A session that was ended, and whose it was."""
+
+    id: str
+    person: str
 
 
 class SignedOut(Struct, frozen=True, kw_only=True):
@@ -147,20 +156,46 @@ def sign_out(shared: Shared, _: Administrator, name: Words) -> Response:
     return answer(SignedOut(person=name, sessions=sessions.end_all(shared.store, name)))
 
 
+@router.get("/sessions", summary="Sessions", responses=described(list[Session]))
+def list_sessions(
+    request: Request,
+    shared: Shared,
+    _: Administrator,
+    person: Annotated[Words | None, Query(max_length=120, description="Only of this person.")] = None,
+) -> Response:
+    """Who is signed in to the pages, the newest first: since when, from where, with which browser."""
+    return tagged(request, sessions.list_sessions(shared.store, person))
+
+
+@router.delete("/sessions/{session}", summary="End a session", responses=described(EndedSession))
+def end_session(
+    request: Request,
+    shared: Shared,
+    _: Administrator,
+    session: Annotated[Words, Path(max_length=40, description="Its `id` in the list.")],
+) -> Response:
+    """Effective at once."""
+    whose = sessions.end_one(shared.store, session)
+    if whose is None:
+        raise not_found("session", "session", session, "It may be over already.")
+    about(request, f"session {session} of {whose}")
+    return answer(EndedSession(id=session, person=whose))
+
+
+class Search(AuditSearch, Paged):
+    """Lines of the audit, page by page."""
+
+
 @router.get("/audit", summary="The audit", responses=described(AuditPage))
 def audit(
     request: Request,
     shared: Shared,
     _: Administrator,
-    person: Annotated[Words | None, Query(max_length=120, description="Only of this person.")] = None,
-    action: Annotated[Literal["read", "change", "refused", "sign-in"] | None, Query(description="Only this.")] = None,
-    since: Since = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    asked: Annotated[Search, Query()],
 ) -> Response:
     """Who read personal data or changed something, the newest first; reading the audit is recorded too."""
     try:
-        found = list_audit(shared.store, person=person, action=action, since=since, limit=limit, cursor=cursor)
+        found = list_audit(shared.store, **asked.model_dump())
     except (ValueError, OverflowError):
-        raise bad_cursor(cursor) from None
+        raise bad_cursor(asked.cursor) from None
     return tagged(request, found)

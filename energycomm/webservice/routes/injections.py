@@ -62,7 +62,7 @@ def create(request: Request, shared: Shared, person: Injector, sent: Sent, key: 
     422 lists every mistake; 409: all messages were injected before.
     """
     handed = readable(sent, shared.config.web.inject_messages)
-    wrong = unfit(handed, shared.gateway.markets.keys(), shared.config.web.inject_messages)
+    wrong = unfit(handed, shared.gateway.markets.keys(), shared.config.web.inject_messages, shared.config.foreign)
     if wrong:
         mistakes = [mistake_of(refusal, f"/{number}/") for number, refusal in wrong]
         raise Problem("API_INVALID", f"{counted(len(mistakes), 'mistake')}; nothing is stored.", errors=mistakes)

@@ -8,11 +8,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
+from pydantic import Field
 
 from energycomm.cells import write_csv
 from energycomm.invoicing.disputes import disputes, head
 from energycomm.invoicing.gathering import CheckedInvoice, InvoiceCheck, InvoiceSummary
 from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.listsearch import InvoiceSearch
 from energycomm.portfolio.files import workbook
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.pages import Page, page_of
@@ -29,16 +31,27 @@ Invoice = Annotated[Words, Path(max_length=64, description="Number of the invoic
 Before = Annotated[
     int | None, Query(alias="cursor", ge=1, le=LARGEST, description="Continue where a former answer ended: its `next`.")
 ]
-Most = Annotated[int, Query(ge=1, le=100, description="How many at most; each is checked anew.")]
+
+
+class Search(InvoiceSearch):
+    """Invoices, page by page."""
+
+    limit: int = Field(default=20, ge=1, le=100, description="How many at most; each is checked anew.")
+    cursor: int | None = Field(
+        default=None, ge=1, le=LARGEST, description="Continue where a former answer ended: its `next`."
+    )
 
 
 @router.get("", summary="Grid invoices and what is contested", responses=described(Page[InvoiceSummary]))
 def listing(
-    request: Request, shared: Shared, _: Reader, market: Market = None, cursor: Before = None, limit: Most = 20
+    request: Request,
+    shared: Shared,
+    _: Reader,
+    asked: Annotated[Search, Query()],
 ) -> Response:
     """Those of which a message came last first."""
     about(request, "invoices")
-    return answer(listed(shared, market, cursor, limit))
+    return answer(listed(shared, asked.market, asked.cursor, asked.limit))
 
 
 @router.get(
@@ -55,7 +68,7 @@ def table(
     form: Annotated[
         str, Query(alias="format", pattern="^(csv|xlsx)$", description="csv, or xlsx for a workbook.")
     ] = "csv",
-    language: Annotated[str, Query(pattern="^(en|fr)$", description="Of the table: en or fr.")] = "en",
+    language: Annotated[str, Query(pattern="^(en|fr|nl)$", description="Of the table: en, fr or nl.")] = "en",
 ) -> Response:
     """What an invoice is contested for, to be sent to the grid operator."""
     about(request, f"invoice {invoice}")
@@ -100,7 +113,7 @@ def checked(shared: Services, invoice: str, market: str | None) -> CheckedInvoic
 
 
 def sheet(found: CheckedInvoice, form: str, language: str) -> Response:
-    """The disputes of an invoice as CSV or as a workbook, in a language, en or fr."""
+    """The disputes of an invoice as CSV or as a workbook, in a language: en, fr or nl."""
     name = f"disputes-{re.sub(r'[^0-9A-Za-z-]', '_', found.invoice)}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if form == "xlsx":

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
+from energycomm.choices import one_of
 from energycomm.eis.message_parts import Effect
-from energycomm.pipeline.messagesearch import installed_market
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.domain import MarketSubject, rows_of_market
 from energycomm.webservice.pages import Page
@@ -34,7 +34,7 @@ def subject_rows(
     cursor: Cursor = None,
 ) -> Response:
     """The rows of one subject, the latest instant first. A series is given with the number of its values."""
-    known = installed_market(shared.gateway.markets, market)
+    known = one_of("market", market, shared.gateway.markets, "market that is installed")
     about(request, f"market {market} {subject}")
     try:
         found = rows_of_market(shared.store, known, subject, since=since, until=until, limit=limit, cursor=cursor)

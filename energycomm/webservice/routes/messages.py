@@ -8,7 +8,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import ConfigDict, Field
 
 from energycomm.correction.explanation import Explanation
 from energycomm.correction.explanation import explain as explain_message
@@ -20,7 +19,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.webservice.answers import described, tagged
 from energycomm.webservice.lineage import Kinship, kinship
-from energycomm.webservice.parameters import Number, Reader, Shared, Words
+from energycomm.webservice.parameters import Number, Paged, Reader, Shared
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.rawmember import open_member
 from energycomm.webservice.recording import RecordedRoute, about
@@ -33,21 +32,15 @@ OCTETS = "application/octet-stream"
 PIECE = 1 << 16
 
 
-class Search(MessageSearch):
+class Search(MessageSearch, Paged):
     """What is looked for, page by page."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    limit: int = Field(default=50, ge=1, le=500, description="How many at most.")
-    cursor: Words | None = Field(
-        default=None, max_length=60, description="Continue where a former answer ended: its `next`."
-    )
 
 
 @router.get("", summary="Search messages", responses=described(MessagePage))
 def search(request: Request, shared: Shared, _: Reader, asked: Annotated[Search, Query()]) -> Response:
-    """Kernel messages that arrived, the newest first; `since` and `until` are about their arrival, in UTC where they
-    name no offset."""
+    """Kernel messages that arrived, the newest first unless they are sorted otherwise.
+
+    `since` and `until` are about their arrival, in UTC where they name no offset."""
     try:
         page = list_messages(shared.store.engine, filter_of(shared, asked), limit=asked.limit, cursor=asked.cursor)
     except (ValueError, OverflowError):

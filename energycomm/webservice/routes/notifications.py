@@ -12,11 +12,10 @@ from msgspec import Struct
 from pydantic import Field
 
 from energycomm.backoffice.notification import LEASE, SECOND, NotificationSummary, acknowledge, list_outbox, pull, retry
-from energycomm.choices import closed
-from energycomm.eis.states import NOTIFICATION_STATES
+from energycomm.pipeline.listsearch import NotificationSearch
 from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.pages import Counted, Page, page_of
-from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Operator, Shared, Words
+from energycomm.webservice.parameters import LARGEST, Body, Limit, Notified, Numbered, Operator, Shared
 from energycomm.webservice.recording import RecordedRoute, about
 
 router = APIRouter(prefix="/notifications", tags=["notifications"], route_class=RecordedRoute)
@@ -73,21 +72,20 @@ class Acknowledgement(Body):
     ids: Ids = Field(description="Their numbers.")
 
 
+class Search(NotificationSearch, Numbered):
+    """Notifications, page by page."""
+
+
 @router.get("", summary="Notifications and their states", responses=described(Page[NotificationSummary]))
 def search(
     request: Request,
     shared: Shared,
     _: Notified,
-    state: Annotated[
-        Annotated[Words, *closed("state of a notification", NOTIFICATION_STATES)] | None,
-        Query(description="Only these."),
-    ] = None,
-    limit: Limit = 50,
-    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Continue where a former answer ended.")] = None,
+    asked: Annotated[Search, Query()],
 ) -> Response:
     """The newest first, without content; reading them changes nothing."""
-    rows = list_outbox(shared.store, state, limit + 1, cursor)
-    return tagged(request, page_of(rows, limit, lambda one: one.id))
+    rows = list_outbox(shared.store, asked.state, asked.limit + 1, asked.cursor)
+    return tagged(request, page_of(rows, asked.limit, lambda one: one.id))
 
 
 @router.post("/pull", summary="Fetch due notifications", responses=described(Pulled))

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
+from pydantic import Field
 
-from energycomm.choices import closed
+from energycomm.daemon import operations
+from energycomm.daemon.alarming import current
+from energycomm.daemon.alarms import BY_CODE
+from energycomm.daemon.operations import ChannelShown
 from energycomm.daemon.survey import survey
+from energycomm.eis import channels as stored
+from energycomm.eis.channels import DaemonState, daemon_states
 from energycomm.eis.database import shown
 from energycomm.eis.envelopes import EnvelopeDetail, EnvelopePage, list_envelopes, show_envelope
 from energycomm.eis.migrations import status
-from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.statistics import Statistics, statistics
+from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
-from energycomm.webservice.answers import described, tagged
+from energycomm.pipeline.listsearch import EnvelopeSearch
+from energycomm.webservice.answers import answer, described, tagged
 from energycomm.webservice.identity import require
-from energycomm.webservice.parameters import READERS, Cursor, Limit, Number, Shared, Words
+from energycomm.webservice.parameters import READERS, Body, Number, Operator, Paged, Shared, Words
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
-from energycomm.webservice.roles import Person, Role, Scope
+from energycomm.webservice.roles import Person, Role
 from energycomm.webservice.routes.messages import bad_cursor
+from energycomm.webservice.services import Services
 
 router = APIRouter(tags=["operation"], route_class=RecordedRoute)
 
-Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
 Onlooker = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, *READERS))]
 
 
@@ -37,6 +44,25 @@ class AlarmOn(Struct, frozen=True):
     subject: str
     number: int
     detail: str
+
+
+class AlarmShown(Struct, frozen=True, kw_only=True):
+    """An alarm that is on.
+
+    Attributes:
+      alarm: its code.
+      subject: what it is about.
+      detail: what happened.
+      meaning, advice: what the code means, and what to do.
+      urgent: whether it is told in quiet hours, too.
+    """
+
+    alarm: str
+    subject: str
+    detail: str
+    meaning: str
+    advice: str
+    urgent: bool
 
 
 class Health(Struct, frozen=True, kw_only=True):
@@ -74,6 +100,17 @@ def health(request: Request, shared: Shared, _: Operator) -> Response:
     )
 
 
+@router.get("/alarms", summary="Alarms", responses=described(tuple[AlarmShown, ...]), openapi_extra=UNRECORDED)
+def alarms(request: Request, shared: Shared, _: Operator) -> Response:
+    """What is on, of the store and of the daemons of all hosts, with what to do."""
+    shown = []
+    for (code, subject), detail in current(shared.store, shared.config, now_micros()).items():
+        one = BY_CODE[code]
+        words = {"detail": detail, "meaning": one.meaning, "advice": one.advice}
+        shown.append(AlarmShown(alarm=code, subject=subject, urgent=one.urgent, **words))
+    return tagged(request, tuple(shown))
+
+
 @router.get("/statistics", summary="Counts", responses=described(Statistics), openapi_extra=UNRECORDED)
 def counts(
     request: Request,
@@ -85,23 +122,22 @@ def counts(
     return tagged(request, statistics(shared.store.engine, top=top))
 
 
+class Search(EnvelopeSearch, Paged):
+    """Envelopes, page by page."""
+
+
 @router.get("/envelopes", summary="Envelopes", responses=described(EnvelopePage), openapi_extra=UNRECORDED)
 def search(
     request: Request,
     shared: Shared,
     _: Onlooker,
-    state: Annotated[
-        Annotated[Words, *closed("state of an envelope", ENVELOPE_STATES)] | None,
-        Query(description="Only in this state: done, failed, ..."),
-    ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    asked: Annotated[Search, Query()],
 ) -> Response:
-    """Received envelopes, the newest first."""
+    """Received envelopes, the newest first unless they are sorted otherwise."""
     try:
-        return tagged(request, list_envelopes(shared.store.engine, state=state, limit=limit, cursor=cursor))
+        return tagged(request, list_envelopes(shared.store.engine, **asked.model_dump()))
     except (ValueError, OverflowError):
-        raise bad_cursor(cursor) from None
+        raise bad_cursor(asked.cursor) from None
 
 
 @router.get("/envelopes/{number}", summary="One envelope", responses=described(EnvelopeDetail))
@@ -111,3 +147,61 @@ def show(request: Request, shared: Shared, _: Onlooker, number: Number) -> Respo
     if found is None:
         raise not_found("envelope", "number", number, "GET /api/v1/envelopes lists them.")
     return tagged(request, found)
+
+
+ChannelName = Annotated[Words, Path(max_length=80, description="Its name in the configuration; `back office` too.")]
+
+
+class Pause(Body):
+    """Why a channel is to rest."""
+
+    why: Annotated[str, Field(max_length=400)] = Field(default="", description="For those who come after.")
+
+
+@router.get("/channels", summary="Channels", responses=described(tuple[ChannelShown, ...]), openapi_extra=UNRECORDED)
+def all_channels(request: Request, shared: Shared, _: Onlooker) -> Response:
+    """Every channel of the configuration: state, backlog, when it worked last, how it failed, who paused it."""
+    return tagged(request, tuple(operations.channels(shared.config, shared.store)))
+
+
+@router.get("/daemons", summary="Daemons", responses=described(tuple[DaemonState, ...]), openapi_extra=UNRECORDED)
+def all_daemons(request: Request, shared: Shared, _: Operator) -> Response:
+    """What the daemon of each host said of itself: workers, alarms, and when."""
+    return tagged(request, tuple(daemon_states(shared.store.engine, now_micros())))
+
+
+@router.post("/channels/{name}/pause", summary="Pause a channel", responses=described(ChannelShown))
+def pause(shared: Shared, person: Operator, name: ChannelName, body: Pause) -> Response:
+    """Nothing is received or sent through it, on all hosts and across restarts, until it is resumed."""
+    name = _configured(shared, name)
+    stored.pause(shared.store, name, person.name, body.why.strip(), now_micros())
+    return _channel(shared, name)
+
+
+@router.post("/channels/{name}/resume", summary="Resume a channel", responses=described(ChannelShown))
+def resume(shared: Shared, _: Operator, name: ChannelName) -> Response:
+    """It goes on within about two seconds; resuming one that is not paused is allowed."""
+    name = _configured(shared, name)
+    stored.resume(shared.store, name)
+    return _channel(shared, name)
+
+
+@router.post("/channels/{name}/try", summary="Try a channel now", responses=described(ChannelShown))
+def attempt(shared: Shared, _: Operator, name: ChannelName) -> Response:
+    """The daemon that leads it tries at once, whatever it waits for."""
+    name = _configured(shared, name)
+    stored.ask(shared.store, name, now_micros())
+    return _channel(shared, name)
+
+
+def _configured(shared: Services, name: str) -> str:
+    """The name as it is configured; a channel that there is not is not found."""
+    try:
+        return operations.one_channel(shared.config, name)
+    except UserError as error:
+        raise not_found("channel", "name", name, error.advice) from None
+
+
+def _channel(shared: Services, name: str) -> Response:
+    (found,) = (one for one in operations.channels(shared.config, shared.store) if one.name == name)
+    return answer(found)

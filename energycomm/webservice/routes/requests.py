@@ -7,32 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from energycomm.choices import closed
 from energycomm.eis.received_requests import OwedAnswer, list_owed, place_of
 from energycomm.eis.requests import RequestDetail, RequestSummary, list_requests, show_request
-from energycomm.eis.states import REQUEST_STATES
 from energycomm.kernel.counting import counted
 from energycomm.kernel.requests import OUTGOING
 from energycomm.pipeline.delivery import revive
+from energycomm.pipeline.listsearch import OwedSearch, RequestSearch
 from energycomm.pipeline.outbound import Submission
 from energycomm.pipeline.submissions import Handed
 from energycomm.webservice.answers import answer, described, one_of, tagged
 from energycomm.webservice.idempotency import once
 from energycomm.webservice.pages import Acted, Page, page_of
-from energycomm.webservice.parameters import (
-    LARGEST,
-    AccessPoint,
-    Cursor,
-    Key,
-    Limit,
-    Market,
-    Number,
-    Operator,
-    Reader,
-    Requester,
-    Shared,
-    Words,
-)
+from energycomm.webservice.parameters import Key, Number, Numbered, Operator, Paged, Reader, Requester, Shared
 from energycomm.webservice.problems import Mistake, Problem, mistake_of, not_found
 from energycomm.webservice.recording import RecordedRoute, about
 from energycomm.webservice.roles import Person
@@ -43,30 +29,24 @@ from energycomm.webservice.services import Services
 router = APIRouter(prefix="/requests", tags=["requests"], route_class=RecordedRoute)
 
 
+class Search(RequestSearch, Numbered):
+    """Requests, page by page."""
+
+
+class Owed(OwedSearch, Paged):
+    """What we owe an answer to, page by page."""
+
+
 @router.get("", summary="Requests to the market", responses=described(Page[RequestSummary]))
 def search(
     request: Request,
     shared: Shared,
     _: Reader,
-    state: Annotated[
-        Annotated[Words, *closed("state of a request", REQUEST_STATES)] | None,
-        Query(description="Only in this state: built, sent, done, refused, dead, ..."),
-    ] = None,
-    market: Market = None,
-    access_point: AccessPoint = None,
-    limit: Limit = 50,
-    cursor: Annotated[int | None, Query(ge=1, le=LARGEST, description="Continue where a former answer ended.")] = None,
+    asked: Annotated[Search, Query()],
 ) -> Response:
-    """The newest first."""
-    found = list_requests(
-        shared.store.engine,
-        state=state,
-        market=market,
-        access_point=access_point,
-        before=cursor,
-        limit=limit + 1,
-    )
-    return tagged(request, page_of(found, limit, lambda one: one.id))
+    """The newest first unless they are sorted otherwise."""
+    found = list_requests(shared.store.engine, **asked.model_dump() | {"limit": asked.limit + 1})
+    return tagged(request, page_of(found, asked.limit, lambda one: one.id))
 
 
 @router.get("/owed", summary="What we owe an answer to", responses=described(Page[OwedAnswer]))
@@ -74,18 +54,23 @@ def owed(
     request: Request,
     shared: Shared,
     _: Reader,
-    market: Market = None,
-    late: Annotated[bool, Query(description="Only overdue ones.")] = False,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    asked: Annotated[Owed, Query()],
 ) -> Response:
     """What other parties ask of us and we have not answered, the most urgent first, in the market's legal time."""
     engine, zones = shared.store.engine, shared.gateway.markets.zones
     try:
-        found = list_owed(engine, zones, market=market, late=late, after=cursor, limit=limit + 1)
+        found = list_owed(
+            engine,
+            zones,
+            market=asked.market,
+            late=asked.late,
+            sort=asked.sort,
+            after=asked.cursor,
+            limit=asked.limit + 1,
+        )
     except (ValueError, OverflowError):
-        raise bad_cursor(cursor) from None
-    return tagged(request, page_of(found, limit, place_of))
+        raise bad_cursor(asked.cursor) from None
+    return tagged(request, page_of(found, asked.limit, place_of))
 
 
 @router.get("/{number}", summary="One request", responses=described(RequestDetail))

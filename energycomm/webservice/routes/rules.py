@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import structs
 
-from energycomm.choices import closed
 from energycomm.eis.database import reading
 from energycomm.eis.statistics import CodeCount, code_counts
-from energycomm.engine.rule import RULE_SETS
 from energycomm.engine.rulebook import RuleBook, RuleDescription, rule_book
 from energycomm.engine.rulebook import described as description
-from energycomm.kernel.family import KINDS
+from energycomm.pipeline.listsearch import RuleSearch
 from energycomm.webservice.answers import described, tagged
-from energycomm.webservice.parameters import Anyone, Market, Shared, Words
+from energycomm.webservice.parameters import Anyone, Shared, Words
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
@@ -29,19 +26,11 @@ def search(
     request: Request,
     shared: Shared,
     _: Anyone,
-    market: Market = None,
-    kind: Annotated[
-        Annotated[Words, *closed("kind of a Kernel message", KINDS)] | None,
-        Query(description="Only of this kind: MeterReading."),
-    ] = None,
-    rule_set: Annotated[
-        Annotated[Words, *closed("rule set", RULE_SETS)] | None, Query(description="Only of this set: validation_in.")
-    ] = None,
-    on: Annotated[date | None, Query(description="Only those in force on this day.")] = None,
+    asked: Annotated[RuleSearch, Query()],
 ) -> Response:
     """The rules by which messages are judged at present."""
     catalogue = shared.gateway.catalogue
-    return tagged(request, rule_book(catalogue, catalogue.matching(market, kind, rule_set, on)))
+    return tagged(request, rule_book(catalogue, catalogue.matching(**asked.model_dump())))
 
 
 @router.get(

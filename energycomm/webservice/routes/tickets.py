@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 from energycomm.correction.tickets import Ticket, change_ticket, tickets
 from energycomm.eis.states import TicketState
 from energycomm.links import LONGEST, fault_of_link
+from energycomm.pipeline.listsearch import TicketSearch
 from energycomm.webservice.answers import answer, described, tag_of, tagged, unchanged
 from energycomm.webservice.parameters import Body, Consultant, Corrector, Number, Shared
 from energycomm.webservice.problems import Problem, not_found
@@ -52,10 +53,10 @@ def search(
     request: Request,
     shared: Shared,
     _: Consultant,
-    state: Annotated[TicketState | None, Query(description="Only in this state.")] = None,
+    asked: Annotated[TicketSearch, Query()],
 ) -> Response:
-    """The newest first."""
-    return tagged(request, tickets(shared.store, state=state))
+    """The newest first unless they are sorted otherwise."""
+    return tagged(request, tickets(shared.store, **asked.model_dump()))
 
 
 @router.get("/{number}", summary="One ticket", responses=described(Ticket))

@@ -9,17 +9,25 @@ from fastapi.staticfiles import StaticFiles
 
 from energycomm.console import (
     access_points,
+    account,
     additions,
+    arrivals,
     campaigns,
     editing,
+    entering,
     failures,
+    finding,
     front,
     health,
     invoices,
+    manual,
     messages,
+    operations,
     portfolio,
     rules,
+    selection,
     tickets,
+    views,
     worklists,
 )
 from energycomm.console.jobs import Workbench
@@ -28,6 +36,8 @@ STATIC = Path(__file__).parent / "static"
 
 PARTS = (
     front,
+    finding,
+    selection,
     messages,
     editing,
     access_points,
@@ -35,10 +45,16 @@ PARTS = (
     campaigns,
     tickets,
     worklists,
+    arrivals,
+    views,
     portfolio,
     invoices,
     rules,
+    operations,
     health,
+    entering,
+    account,
+    manual,
 )
 """The modules with pages, each with its router."""
 
@@ -49,6 +65,7 @@ def mount(app: FastAPI) -> None:
     app.mount("/static/console", StaticFiles(directory=STATIC), name="console-static")
     app.state.error_page = front.error_page
     app.state.login_page = front.login_page
+    app.state.leaving_page = account.leaving_page
     for part in PARTS:
         app.include_router(part.router)
     additions.mount(app)

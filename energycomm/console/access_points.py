@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -11,20 +11,23 @@ from sqlalchemy import select
 
 from energycomm.billing.period import BLOCKING, NOTED, billing_period
 from energycomm.console.lifeline import LANES, draw, indexes, marks_of
-from energycomm.console.terms import REMARKS
 from energycomm.console.view import Reader, Shared, Words, address, page, words_of
 from energycomm.eis import tables
+from energycomm.eis.away import floor_of
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.domain import declarations
 from energycomm.eis.timeline import Entry, Timeline, timelines
 from energycomm.errors import UserError
+from energycomm.kernel.instants import instant
 from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
-from energycomm.webservice.parameters import Market
+from energycomm.pipeline.listsearch import OverdueSearch
+from energycomm.texts import wording
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import RecordedRoute, about
-from energycomm.webservice.routes.access_points import GRACE, USUAL, Grace, Usual, missed, missed_sheet
 from energycomm.webservice.routes.access_points import MOST as MOST_MISSED
+from energycomm.webservice.routes.access_points import missed, missed_sheet
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
@@ -50,22 +53,25 @@ def look_up(request: Request, person: Reader, shared: Shared, identifier: str = 
     return page(request, "access-points.html", identifier=identifier, known=found)
 
 
+class Overdue(OverdueSearch):
+    """The points of the page, or all as a file."""
+
+    format: Literal["", "csv", "xlsx"] = ""
+
+
 @router.get("/access-points/overdue")
 def overdue(
     request: Request,
     person: Reader,
     shared: Shared,
-    market: Market = None,
-    usual: Usual = USUAL,
-    grace: Grace = GRACE,
-    form: Annotated[str, Query(alias="format", pattern="^(csv|xlsx)?$")] = "",
+    asked: Annotated[Overdue, Query()],
 ) -> Response:
     """The points that we supply and whose measures stay away, those that are missed longest first; or all as a file."""
     about(request, "overdue access points")
-    found = missed(shared, market, usual, grace, MOST_MISSED)
-    if form:
-        return missed_sheet(shared, found, form)
-    asked = {"market": market or "", "usual": usual, "grace": grace}
+    found = missed(shared, asked, MOST_MISSED)
+    if asked.format:
+        return missed_sheet(shared, found, asked.format)
+    kept = {"market": asked.market or "", "usual": asked.usual, "grace": asked.grace}
     markets = sorted(installed_adapters(shared.config.mapping_files))
     return page(
         request,
@@ -73,9 +79,9 @@ def overdue(
         found=found[:LISTED],
         number=len(found),
         cut=len(found) == MOST_MISSED,
-        asked=asked,
+        asked=kept,
         markets=markets,
-        sheets={form: address("/access-points/overdue", **asked, format=form) for form in ("csv", "xlsx")},
+        sheets={form: address("/access-points/overdue", **kept, format=form) for form in ("csv", "xlsx")},
     )
 
 
@@ -107,7 +113,10 @@ def show(
     labels = {lane: words.t(lane) for lane in LANES}
     name = words.t("Life of access point {identifier}", identifier=identifier)
     adapter = markets.get(timeline.market)
-    marks = marks_of(timeline, now, adapter.notices if isinstance(adapter, Noticing) else ())
+    with reading(shared.store.engine) as connection:
+        floor = None if timeline.id is None else floor_of(driver_of(connection), timeline.id)
+    notices = adapter.notices if isinstance(adapter, Noticing) else ()
+    marks = marks_of(timeline, now, notices, None if floor is None else instant(floor))
     latest = list(reversed(timeline.entries))
     return page(
         request,
@@ -121,10 +130,14 @@ def show(
         asked={"contract": contract, "first": first, "last": last},
         period=period,
         refused=refused,
-        meanings=REMARKS if words.taste.language == "fr" else BLOCKING | NOTED,
+        meanings=BLOCKING | NOTED,
         remark_words="words_fr" if words.taste.language == "fr" else "words",
         browse=address("/messages", access_point=identifier),
     )
+
+
+UNDECLARED = {"reference": wording("reference"), "reason": wording("reason")}
+"""Columns of the timeline that keep no declared field -> their words."""
 
 
 def told(entry: Entry, words: Words, market: str) -> str:
@@ -136,7 +149,7 @@ def told(entry: Entry, words: Words, market: str) -> str:
         return " ".join([content["type"], *content.get("codes", ())])
     if entry.what == "reading":
         parts = (content.get("qualification"), content.get("nature"), content.get("status"), indexes(content))
-        return " ".join(str(part) for part in parts if part)
+        return " ".join(words.t(str(part)) for part in parts if part)
     hidden = ("content", "registers", "volumes", "positions", "lines", "end_message_id")
     shown = {name: value for name, value in content.items() if name not in hidden}
     return ", ".join(
@@ -148,13 +161,16 @@ def _label(table: str, column: str, words: Words) -> str:
     """What a column of a domain table holds: in the words of its declaration, where it keeps a field."""
     declared = declarations(table).get(column)
     if declared is None:
-        return words.t(column.replace("_", " "))
-    label = declared.label(words.taste.language)
+        return words.t(UNDECLARED.get(column, column.replace("_", " ")))
+    language = words.taste.language
+    label = declared.label(language) if language in ("en", "fr") else words.t(declared.label("en"))
     return label if label[:2].isupper() else label[:1].lower() + label[1:]
 
 
 def _short(value: Any, words: Words, market: str) -> str:
-    return words.day(value, market) if isinstance(value, datetime) else str(value)
+    if isinstance(value, bool):
+        return words.t("yes") if value else words.t("no")
+    return words.day(value, market) if isinstance(value, datetime) else words.t(str(value))
 
 
 def _facts(timeline: Timeline, words: Words) -> list[tuple[str, str]]:

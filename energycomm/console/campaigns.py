@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from energycomm.console import trials
 from energycomm.console.jobs import Job
+from energycomm.console.selection import Done
 from energycomm.console.trials import MOST_ACTIONS, Ticketed, Trial
 from energycomm.console.view import Consultant, Reader, Shared, page
 from energycomm.correction import campaign
@@ -30,6 +31,8 @@ def trial(request: Request, job_id: str, person: Reader, shared: Shared) -> Resp
     job = _job(request, job_id).look()
     if isinstance(job.result, Ticketed) and job.over:
         return page(request, "ticketed.html", job=job, made=job.result)
+    if isinstance(job.result, Done) and job.over:
+        return page(request, "done.html", job=job, done=job.result)
     shown: list[Any] = []
     found = job.result.preview if isinstance(job.result, Trial) and job.over else None
     if found is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request
@@ -13,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from starlette.datastructures import FormData
 
 from energycomm.console import trials
-from energycomm.console.front import stuck_by_state
+from energycomm.console.front import without_code
 from energycomm.console.jobs import Job
 from energycomm.console.view import Consultant, Reader, Shared, Words, address, page, words_of
 from energycomm.correction.analysis import DIMENSIONS, Group, groups, judged_cases
@@ -59,7 +58,13 @@ def show(request: Request, person: Reader, shared: Shared, by: str = "code") -> 
     with reading(shared.store.engine) as connection:
         everything = combinations(connection)
         if dimension == "code":
-            lines = [*_by_code(connection, shared.gateway.catalogue), *_without_code(everything, words_of(request))]
+            waiting = [
+                Line(key=one.key, title=one.title, messages=one.messages, oldest=one.oldest, link=one.link)
+                for one in without_code(connection, everything, words_of(request))
+            ]
+            lines = sorted(
+                [*_by_code(connection, shared.gateway.catalogue), *waiting], key=lambda one: (-one.messages, one.key)
+            )
         elif dimension in AT_ONCE:
             lines = _by_column(everything, dimension)
     if dimension not in AT_ONCE:
@@ -202,17 +207,6 @@ def _by_code(connection: Connection, catalogue: Any, code: str | None = None) ->
     ]
 
 
-def _without_code(everything: Iterable[Combination], words: Words) -> list[Line]:
-    """What is stuck and has no code: messages that wait, and those whose rule broke."""
-    found = stuck_by_state(everything)
-    places = {"quarantined": "/quarantine", "engine_error": "/messages?state=engine_error"}
-    return [
-        Line(key=words.state(state), title="", messages=found[state], link=link)
-        for state, link in places.items()
-        if found.get(state)
-    ]
-
-
 def _handed(connection: Connection) -> Counter[str]:
     """Code -> messages in open tickets; a ticket names the codes of its messages."""
     t, m = tables.ticket, tables.ticket_message
@@ -250,5 +244,5 @@ def _line(dimension: str, one: Group, words: Words) -> Line:
         occurrences=one.occurrences,
         oldest=one.oldest,
         link=links.get(dimension, f"/messages/{one.examples[0]}" if one.examples else ""),
-        note=one.evidence[0][0] if one.evidence else "",
+        note=words.said(one.evidence[0][0]) if one.evidence else "",
     )

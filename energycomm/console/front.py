@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
+from msgspec import Struct
 from sqlalchemy import Connection, func, select
 
 from energycomm.console.charts import OUTCOME_OF, OUTCOMES, Bar, bars
@@ -20,10 +22,10 @@ from energycomm.console.view import (
     Shared,
     Words,
     address,
+    fresh,
     page,
     words_of,
 )
-from energycomm.console.words import LANGUAGES
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.states import STUCK
@@ -38,13 +40,14 @@ from energycomm.eis.tallies import (
 )
 from energycomm.invoicing.keeping import contested
 from energycomm.kernel.instants import instant, micros
+from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 from energycomm.webservice.signin import local
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
-SHOWN_CODES = 12
+SHOWN_REASONS = 12
 YEAR = 365 * 86_400
 DAYS = 14
 
@@ -52,8 +55,8 @@ DAYS = 14
 @router.get("/", openapi_extra=UNRECORDED)
 def today(
     request: Request, person: Anybody, shared: Shared, on: Annotated[date | None, Query(alias="day")] = None
-) -> HTMLResponse:
-    """Arrivals of a day and their outcomes."""
+) -> Response:
+    """Arrivals of a day and their outcomes; the page of the present day renews itself."""
     request.app.state.workbench.tidy()
     words = words_of(request)
     chosen = on or datetime.now(words.taste.zone).date()
@@ -63,10 +66,12 @@ def today(
         fortnight = arrivals(connection, _span(words, chosen - timedelta(days=DAYS - 1))[0], end)
         everything = combinations(connection)
         codes = code_frequencies(connection)
+        reasons = [*_told(shared.gateway.catalogue, codes), *without_code(connection, everything, words)]
         facts = _facts(connection, begin, end)
-    return page(
+    made = page(
         request,
         "today.html",
+        live=end > datetime.now(UTC),
         day_shown=chosen,
         before=address("/", day=chosen - timedelta(days=1)),
         after=address("/", day=chosen + timedelta(days=1)) if end < datetime.now(UTC) else None,
@@ -76,11 +81,12 @@ def today(
         hours=bars(_by_hour(words, arrived, begin, end), words.t("Arrivals by the hour")),
         days=bars(_by_day(words, fortnight, chosen), words.t("Arrivals by the day")),
         stuck=stuck_by_state(everything),
-        codes=_told(shared.gateway.catalogue, codes[:SHOWN_CODES], words),
-        more_codes=max(0, len(codes) - SHOWN_CODES),
+        reasons=sorted(reasons, key=lambda one: (-one.messages, one.key))[:SHOWN_REASONS],
+        more_reasons=max(0, len(reasons) - SHOWN_REASONS),
         facts=facts,
         period={"since": chosen.isoformat(), "until": (chosen + timedelta(days=1)).isoformat()},
     )
+    return fresh(request, made)
 
 
 def stuck_by_state(everything: Iterable[Combination]) -> dict[str, int]:
@@ -158,30 +164,60 @@ def _by_day(words: Words, arrived: Mapping[datetime, Mapping[str, int]], last: d
     ]
 
 
-def _told(catalogue: Any, codes: Sequence[Frequency], words: Words) -> list[dict[str, Any]]:
+class Reason(Struct, frozen=True, kw_only=True):
+    """Why messages are stuck: an error code, or what they wait for.
+
+    Attributes:
+      key: the code, or the words of a state.
+      title: what it says.
+      messages: how many it holds.
+      oldest: arrival of the first of them.
+      link: to them.
+    """
+
+    key: str
+    title: str
+    messages: int
+    oldest: datetime | None
+    link: str
+
+
+def without_code(connection: Connection, everything: Iterable[Combination], words: Words) -> list[Reason]:
+    """What is stuck and has no code: messages that wait, and those whose rule broke."""
+    found = stuck_by_state(everything)
+    k = tables.kernel_message.c
+    reasons = []
+    for state, title, link in (
+        ("quarantined", words.t("A message that it depends on has not arrived."), "/quarantine"),
+        ("engine_error", words.t("A rule failed on it: it has no verdict."), "/messages?state=engine_error"),
+    ):
+        if found.get(state):
+            oldest = select(k.received_at).where(tables.OPEN, k.state == state).order_by(k.id).limit(1)
+            first = connection.execute(oldest).scalar()
+            since = None if first is None else instant(first)
+            key = words.state(state)
+            reasons.append(Reason(key=key, title=title, messages=found[state], oldest=since, link=link))
+    return reasons
+
+
+def _told(catalogue: Any, codes: Sequence[Frequency]) -> list[Reason]:
     """Error codes with the title of the rule that gives them."""
     titles = catalogue.titles()
     return [
-        {
-            "code": one.name,
-            "title": titles.get(one.name, ""),
-            "messages": one.messages,
-            "occurrences": one.occurrences,
-            "oldest": one.oldest,
-        }
+        Reason(
+            key=one.name,
+            title=titles.get(one.name, ""),
+            messages=one.messages,
+            oldest=one.oldest,
+            link=f"/failures/code/{quote(one.name, safe='')}",
+        )
         for one in codes
     ]
 
 
 def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, Any]:
-    """What stands beside the charts: envelopes of the day, tickets, requests, campaigns, the oldest that waits."""
-    e, t, o, c, k = (
-        tables.envelope.c,
-        tables.ticket.c,
-        tables.outgoing.c,
-        tables.campaign.c,
-        tables.kernel_message.c,
-    )
+    """What stands beside the charts: envelopes of the day, tickets, requests, campaigns."""
+    e, t, o, c = tables.envelope.c, tables.ticket.c, tables.outgoing.c, tables.campaign.c
     low, high, now = micros(begin), micros(end), micros(datetime.now(UTC))
     envelopes = select(e.state, func.count()).where(e.received_at >= low, e.received_at < high).group_by(e.state)
     tickets = select(func.count()).where(t.state != "closed")
@@ -189,8 +225,6 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
     waiting = ("sent", "acknowledged", "in-course")
     requests = select(func.count()).where(o.state.in_(("built", *waiting)))
     overdue = select(func.count()).where(o.state.in_(waiting), o.answer_by < now)
-    oldest = select(k.received_at).where(tables.OPEN, k.state == "quarantined").order_by(k.id).limit(1)
-    first = connection.execute(oldest).scalar()
     return {
         "envelopes": {row[0]: row[1] for row in connection.execute(envelopes)},
         "tickets": connection.execute(tickets).scalar_one(),
@@ -198,7 +232,6 @@ def _facts(connection: Connection, begin: datetime, end: datetime) -> dict[str, 
         "requests": connection.execute(requests).scalar_one(),
         "requests_overdue": connection.execute(overdue).scalar_one(),
         "campaigns": connection.execute(select(func.count()).where(c.state.in_(("planned", "running")))).scalar_one(),
-        "oldest": None if first is None else instant(first),
         "contested": contested(connection),
     }
 

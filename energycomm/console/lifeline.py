@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta, tzinfo
 from html import escape
-from itertools import pairwise
-from statistics import median
 
 from markupsafe import Markup
 from msgspec import Struct
 
+from energycomm.console.gaps import gaps_of
 from energycomm.eis.timeline import Entry, Timeline
 
 WIDTH = 1000
@@ -46,9 +45,6 @@ _LANE_OF = {
     "point_relations": "contract",
 }
 
-GAP = 1.6
-"""A pause between readings that is so many times the usual one is a gap."""
-
 
 class Mark(Struct, frozen=True):
     """Something in a lane: an instant, or a span when `end` is given.
@@ -69,13 +65,16 @@ class Mark(Struct, frozen=True):
     link: str = ""
 
 
-def marks_of(timeline: Timeline, now: datetime, notices: Collection[str] = ()) -> list[Mark]:
+def marks_of(
+    timeline: Timeline, now: datetime, notices: Collection[str] = (), whole_since: datetime | None = None
+) -> list[Mark]:
     """What is drawn of a timeline.
 
     Args:
       timeline: of one access point.
       now: the present.
       notices: types of messages that tell which services run and stopped (`energycomm.market.contract.Noticing`).
+      whole_since: before this instant measures are in an archive; None where none is.
     """
     marks: list[Mark] = []
     for entry in timeline.entries:
@@ -84,8 +83,8 @@ def marks_of(timeline: Timeline, now: datetime, notices: Collection[str] = ()) -
         mark = _message(entry, entry.at) if entry.what in ("message", "refused") else _effect(entry, entry.at, now)
         if mark is not None:
             marks.append(mark)
-    readings = sorted({mark.begin for mark in marks if mark.lane == "readings"})
-    return [*marks, *_gaps(readings, _stops(timeline, notices))]
+    gaps = gaps_of(timeline, now, notices, whole_since)
+    return [*marks, *(Mark(gap.lane, gap.begin, gap.end, f"{gap.days} d", "gap") for gap in gaps)]
 
 
 def _message(entry: Entry, at: datetime) -> Mark | None:
@@ -134,36 +133,6 @@ def indexes(content: dict[str, object]) -> str:
             name = one.get("time_class", "")
             found.append(f"{name} {one.get('value', '')} {one.get('unit', '')}".strip())
     return ", ".join(found)
-
-
-def _stops(timeline: Timeline, notices: Collection[str]) -> list[datetime]:
-    """When services of the point stopped; none while a service of another kind runs, which may bring readings."""
-    told = {entry.message_id for entry in timeline.entries if entry.content.get("type") in notices}
-    stops: dict[object, datetime] = {}
-    kinds: dict[object, object] = {}
-    for entry in timeline.entries:
-        if entry.what == "request" and entry.message_id in told and entry.at is not None:
-            service = entry.content["reference"]
-            kinds[service] = entry.content.get("object_code")
-            if entry.content["state"] == "done":
-                stops[service] = entry.at
-    stopped = {kinds[service] for service in stops}
-    return sorted(stops.values()) if stopped.issuperset(kinds.values()) else []
-
-
-def _gaps(readings: Sequence[datetime], stops: Sequence[datetime]) -> list[Mark]:
-    """Pauses between readings that are much longer than the usual one; what no longer had to come is not missing."""
-    if len(readings) < 4:
-        return []
-    pauses = [
-        (earlier, next((at for at in stops if earlier <= at < later), later)) for earlier, later in pairwise(readings)
-    ]
-    usual = median((later - earlier).total_seconds() for earlier, later in pairwise(readings))
-    return [
-        Mark("readings", earlier, later, f"{(later - earlier).days} d", "gap")
-        for earlier, later in pauses
-        if (later - earlier).total_seconds() > max(usual * GAP, 86_400 * 2)
-    ]
 
 
 def draw(marks: Sequence[Mark], labels: dict[str, str], name: str, zone: tzinfo, now: datetime) -> Markup:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import ConfigDict
-from sqlalchemy import Connection, select
+from msgspec.structs import replace
+from sqlalchemy import Connection, Engine, select
 
-from energycomm.console.raw import Piece, piece_of
+from energycomm.console.raw import Leaves, Piece, piece_of
+from energycomm.console.sheets import Column, Format, heads, sheet
 from energycomm.console.view import Reader, Shared, Words, address, is_fragment, page, words_of
 from energycomm.correction.explanation import explain as explain_message
 from energycomm.correction.planning import spread
 from energycomm.eis import tables
-from energycomm.eis.browsing import number_of
+from energycomm.eis.browsing import MessageFilter, number_of, orders_of
 from energycomm.eis.database import reading
-from energycomm.eis.messages import MessageDetail, list_messages, summaries
+from energycomm.eis.messages import MessageDetail, MessageSummary, list_messages, summaries
 from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import code_frequencies, combinations
+from energycomm.eis.views import views_of
 from energycomm.kernel.instants import instant
+from energycomm.market.contract import Carrying
 from energycomm.pipeline.messagesearch import MessageSearch
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute, about
@@ -29,15 +34,27 @@ from energycomm.webservice.routes.messages import filter_of, find
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 PAGE = 50
+SHEET_PAGE = 500
+
+COLUMNS = (
+    Column("No.", lambda one, _: one.id, right=True),
+    Column("Received", lambda one, words: words.when(one.received_at), "received"),
+    Column("Market", lambda one, _: one.market, "market"),
+    Column("Type", lambda one, _: one.type, "type"),
+    Column("Kind", lambda one, _: one.kind, "kind"),
+    Column("Access point", lambda one, _: one.access_point),
+    Column("Effective", lambda one, words: words.day(one.effective, one.market), "effective"),
+    Column("State", lambda one, words: words.state(one.state), "state"),
+    Column("Codes, or awaited message", lambda one, _: " ".join(one.codes) or one.waits_for),
+)
 
 
 class Browsing(MessageSearch):
     """The filters as the address has them; days are civil days in the legal time of the pages."""
 
-    model_config = ConfigDict(extra="ignore")
-
     id: str = ""
     cursor: str | None = None
+    format: Format = ""
 
 
 @router.get("/messages")
@@ -47,11 +64,18 @@ def browse(
     shared: Shared,
     asked: Annotated[Browsing, Query()],
 ) -> Response:
-    """The message browser; with a number the message itself, with what looks like an access point its messages."""
+    """The message browser; with `id`, as former links have it, whatever is named so."""
     if asked.id:
-        return _found(request, shared, asked.id)
+        return RedirectResponse(address("/find", q=asked.id, open="true"), 303)
     words = words_of(request)
     wanted = filter_of(shared, asked, words.taste.zone)
+    unsorted = None
+    if wanted.order not in (possible := orders_of(wanted)):
+        # A filter was added to a sorted list: it is shown as it can be, and says so.
+        unsorted = next(column.title for column in COLUMNS if column.sort == wanted.order)
+        wanted = replace(wanted, sort=None)
+    if asked.format:
+        return sheet(COLUMNS, words, all_messages(shared.store.engine, wanted), asked.format, "messages")
     try:
         found = list_messages(shared.store.engine, wanted, limit=PAGE, cursor=asked.cursor)
     except ValueError as error:
@@ -61,28 +85,28 @@ def browse(
     values: dict[str, Any] = {
         "messages": found.messages,
         "more": address("/messages", **kept, cursor=found.next) if found.next else None,
+        "heads": heads(COLUMNS, words, "/messages", kept, sort=wanted.sort or "-received", possible=possible),
+        "sheets": {form: address("/messages", **kept, format=form) for form in ("csv", "xlsx")},
     }
     if is_fragment(request) and asked.cursor:
         return page(request, "message-rows.html", **values)
     with reading(shared.store.engine) as connection:
         values |= _choices(connection, words)
         values["number"] = number_of(connection, wanted)
+    values["unsorted"] = unsorted
+    values["saved"] = views_of(shared.store.engine, person.name, "messages")
     return page(request, "messages.html", wanted=typed, kept=kept, **values)
 
 
-def _found(request: Request, shared: Any, text: str) -> Response:
-    """Whatever somebody typed into the search: a message's number, an access point, an error code, an envelope."""
-    text = text.strip()
-    if text.isdigit() and len(text) < 13:
-        return RedirectResponse(f"/messages/{int(text)}", 303)
-    if text.isdigit():
-        p = tables.access_point.c
-        with reading(shared.store.engine) as connection:
-            known = connection.execute(select(p.market).where(p.identifier == text)).scalars().all()
-        if len(known) == 1:
-            return RedirectResponse(f"/access-points/{known[0]}/{text}", 303)
-        return RedirectResponse(address("/messages", access_point=text), 303)
-    return RedirectResponse(address("/messages", code=text.upper()[:20]), 303)
+def all_messages(engine: Engine, wanted: MessageFilter) -> Iterator[MessageSummary]:
+    """All messages of a list, read page by page."""
+    cursor: str | None = None
+    while True:
+        found = list_messages(engine, wanted, limit=SHEET_PAGE, cursor=cursor)
+        yield from found.messages
+        if found.next is None:
+            return
+        cursor = found.next
 
 
 def _choices(connection: Connection, words: Words) -> dict[str, Any]:
@@ -120,6 +144,7 @@ def show(request: Request, number: int, person: Reader, shared: Shared) -> HTMLR
         former=[finding for finding in found.findings if not finding.current],
         chain=chain,
         stuck=found.summary.state in STUCK,
+        corrected=any(later.state != "withdrawn" for later in chain["later"]),
     )
 
 
@@ -135,11 +160,25 @@ def explain(request: Request, number: int, person: Reader, shared: Shared) -> HT
 
 @router.get("/messages/{number}/raw")
 def raw(request: Request, number: int, person: Reader, shared: Shared) -> HTMLResponse:
-    """The market's text around the place of the message."""
+    """The market's text of the message: its own piece of the member, with what was refused."""
     found = find(shared, number)
     piece: Piece | None = None
     if found.origin is not None:
-        piece = piece_of(shared.config, shared.store, found.origin.ch_message_id, found.summary.access_point)
+        fields = {one.value: one.field for one in found.findings if one.current and one.value}
+        zone = words_of(request).taste.times.zone(found.summary.market)
+        adapter: object = shared.gateway.markets.get(found.summary.market)
+
+        def leaves(label: str, value: str) -> Leaves:
+            """Where a field is read from: the market's code for its value may be another word."""
+            if not isinstance(adapter, Carrying):
+                return Leaves()
+            place = re.search(r"\[(\d+)\]", fields[value])
+            field = re.sub(r"\[\d+\]", "", fields[value])
+            return Leaves(
+                adapter.carriers(label, f"{found.summary.kind}.{field}"), int(place[1]) if place is not None else None
+            )
+
+        piece = piece_of(shared.config, shared.store, found.origin.ch_message_id, [*fields], zone, leaves)
     return page(request, "raw.html", piece=piece, origin=found.origin)
 
 

@@ -1,13 +1,20 @@
-"""The market's text: the member that a message came from, around the message's place."""
+"""The market's text of one message: its own piece of the member that it came in, with the values that rules refused."""
 
 from __future__ import annotations
 
 import io
 import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from energycomm.config import Config
+from energycomm.console.pieces import names_of, own_spans
 from energycomm.eis.archive import open_raw
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
@@ -15,53 +22,103 @@ from energycomm.eis.store import Store
 from energycomm.errors import Absent
 from energycomm.kernel.verdicts import Refusal
 from energycomm.pipeline.gateway import open_keys
+from energycomm.texts import wording
 from energycomm.transport.envelopes import open_envelope
 
 MOST_READ = 32 << 20
 """Bytes of a member that are looked through."""
 
-SHOWN = 6_000
-"""Characters that are shown before and after the place."""
+SHOWN = 60_000
+"""Characters that are shown; of a longer piece those around the first marked value."""
 
 LONG_LINE = 400
 """Characters of a line that nobody reads; elements in it are put on lines of their own."""
 
+MOST_MARKS = 100
+
+
+class Leaves(NamedTuple):
+    """Where a refused field is read from.
+
+    Attributes:
+      names: of elements, attributes (with ``@``) or keys.
+      place: number of the item that is refused, where the field is one of a list.
+    """
+
+    names: Collection[str] = ()
+    place: int | None = None
+
+
+def nowhere(_label: str, _value: str) -> Leaves:
+    """For what is read from no leaf that is known."""
+    return Leaves()
+
+
 _CH = (
-    "SELECT c.reference, m.path, e.name, e.sha256 FROM ch_message c JOIN member m ON m.id = c.member_id "
-    "JOIN envelope e ON e.id = c.envelope_id WHERE c.id = ?"
+    "SELECT c.reference, c.access_point, m.path, m.id, m.state, m.transactions, e.name, e.sha256, c.type, "
+    "c.envelope_id FROM ch_message c JOIN member m ON m.id = c.member_id JOIN envelope e ON e.id = c.envelope_id "
+    "WHERE c.id = ?"
 )
+_OTHERS = (
+    "SELECT reference, access_point FROM ch_message WHERE envelope_id = ? AND member_id = ? AND id <> ? UNION ALL "
+    "SELECT c.reference, c.access_point FROM ch_duplicate d JOIN ch_message c ON c.id = d.first_id "
+    "WHERE d.member_id = ? AND c.id <> ?"
+)
+_DAYS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y%m%d%H%M%S", "%Y%m%d%H%M", "%Y-%m-%d", "%d/%m/%Y", "%Y%m%d")
+"""How markets write instants, the exact forms first."""
+_NUMBER = re.compile(r"(?<![\w.,-])-?\d+(?:[.,]\d+)?(?![\w,])")
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """A piece of a member.
+    """What the market sent of one message.
 
     Attributes:
-      text: as it arrived; elements that stand in one line are broken into several.
+      parts: (text, whether it is a refused value), as it arrived; what stands in one line is broken into several.
       whole: it is all of the member.
       line: number of its first line in the member.
+      more: characters of it that are not shown.
       trouble: why there is none.
     """
 
-    text: str = ""
+    parts: tuple[tuple[str, bool], ...] = ()
     whole: bool = False
     line: int = 1
+    more: int = 0
     trouble: str = ""
 
+    @property
+    def text(self) -> str:
+        """All that is shown."""
+        return "".join(text for text, _ in self.parts)
 
-def piece_of(config: Config, store: Store, ch_message_id: int, access_point: str | None) -> Piece:
-    """The piece of a member that a CH message is in.
+
+def piece_of(
+    config: Config,
+    store: Store,
+    ch_message_id: int,
+    values: Sequence[str],
+    zone: tzinfo,
+    leaves: Callable[[str, str], Leaves] = nowhere,
+) -> Piece:
+    """The piece of a member that is one CH message.
 
     Args:
       config: its keys open encrypted envelopes.
       store: the EIS.
       ch_message_id: the CH message.
-      access_point: identifier to look for, where the reference of the message is not in the text.
+      values: of its fields that rules refused, as the Kernel writes them.
+      zone: legal time of its market.
+      leaves: (type of the CH message, value) -> where it is read from, for values that the market writes as a code
+        of its own.
     """
     with reading(store.engine) as connection:
-        rows = driver_of(connection).rows(_CH, (ch_message_id,))
-    if not rows:
-        return Piece(trouble="The CH message is not in the store.")
-    reference, path, name, sha256 = rows[0]
+        driver = driver_of(connection)
+        rows = driver.rows(_CH, (ch_message_id,))
+        if not rows:
+            return Piece(trouble=wording("The CH message is not in the store."))
+        reference, point, path, member_id, state, transactions, name, sha256, label, envelope_id = rows[0]
+        others = driver.rows(_OTHERS, (envelope_id, member_id, ch_message_id, member_id, ch_message_id))
+    alone = state == "done" and transactions == 1 and not others
     try:
         with (
             open_raw(store.engine, bytes(sha256)) as raw,
@@ -72,42 +129,139 @@ def piece_of(config: Config, store: Store, ch_message_id: int, access_point: str
                     return Piece(trouble=str(member))
                 if member.path == path:
                     with member.open() as content:
-                        return cut(content.read(MOST_READ), reference, access_point)
+                        read = content.read(MOST_READ)
+                    beside = [(row[0], row[1]) for row in others]
+                    return cut(read, reference, point, beside, values, zone, alone=alone, label=label, leaves=leaves)
     except (FileNotFoundError, LookupError, Absent) as error:
         return Piece(trouble=str(error))
     return Piece(trouble=f"The envelope has no member {path} any more.")
 
 
-def cut(content: bytes, reference: str, access_point: str | None) -> Piece:
-    """The text around the first place that names the message, or its access point; the beginning where none does."""
+def cut(
+    content: bytes,
+    reference: str,
+    point: str | None,
+    others: Iterable[tuple[str, str | None]] = (),
+    values: Sequence[str] = (),
+    zone: tzinfo = UTC,
+    *,
+    alone: bool = False,
+    label: str = "",
+    leaves: Callable[[str, str], Leaves] = nowhere,
+) -> Piece:
+    """The piece of a member that is one message, and nothing of its neighbours.
+
+    Args:
+      content: the member, or as much of it as is looked through.
+      reference: the market's reference of the message.
+      point: its access point.
+      others: references and access points of the other messages of the member.
+      values: that rules refused.
+      zone: legal time of the market.
+      alone: the member is this one message.
+      label: type of the CH message.
+      leaves: (type, value) -> where it is read from.
+    """
     text = _decoded(content)
-    if len(text) <= 2 * SHOWN:
-        return Piece(text=broken(text), whole=len(content) < MOST_READ)
-    at = next((found for name in _names(reference, access_point) if (found := text.find(name)) >= 0), 0)
-    begin, end = max(0, at - SHOWN), min(len(text), at + SHOWN)
-    line = text.rfind("\n", 0, begin) + 1
-    begin = line if begin - line < LONG_LINE else max(text.rfind("><", 0, begin) + 1, line)
-    return Piece(text=broken(text[begin:end]), line=text.count("\n", 0, begin) + 1)
+    spans = [(0, len(text))] if alone else own_spans(text, names_of(reference, point, others))
+    if not spans:
+        return Piece(trouble=wording("The place of the message was not found in its member."))
+    piece = "".join(text[begin:end] for begin, end in spans)
+    line = text.count("\n", 0, spans[-1][0]) + 1
+    marks = sorted(_marks(piece, values, zone, partial(leaves, label)))[:MOST_MARKS]
+    low = 0
+    if len(piece) > SHOWN:
+        low = max(0, min(marks[0][0] - SHOWN // 2, len(piece) - SHOWN)) if marks else 0
+    high = min(low + SHOWN, len(piece))
+    parts, at = [], low
+    for begin, end in marks:
+        if at <= begin and end <= high:
+            parts += [(piece[at:begin], False), (piece[begin:end], True)]
+            at = end
+    parts.append((piece[at:high], False))
+    form = text.lstrip("\ufeff \t\r\n")[:1]
+    long = max((len(one) for one in piece[low:high].splitlines()), default=0) >= LONG_LINE
+    shown = tuple((broken(words, form) if long and not mark else words, mark) for words, mark in parts if words)
+    return Piece(parts=shown, whole=spans == [(0, len(text))], line=line, more=len(piece) - (high - low))
 
 
-def broken(text: str) -> str:
-    """Elements that stand in one long line on lines of their own, so that they can be read."""
-    if max((len(line) for line in text.splitlines()), default=0) < LONG_LINE:
-        return text
-    return re.sub(r">\s*<", ">\n<", text)
+def broken(text: str, form: str = "<") -> str:
+    """What stands in one long line on lines of its own, so that it can be read.
+
+    Args:
+      text: without a marked value.
+      form: first character of the member: of an element, an object, or of a segment.
+    """
+    if form == "<":
+        return re.sub(r">\s*<", ">\n<", text)
+    if form in "{[":
+        return re.sub(r'("(?:[^"\\]|\\.)*")|([{\[,])(?=\S)', lambda found: found[1] or f"{found[2]}\n", text)
+    return re.sub(r"(\?.)|'(?=\S)", lambda found: found[1] or "'\n", text)
 
 
-def _names(reference: str, access_point: str | None) -> list[str]:
-    """What to look for: the parts of the reference that are long enough to be nobody else's."""
-    parts = [reference, *sorted(re.split(r"[|/;# ]", reference), key=len, reverse=True)]
-    return [name for name in (*parts, access_point or "") if len(name) > 5]
+def _marks(
+    text: str, values: Sequence[str], zone: tzinfo, leaves: Callable[[str], Leaves]
+) -> Iterator[tuple[int, int]]:
+    """Where the values stand, without overlaps: as they are, as numbers of equal size, as the same instant, or in the
+    market's own code."""
+    taken: list[tuple[int, int]] = []
+    for value in dict.fromkeys(value for value in values if value.strip()):
+        for span in _written(text, value, zone) or _coded(text, leaves(value)):
+            if all(span[1] <= begin or end <= span[0] for begin, end in taken):
+                taken.append(span)
+                yield span
+
+
+def _written(text: str, value: str, zone: tzinfo) -> list[tuple[int, int]]:
+    for form in (value, *_instants(value, zone)):
+        found = [one.span() for one in re.finditer(rf"(?<![\w.]){re.escape(form)}(?!\w)", text)]
+        if found:
+            return found
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return []
+    return [one.span() for one in _NUMBER.finditer(text) if Decimal(one[0].replace(",", ".")) == number]
+
+
+def _coded(text: str, leaves: Leaves) -> list[tuple[int, int]]:
+    """The content of a field's leaves: of its item, where that is told from the others; else what differs from most."""
+    found: list[tuple[int, int]] = []
+    for name in leaves.names:
+        bare = re.escape(name.removeprefix("@"))
+        forms = (
+            rf"""(?<![\w:.-])(?:\w+:)?{bare}\s*=\s*["']([^"'<>]+)"""
+            if name.startswith("@")
+            else rf"<(?:[\w.-]+:)?{bare}(?:\s[^<>]*)?>\s*([^<>]*[^<>\s])\s*</",
+            rf'"{bare}"\s*:\s*"?([^"\[\]{{}},\s](?:[^"\[\]{{}},]*[^"\[\]{{}},\s])?)',
+        )
+        found += [one.span(1) for form in forms for one in re.finditer(form, text)]
+    found.sort()
+    told = [text[begin:end].strip() for begin, end in found]
+    ranked = Counter(told).most_common(2)
+    if len(ranked) < 2 or ranked[0][1] == ranked[1][1]:
+        return found
+    rare = [number for number, words in enumerate(told) if words != ranked[0][0]]
+    own = (leaves.place or 0) - 1
+    return [found[number] for number in ([own] if own in rare else rare)]
+
+
+def _instants(value: str, zone: tzinfo) -> Iterator[str]:
+    """How a market may have written an instant."""
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return
+    at = at if at.tzinfo else at.replace(tzinfo=zone)  # the value of a finding is in legal time
+    for form in _DAYS:
+        yield from (at.astimezone(zone).strftime(form), at.astimezone(UTC).strftime(form))
 
 
 def _decoded(content: bytes) -> str:
     declared = re.search(rb"encoding=[\"']([A-Za-z0-9._-]+)", content[:200])
     for name in (declared.group(1).decode() if declared else "utf-8", "utf-8", "iso-8859-1"):
         try:
-            return io.TextIOWrapper(io.BytesIO(content), encoding=name).read()
+            return io.TextIOWrapper(io.BytesIO(content), encoding=name, newline="").read()
         except (UnicodeDecodeError, LookupError):
             continue
     return content.decode("utf-8", "replace")

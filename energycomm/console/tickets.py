@@ -5,19 +5,22 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import select
 
-from energycomm.choices import one_of
+from energycomm.choices import closed
+from energycomm.console.sheets import Column, Format, heads, sheet
 from energycomm.console.view import Consultant, Reader, Shared, address, page, words_of
 from energycomm.correction.tickets import change_ticket, delegate, tickets
 from energycomm.eis import tables
 from energycomm.eis.database import reading
 from energycomm.eis.messages import summaries
 from energycomm.eis.states import TICKET_STATES
+from energycomm.eis.views import views_of
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.links import fault_of_link
+from energycomm.pipeline.listsearch import TICKET_ORDERS, TicketSearch, Words
 from energycomm.webservice.problems import Problem, not_found
 from energycomm.webservice.recording import RecordedRoute
 
@@ -26,24 +29,47 @@ router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 SHOWN_MESSAGES = 50
 
 
+COLUMNS = (
+    Column("No.", lambda one, _: one.id, "id", right=True),
+    Column("Ticket", lambda one, _: one.title),
+    Column("Class", lambda one, words: words.t(one.error_class), "class"),
+    Column("Grid operator", lambda one, _: one.grid_operator, "operator"),
+    Column("Messages", lambda one, _: len(one.messages), right=True),
+    Column("Owner", lambda one, _: one.owner, "owner"),
+    Column("Due", lambda one, words: words.day(one.due), "due"),
+    Column("State", lambda one, words: words.t(one.state), "state"),
+)
+
+
+class Listing(TicketSearch):
+    """The tickets of the page: open ones unless another state is asked for."""
+
+    state: Annotated[Words, *closed("state of a ticket", (*TICKET_STATES, "all"))] | None = "open"
+    format: Format = ""
+
+
 @router.get("/tickets")
-def listing(request: Request, person: Reader, shared: Shared, state: str = "open", owner: str = "") -> HTMLResponse:
+def listing(request: Request, person: Reader, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """The tickets in a state, those that are due first."""
-    state = one_of("state", state, (*TICKET_STATES, "all"), "state of a ticket")
-    found = tickets(shared.store, state=None if state == "all" else state)
-    mine = [one for one in found if owner in ("", one.owner)]
-    far = datetime.max.replace(tzinfo=UTC)
-    mine.sort(key=lambda one: (one.due or far, -one.id))
-    owners = sorted({one.owner for one in found if one.owner})
+    words, sort = words_of(request), asked.sort or "due"
+    found = tickets(shared.store, state=None if asked.state == "all" else asked.state, sort=sort)
+    mine = [one for one in found if asked.owner in (None, one.owner)]
+    if asked.format:
+        return sheet(COLUMNS, words, mine, asked.format, "tickets")
+    kept = {"state": asked.state, "owner": asked.owner, "sort": asked.sort}
     return page(
         request,
         "tickets.html",
         tickets=mine,
-        state=state,
+        state=asked.state,
         states=TICKET_STATES,
-        owner=owner,
-        owners=owners,
+        owner=asked.owner,
+        owners=sorted({one.owner for one in found if one.owner}),
         now=datetime.now(UTC),
+        saved=views_of(shared.store.engine, person.name, "tickets"),
+        kept={name: value for name, value in kept.items() if value},
+        heads=heads(COLUMNS, words, "/tickets", kept, sort=sort, possible=TICKET_ORDERS),
+        sheets={form: address("/tickets", **kept, format=form) for form in ("csv", "xlsx")},
     )
 
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date, datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
 import jinja2
 from fastapi import Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from msgspec import Struct
 
-from energycomm.console.words import LANGUAGES, translate
+from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.report import OPENING_WORDS
 from energycomm.links import is_link
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import NO_TIME, LegalTime
+from energycomm.supplier_settings import Supplier
 from energycomm.templates import templates
+from energycomm.texts import wording
+from energycomm.texts.catalogues import LANGUAGES, NAMES, translate, translate_plural, translate_sentence
+from energycomm.texts.formats import local_date, local_number
+from energycomm.texts.sentences import refilled
+from energycomm.webservice.answers import etag
 from energycomm.webservice.identity import require
 from energycomm.webservice.roles import Person, Role, Scope
 from energycomm.webservice.services import Services, services
@@ -31,12 +37,13 @@ READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
 Anybody = Annotated[Person, Depends(require())]
 Reader = Annotated[Person, Depends(require(*READERS))]
 Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
 Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
 Shared = Annotated[Services, Depends(services)]
 
-_COUNTED = re.compile(r"\{(\w+)\|([^|{}]+)\|([^|{}]+)\}")
-
 THEMES = ("auto", "light", "dark")
+_DECIMAL = re.compile(r"-?\d+\.\d+")
+
 COOKIE_LANGUAGE, COOKIE_THEME = "console-language", "console-theme"
 
 
@@ -44,14 +51,16 @@ class Taste(Struct, frozen=True):
     """How a visitor wants the pages.
 
     Attributes:
-      language: en or fr.
+      language: en, fr or nl.
       theme: auto, light or dark.
       times: instants as they are shown: in the legal time of their market, or of this house.
+      rules: folder of the rules, whose texts are translated too.
     """
 
     language: str
     theme: str
     times: LegalTime
+    rules: Path | None = None
 
     @property
     def zone(self) -> tzinfo:
@@ -64,11 +73,43 @@ def taste_of(request: Request) -> Taste:
     config = request.app.state.services.config
     language = request.cookies.get(COOKIE_LANGUAGE, "")
     if language not in LANGUAGES:
-        asked = request.headers.get("accept-language", "")[:2].lower()
-        language = asked if asked in LANGUAGES else config.language
+        language = wanted(request.headers.get("accept-language", ""), config.language)
     theme = request.cookies.get(COOKIE_THEME, "")
     times = LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
-    return Taste(language, theme if theme in THEMES else "auto", times)
+    return Taste(language, theme if theme in THEMES else "auto", times, config.rules_folder)
+
+
+def wanted(header: str, otherwise: str) -> str:
+    """The language of ours that a browser wants most.
+
+    Args:
+      header: `Accept-Language` (RFC 9110, section 12.5.4): ranges with weights, as in `nl-BE, fr;q=0.8`.
+      otherwise: where it wants none of ours.
+    """
+    weighed = []
+    for place, piece in enumerate(header.split(",")):
+        name, _, weight = piece.replace(" ", "").partition(";q=")
+        try:
+            weighed.append((-float(weight or 1), place, name[:2].lower()))
+        except ValueError:
+            continue
+    return next((name for weight, _, name in sorted(weighed) if weight < 0 and name in LANGUAGES), otherwise)
+
+
+class Commented(Protocol):
+    """A finding: its rule, and its comment in English and French."""
+
+    @property
+    def rule(self) -> str:
+        """Code of the rule."""
+
+    @property
+    def comment(self) -> str:
+        """In English."""
+
+    @property
+    def comment_fr(self) -> str:
+        """In French."""
 
 
 class Words:
@@ -78,17 +119,43 @@ class Words:
         self.taste = taste
 
     def t(self, text: str, **values: object) -> str:
-        """A text of ours in the visitor's language; `{n|message|messages}` is a number with its words."""
-        found = translate(text, self.taste.language)
-        return _COUNTED.sub(partial(self._counted, values), found).format(**values) if values else found
+        """A text of ours in the visitor's language."""
+        found = translate(text, self.taste.language, self.taste.rules)
+        return found.format(**values) if values else found
 
-    def _counted(self, values: Mapping[str, object], place: re.Match[str]) -> str:
-        ones = ("0", "1") if self.taste.language == "fr" else ("1",)
-        return f"{{{place[1]}}} {place[2] if str(values[place[1]]) in ones else place[3]}"
+    def said(self, sentence: str) -> str:
+        """A refusal or evidence, which is finished in English, in the visitor's language."""
+        return translate_sentence(sentence, self.taste.language, self.taste.rules)
+
+    def tn(self, one: str, several: str, number: int, **values: object) -> str:
+        """The form of a text of ours that goes with a number, which stands in it as `{n}`."""
+        found = translate_plural(one, several, number, self.taste.language, self.taste.rules)
+        return found.format(n=self.many(number), **values)
+
+    def comment(self, finding: Commented, catalogue: Catalogue) -> str:
+        """What a rule found, in the visitor's language: as it is kept, or by the translated comment of the rule."""
+        if self.taste.language == "en":
+            return finding.comment
+        if self.taste.language == "fr" and finding.comment_fr:
+            return finding.comment_fr
+        more = OPENING_WORDS["en"] if finding.comment.endswith(OPENING_WORDS["en"]) else ""
+        for rule in catalogue.find(finding.rule):
+            template = rule.comment["en"].text if rule.comment else ""
+            if (translated := self.t(template)) != template:
+                found = refilled(finding.comment.removesuffix(more), template, translated, self.value)
+                if found is not None:
+                    return f"{found} {self.t(more.strip())}".strip()
+        return finding.comment
+
+    def value(self, text: str) -> str:
+        """A value of an English sentence as the visitor's language writes it."""
+        if _DECIMAL.fullmatch(text):
+            return text.replace(".", ",")
+        return self.t(text)
 
     def when(self, at: datetime | None, market: str | None = None) -> str:
         """An instant to the minute, in the legal time of its market, or of this house."""
-        return self.taste.times.to_the_minute(at, market)
+        return self._dated(self.taste.times.to_the_minute(at, market))
 
     def exactly(self, at: datetime | None, market: str | None = None) -> str:
         """An instant to the second, with its offset, for the title of a short one."""
@@ -96,7 +163,7 @@ class Words:
 
     def day(self, at: datetime | date | None, market: str | None = None) -> str:
         """The civil day of an instant, in the legal time of its market, or of this house."""
-        return self.taste.times.day(at, market)
+        return self._dated(self.taste.times.day(at, market))
 
     def told(self, value: Any, market: str | None = None) -> Any:
         """A value of JSON with its instants as people read them. See `LegalTime.told`."""
@@ -104,8 +171,21 @@ class Words:
         return self.t(NO_TIME) if found == NO_TIME else found
 
     def many(self, number: float | None) -> str:
-        """A number with spaces between thousands."""
-        return "" if number is None else f"{number:,.0f}".replace(",", " ")
+        """A whole number, its thousands apart as the visitor's language has them."""
+        if number is None or number < 1000:
+            return "" if number is None else f"{number:.0f}"
+        # English readers get the international form of numbers and days.
+        return (
+            f"{number:,.0f}".replace(",", " ")
+            if self.taste.language == "en"
+            else local_number(number, self.taste.language)
+        )
+
+    def _dated(self, text: str) -> str:
+        """An instant or a day with its date as the visitor's language writes it."""
+        if self.taste.language == "en" or not text:
+            return text
+        return f"{local_date(date.fromisoformat(text[:10]), self.taste.language)}{text[10:]}"
 
     def state(self, name: str) -> str:
         """The words of a state."""
@@ -113,16 +193,16 @@ class Words:
 
 
 STATES = {
-    "received": "received",
-    "accepted": "accepted",
-    "quarantined": "waiting",
-    "rejected": "rejected",
-    "engine_error": "rule broke",
-    "to_replay": "to replay",
-    "treated": "treated",
-    "delegated": "delegated",
-    "ticketed": "in a ticket",
-    "withdrawn": "withdrawn",
+    "received": wording("received"),
+    "accepted": wording("accepted"),
+    "quarantined": wording("waiting"),
+    "rejected": wording("rejected"),
+    "engine_error": wording("rule broke"),
+    "to_replay": wording("to replay"),
+    "treated": wording("treated"),
+    "delegated": wording("delegated"),
+    "ticketed": wording("in a ticket"),
+    "withdrawn": wording("withdrawn"),
 }
 """State of a Kernel message -> its words."""
 
@@ -131,11 +211,12 @@ STATES = {
 def _environment() -> jinja2.Environment:
     made = templates(Path(__file__).parent / "templates")
     made.tests["weblink"] = is_link
+    made.filters["query"] = urlencode
     made.filters["path"] = lambda value: quote(str(value), safe="")
     return made
 
 
-def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, name: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
     """An answer made from a template.
 
     Args:
@@ -146,15 +227,21 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HT
     """
     words = Words(taste_of(request))
     person: Person | None = getattr(request.state, "person", None)
+    supplier = request.app.state.services.config.supplier
     content = (
         _environment()
         .get_template(name)
         .render(
             t=words.t,
+            tn=words.tn,
+            said=words.said,
+            comment=partial(_comment, request, words),
+            languages=NAMES,
             when=words.when,
             exactly=words.exactly,
             told=words.told,
             day=words.day,
+            iso_day=words.taste.times.day,
             many=words.many,
             state_words=words.state,
             language=words.taste.language,
@@ -162,13 +249,53 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> HT
             person=person,
             may_read=person is not None and person.may(frozenset(READERS)),
             may_change=person is not None and person.may(frozenset((Role.CONSULTANT,)), Scope.CORRECT),
+            may_administer=person is not None and person.may(frozenset((Role.ADMINISTRATOR,)), Scope.ADMINISTER),
+            device=device_words,
             path=request.url.path,
             here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
             additions=getattr(request.app.state, "additions", ()),
+            supplier=supplier,
+            elsewhere=_elsewhere(supplier, person),
             **values,
         )
     )
     return HTMLResponse(content, status)
+
+
+def _elsewhere(supplier: Supplier | None, person: Person | None) -> list[tuple[str, str]]:
+    """Title and address of the other suppliers that the person of a session works for. A token names whom it likes."""
+    if supplier is None or person is None or person.token is not None:
+        return []
+    return supplier.elsewhere(person.name)
+
+
+def _comment(request: Request, words: Words, finding: Commented) -> str:
+    return words.comment(finding, request.app.state.services.gateway.catalogue)
+
+
+def fresh(request: Request, made: HTMLResponse) -> Response:
+    """A page with its ETag, or 304 where the visitor has it as it is: what a page that renews itself asks for.
+
+    The script of the page keeps the tag: the browser keeps nothing that Back could show after signing out.
+    """
+    headers = {"ETag": etag(bytes(made.body))}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    made.headers.update(headers)
+    return made
+
+
+_BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrom", "Chrome"), ("Safari/", "Safari"))
+_SYSTEMS = (
+    ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)  # fmt: skip
+
+
+def device_words(agent: str | None) -> str:
+    """Browser and system of a session, in a few words, from what the browser calls itself."""
+    named = [next((name for sign, name in known if sign in (agent or "")), "") for known in (_BROWSERS, _SYSTEMS)]
+    return ", ".join(filter(None, named)) or (agent or "")[:40] or "–"
 
 
 def words_of(request: Request) -> Words:

@@ -7,11 +7,15 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright import sync_api as playwright
 
 from energycomm.webservice.roles import Role
+from tests.console.onlooker import launched
 from tests.console.scene import Visitor, morning
 from tests.webservice.conftest import Site, configured
 
@@ -65,9 +69,36 @@ def anna(lite: Site) -> Visitor:
 @pytest.fixture
 def served(lite: Site) -> Iterator[str]:
     """Address of the console, served on a free port."""
+    with serving(lite.app) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One browser for all tests of a file."""
+    with playwright.sync_playwright() as running:
+        made = launched(running)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="session")
+def pictures(request: pytest.FixtureRequest) -> Path | None:
+    """The folder that pictures of the pages are wanted in."""
+    wanted = request.config.getoption("--pictures", default=None)
+    if wanted is None:
+        return None
+    folder = Path(wanted)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """Serve an application on a free port; its address."""
     import uvicorn
 
-    server = uvicorn.Server(uvicorn.Config(lite.app, port=0, log_level="error", ws="none", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until(lambda: server.started)

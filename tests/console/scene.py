@@ -40,10 +40,15 @@ def in_wh(prm: str, number: int, value: int) -> Transaction:
     return transaction([structs.replace(message, registers=registers)])
 
 
-def morning(url: str) -> Desk:
-    """The store after the morning's arrivals; the desk's connections are closed."""
+def morning(url: str, at: int | None = None) -> Desk:
+    """The store after the morning's arrivals; the desk's connections are closed.
+
+    Args:
+      url: an empty store.
+      at: when they came, microseconds since the epoch; now by default.
+    """
     desk = Desk(url)
-    now = now_micros()
+    now = at or now_micros()
     for prm in (*WRONG, ODD):
         later = [reading(prm, day(90), 1_210_000)] if prm == ODD else []
         desk.deliver([start(prm, day(0)), reading(prm, day(31), 1_200_000), in_wh(prm, 60, 1_250), *later], now)

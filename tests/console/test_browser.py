@@ -1,50 +1,37 @@
-"""A consultant's hour in a real browser: the morning's failures, a dry run, a campaign, tickets for the rest."""
+"""What the scripts of the console do in a real browser: edits, suggestions, keys, rows, a page that renews itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright import sync_api as playwright
 
+from energycomm.eis.database import writing
 from energycomm.eis.messages import MessageFilter, list_messages
 from energycomm.webservice.roles import Role
+from tests.console.onlooker import LAPTOP, settled
 from tests.console.scene import CODE, FAILING, ODD, WRONG
-from tests.machine import chromium
 from tests.webservice.conftest import Site
-
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-
-PAGES = ("/", "/messages", "/failures", f"/failures/code/{CODE}", f"/access-points/FR/{ODD}", "/rules", "/state")
 
 
 @pytest.fixture
-def page(served: str, lite: Site) -> Iterator[Any]:
+def page(served: str, lite: Site, browser: Any) -> Iterator[Any]:
     """A page of a browser whose visitor is signed in as a consultant; whatever it complains of fails the test."""
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
-        context = browser.new_context(viewport={"width": 1366, "height": 850}, base_url=served, locale="en-GB")
-        made = context.new_page()
-        made.set_default_timeout(60_000)
-        troubles: list[str] = []
-        made.on("pageerror", lambda error: troubles.append(str(error)))
-        made.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        made.goto("/failures")
-        made.fill("input[name=token]", lite.token(Role.CONSULTANT))
-        made.click("button.main")
-        made.wait_for_url("**/failures")
-        yield made
-        assert troubles == []
-        browser.close()
+    context = browser.new_context(viewport=LAPTOP, base_url=served, locale="en-GB")
+    made = context.new_page()
+    made.set_default_timeout(60_000)
+    troubles: list[str] = []
+    made.on("pageerror", lambda error: troubles.append(str(error)))
+    made.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    made.goto("/failures")
+    made.fill("input[name=token]", lite.token(Role.CONSULTANT))
+    made.click("button.main")
+    made.wait_for_url("**/failures")
+    yield made
+    assert troubles == []
+    context.close()
 
 
 def seen(page: Any, selector: str) -> None:
@@ -63,48 +50,6 @@ def state_of(site: Site, prm: str) -> str:
         if one.version == 1 and one.effective is not None and one.effective.month == 3
     ]
     return first.state
-
-
-def test_a_consultants_hour(page: Any, lite: Site) -> None:
-    """See what failed, try out what would free it, run it, watch it, see it treated; ticket what is left."""
-    # The morning: what failed, and why.
-    assert page.locator("h1").inner_text() == "Failures"
-    page.click(f"tr[data-href='/failures/code/{CODE}'] a.code")
-    seen(page, f"h1:has-text('{CODE}')")
-    assert page.inner_text("p.count") == f"{FAILING} messages"
-    # What would free them?
-    page.click("text=Find out what would free them")
-    seen(page, ".proposals li:has-text('Indexes in the wrong unit')")
-    assert "frees 3 of 4 tried" in page.inner_text(".proposals")
-    # The dry run shows the difference of each message.
-    page.click(".proposals li:has-text('Indexes in the wrong unit') button")
-    seen(page, "h1:has-text('Dry run')")
-    seen(page, "text=would be freed")
-    assert 'unit="kWh"' in page.inner_text(".diff >> nth=0")
-    assert lite.store is not None
-    assert {state_of(lite, prm) for prm in WRONG} == {"rejected"}
-    # The run; the page follows it until it is done.
-    page.fill("input[name=why]", "the operator confirmed the unit")
-    page.click("text=Run on 3 messages")
-    seen(page, "h1:has-text('Campaign')")
-    seen(page, "#progress .chip.w-done")
-    assert "3 of 3 actions, 3 messages freed" in page.inner_text("#progress")
-    assert page.locator("tbody .chip.s-treated").count() == 3
-    assert {state_of(lite, prm) for prm in WRONG} == {"treated"}
-    page.reload()
-    assert "the operator confirmed the unit" in page.inner_text("main")
-    # The rest is for somebody else.
-    page.goto(f"/failures/code/{CODE}")
-    assert page.inner_text("p.count") == "1 message"
-    page.fill("input[name=owner]", "ben")
-    page.click("text=Make tickets")
-    seen(page, "text=Ticket 1")
-    page.click("text=Ticket 1")
-    page.fill("textarea[name=note]", "asked the operator to read it again")
-    page.click("text=Save")
-    seen(page, ".notes >> text=asked the operator")
-    assert state_of(lite, ODD) == "ticketed"
-    assert "1 in tickets" in page.goto(f"/failures/code/{CODE}").text()
 
 
 def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Site) -> None:
@@ -126,6 +71,24 @@ def test_a_message_is_edited_with_a_check_before_it_is_saved(page: Any, lite: Si
     page.click("button:has-text('Undo')")
     seen(page, "#progress .chip:has-text('undone')")
     assert state_of(lite, WRONG[0]) == "rejected"
+
+
+def test_the_search_suggests_while_one_types(page: Any) -> None:
+    """By keyboard alone: a mistyped access point, the suggestion chosen, opened; Escape puts suggestions away."""
+    page.keyboard.press("/")
+    page.keyboard.type(ODD[:6] + "1" + ODD[7:])
+    seen(page, "#suggestions a[role=option]")
+    assert page.get_attribute("#find", "aria-expanded") == "true"
+    page.keyboard.press("Escape")
+    assert page.get_attribute("#find", "aria-expanded") == "false"
+    page.keyboard.press("Backspace")
+    page.keyboard.type(ODD[-1])
+    seen(page, "#suggestions:not([hidden]) a[role=option]")
+    page.keyboard.press("ArrowDown")
+    assert page.get_attribute("#find", "aria-activedescendant") == "suggestion-1"
+    assert ODD in page.inner_text("#suggestion-1")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/access-points/FR/{ODD}")
 
 
 def test_keys_lead_everywhere(page: Any) -> None:
@@ -150,27 +113,89 @@ def test_keys_lead_everywhere(page: Any) -> None:
     assert page.locator("#shortcuts").is_visible()
 
 
-def test_no_page_is_wider_than_a_laptop(page: Any) -> None:
-    """Nothing has to be scrolled sideways but tables in their own frame, in either theme."""
-    for theme in ("light", "dark"):
-        page.goto(f"/preferences?theme={theme}&then=/")
-        for path in PAGES if theme == "dark" else PAGES[:1]:
-            page.goto(path)
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
-        assert page.evaluate("document.documentElement.dataset.theme") == theme
+def renewals(page: Any) -> list[int]:
+    """Statuses of the answers by which the front page renews itself, as they come."""
+    found: list[int] = []
+    page.on("response", lambda one: found.append(one.status) if "/?day=" in one.url else None)
+    return found
 
 
-@pytest.mark.slow
-def test_no_two_pages_look_the_same_in_either_theme(page: Any, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """`make screenshots` keeps the pictures: `pytest tests/console --pictures FOLDER`."""
-    target = Path(request.config.getoption("--pictures", default=None) or tmp_path)
-    target.mkdir(parents=True, exist_ok=True)
-    pictures: set[bytes] = set()
-    for theme in ("light", "dark"):
-        page.goto(f"/preferences?theme={theme}&then=/")
-        for path in PAGES:
-            page.goto(path)
-            page.wait_for_load_state("networkidle")
-            name = path.strip("/").replace("/", "-") or "today"
-            pictures.add(page.screenshot(path=str(target / f"{name}-{theme}.png")))
-    assert len(pictures) == 2 * len(PAGES)
+def look_again(page: Any) -> None:
+    """What happens when the page is seen again: as every half minute."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_today_renews_itself_while_nobody_works_in_it(page: Any, lite: Site) -> None:
+    page.goto("/")
+    statuses = renewals(page)
+    button = page.get_by_role("button", name="Renews itself")
+    assert button.get_attribute("aria-pressed") == "true"
+    with page.expect_response("**/?day=*"):
+        look_again(page)
+    settled(page)
+    with page.expect_response(lambda one: one.status == 304):
+        look_again(page)
+    with writing(lite.store.engine) as connection:
+        connection.exec_driver_sql("UPDATE kernel_message SET state = 'withdrawn' WHERE state = 'quarantined'")
+    link = page.locator("#live a").first
+    link.focus()
+    look_again(page)
+    page.wait_for_timeout(300)
+    assert page.inner_text(".card.wait .big") == "1"
+    link.evaluate("one => one.blur()")
+    look_again(page)
+    page.wait_for_selector(".card.wait .big:has-text('0')")
+    number = len(statuses)
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    look_again(page)
+    page.wait_for_timeout(300)
+    assert len(statuses) == number
+    assert statuses.count(304) == 1
+
+
+def test_a_list_is_sorted_by_its_head(page: Any) -> None:
+    page.goto("/messages")
+    head = page.get_by_role("columnheader", name="Kind")
+    head.get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/messages?sort=kind")
+    assert page.get_by_role("columnheader", name="Kind").get_attribute("aria-sort") == "ascending"
+    page.get_by_role("columnheader", name="Kind").get_by_role("link").click()
+    page.wait_for_url("**/messages?sort=-kind")
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="CSV").click()
+    assert taken.value.suggested_filename == "messages.csv"
+
+
+def test_rows_are_chosen_by_keyboard_and_mouse(page: Any, lite: Site) -> None:
+    page.goto(f"/messages?code={CODE}")
+    told = page.locator("[data-counts]")
+    replay = page.get_by_role("button", name="Replay…")
+    assert replay.is_disabled()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    assert told.inner_text() == "1 row chosen"
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    assert told.inner_text() == "2 rows chosen"
+    page.keyboard.press("x")
+    assert told.inner_text() == "1 row chosen"
+    boxes = page.locator("input[name=chosen]")
+    boxes.nth(FAILING - 1).click(modifiers=["Shift"])
+    assert told.inner_text() == f"{FAILING} rows chosen"
+    whole = page.get_by_role("checkbox", name="Choose all rows shown")
+    whole.click()
+    assert (told.inner_text(), replay.is_disabled()) == ("With the chosen rows", True)
+    whole.click()
+    assert told.inner_text() == f"{FAILING} rows chosen"
+    with page.expect_download() as taken:
+        page.get_by_role("button", name="CSV").click()
+    assert taken.value.suggested_filename == "messages.csv"
+    replay.click()
+    seen(page, "text=nothing is changed yet")
+    page.get_by_label("Why").fill("tried again")
+    page.get_by_role("button", name=f"Replay: {FAILING}").click()
+    seen(page, f"text={FAILING} messages were judged again, 0 with another outcome.")
+    page.get_by_role("link", name="Back to the list").click()
+    page.wait_for_url(f"**/messages?code={CODE}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,7 +11,6 @@ from lxml import etree
 
 from energycomm.console.charts import Bar, bars
 from energycomm.console.lifeline import LANES, draw, marks_of
-from energycomm.console.raw import SHOWN, broken, cut
 from energycomm.eis.timeline import Entry, Timeline
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -60,6 +58,64 @@ def test_a_pause_between_readings_is_a_gap_when_it_is_much_longer_than_usual() -
     days = [0, 30, 61, 91, 181, 212]
     marks = marks_of(timeline(*(entry(n, "reading", status="current") for n in days)), at(400))
     assert [(mark.begin, mark.title) for mark in marks if mark.style == "gap"] == [(at(91), "90 d")]
+
+
+def supply(begin: int, end: int | None = None) -> Entry:
+    return entry(begin, "supply_period", **({} if end is None else {"ended_at": at(end)}))
+
+
+def read(*days: float, **content: Any) -> list[Entry]:
+    return [Entry(at=BEGIN + timedelta(days=n), what="reading", message_id=7, content=content) for n in days]
+
+
+def curves(*days: float, length: float = 1) -> list[Entry]:
+    starts = [BEGIN + timedelta(days=n) for n in days]
+    return [
+        Entry(at=one, what="series", message_id=7, content={"end_at": one + timedelta(days=length)}) for one in starts
+    ]
+
+
+MONTHS = (0, 31, 59, 90, 120, 151)
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        pytest.param(
+            [supply(0, 181), *read(*MONTHS, 181), *read(70, qualification="before-event"),
+             *read(70.1, qualification="after-event"), *read(71, qualification="after-event")],
+            [], id="monthly readings around a change of meter are whole"),
+        pytest.param([supply(0, 181), *read(*MONTHS[:3], 120, 151, 181)], [("readings", 59, 120)], id="a month"),
+        pytest.param([supply(0, 30), *read(*range(12), *range(13, 31))], [("readings", 11, 13)], id="a day is missing"),
+        pytest.param([supply(0, 155), *read(*MONTHS[:5], *range(121, 156))], [], id="by the month, then by the day"),
+        pytest.param([supply(0), *read(*MONTHS)], [("readings", 151, 400)], id="none came since: until now"),
+        pytest.param([supply(0, 300), *read(*MONTHS)], [("readings", 151, 300)], id="until the end of supply"),
+        pytest.param([supply(100)], [("readings", 100, 400)], id="none ever came"),
+        pytest.param([supply(380)], [], id="none had to come yet"),
+        pytest.param([supply(0, 151), *read(*MONTHS), supply(350, 395), *read(350, 380, 395)], [],
+                     id="nothing is missing between two supplies"),
+        pytest.param([entry(0, "point_data", reading_period=12), supply(0), *read(0, 365)], [], id="by the year"),
+        pytest.param([supply(0, 20), *curves(*range(9), *range(10, 20))], [("curves", 9, 10)], id="a day of the curve"),
+        pytest.param([supply(0, 20), *curves(*(n / 24 for n in range(480) if n != 100), length=1 / 24)],
+                     [("curves", 100 / 24, 101 / 24)], id="an hour of the curve"),
+        pytest.param([supply(0, 160), *curves(*range(20))], [("curves", 20, 160)], id="curves that stay away"),
+        pytest.param([supply(0, 60), *curves(3, 17, 30, 44, 50)], [], id="curves that were asked for now and then"),
+        pytest.param([supply(0, 151), *read(0, 31, 59, 151), *curves(*range(60, 151))], [], id="a curve tells it"),
+    ],
+)  # fmt: skip
+def test_what_a_point_misses_follows_from_its_rhythm(entries: list[Entry], told: list[tuple[str, int, int]]) -> None:
+    """Arithmetic of days: the present is day 400."""
+    ordered = sorted(entries, key=lambda one: one.at or BEGIN)
+    gaps = [mark for mark in marks_of(timeline(*ordered), at(400)) if mark.style == "gap"]
+    days = [(one.lane, (one.begin - BEGIN) / timedelta(days=1), (one.end or BEGIN) - BEGIN) for one in gaps]
+    found = [(lane, round(begin, 3), round(end / timedelta(days=1), 3)) for lane, begin, end in days]
+    assert found == [(lane, round(begin, 3), round(end, 3)) for lane, begin, end in told]
+
+
+def test_what_an_archive_holds_is_not_missing() -> None:
+    """Before the instant from which the history is whole nothing is told to be missing."""
+    marks = marks_of(timeline(supply(0, 300), *read(241, 272, 300)), at(400), whole_since=at(230))
+    assert [mark for mark in marks if mark.style == "gap"] == []
 
 
 @pytest.mark.parametrize(
@@ -116,18 +172,3 @@ def test_what_messages_say_is_text_in_the_drawing() -> None:
     drawn = drawing(entry(0, "contract", tariff='<script>alert("x")</script>'))
     assert not list(drawn.iter("script"))
     assert any("<script>" in (one.text or "") for one in drawn.iter("title"))
-
-
-def test_a_large_member_is_shown_around_the_place_of_the_message() -> None:
-    text = "".join(f"<PRM><Id>{n:014}</Id></PRM>\n" for n in range(20_000))
-    piece = cut(text.encode(), "00000000015000|x", None)
-    assert "00000000015000" in piece.text
-    assert len(piece.text) <= 2 * SHOWN + 100
-    assert not piece.whole
-    assert piece.line > 14_000
-    assert text.splitlines()[piece.line - 1] == piece.text.splitlines()[0]
-
-
-def test_one_long_line_is_broken_between_elements() -> None:
-    assert broken("<a><b/></a>") == "<a><b/></a>"
-    assert re.findall(r"<b/>\n", broken("<a>" + "<b/>" * 200 + "</a>"))

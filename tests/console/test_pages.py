@@ -5,23 +5,28 @@ from __future__ import annotations
 import html
 import re
 import shutil
+from datetime import timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from fastapi.routing import APIRoute
 
-from energycomm.billing.period import BLOCKING, NOTED
+from energycomm import cli
 from energycomm.config import CorrectionSettings
-from energycomm.console import PARTS
-from energycomm.console.terms import REMARKS
+from energycomm.console import PARTS, entering, front
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading as looking
 from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.kernel.instants import now_micros
+from energycomm.kernel.verdicts import Refusal
+from energycomm.pipeline.rows import incident_row
 from energycomm.webservice.roles import Role
 from tests.console.conftest import until
 from tests.console.scene import CODE, FAILING, MESSAGES, ODD, WAITING, WRONG, Visitor
 from tests.pipeline.desk import shipped_rules
+from tests.pipeline.story import day
 from tests.webservice.conftest import Site, configured
 
 LISTS = ("/", "/messages", "/failures", "/campaigns", "/quarantine", "/tickets", "/requests", "/access-points")
@@ -51,6 +56,31 @@ def test_the_front_page_says_what_came_in_and_why_messages_are_stuck(site: Site)
     assert re.search(rf"{CODE} .* {FAILING} ", words)
 
 
+def test_what_waits_is_a_reason_too(anna: Visitor) -> None:
+    """On the front page and among the failures, with its number, its age and a link, in the order of the numbers."""
+    for path in ("/", "/failures"):
+        html = anna.get(path).text
+        (row,) = re.findall(r'<tr data-href="/quarantine">.*?</tr>', html, re.DOTALL)
+        assert re.search(r"waiting A message that it depends on has not arrived\. 1 (0 )?\d{4}-\d\d-\d\d", plain(row))
+        assert html.index(f"/failures/code/{CODE}") < html.index('data-href="/quarantine"')
+
+
+def test_health_is_quiet_where_nothing_alarms_and_tells_a_place_once(lite: Site, anna: Visitor) -> None:
+    """No list of alarms that are none; each incident with its number and envelope, those of one series together."""
+    ((envelope,),) = rows(lite, "SELECT max(id) FROM envelope")
+    assert isinstance(envelope, int)
+    gap = Refusal(code="SERIES_GAP", path="C15 GRD-F001 D", value="00008 never received")
+    with lite.store.transaction() as tx:
+        tx.insert(tables.incident, [incident_row(gap, "note", now_micros(), envelope)] * 33)
+    html = anna.get("/state").text
+    words = plain(html)
+    assert "No alarms." in words
+    assert not re.search(r"OUTBOX_DEAD|REQUEST_OVERDUE|ENGINE_ERROR", words)
+    assert words.count("SERIES_GAP") == 1
+    assert f'href="/messages?envelope={envelope}"' in html
+    assert re.search(rf"SERIES_GAP \w+ C15 GRD-F001 D 33 {envelope} ", words)
+
+
 @pytest.mark.parametrize("path", [*LISTS, *OPEN, *(f"/failures?by={name}" for name in ("type", "state", "market"))])
 def test_every_list_is_a_page(anna: Visitor, path: str) -> None:
     answer = anna.get(path)
@@ -75,7 +105,7 @@ def test_the_list_goes_on_where_it_ended(anna: Visitor, monkeypatch: pytest.Monk
     """The next page is a piece of table for htmx, and a whole page for everybody else."""
     monkeypatch.setattr("energycomm.console.messages.PAGE", 20)
     first = anna.get("/messages").text
-    more = re.search(r'hx-get="([^"]+)"', first)
+    more = re.search(r'hx-get="(/messages[^"]+)"', first)
     assert more
     piece = anna.get(more.group(1), **{"HX-Request": "true"}).text
     numbers = re.findall(r'data-href="/messages/(\d+)"', first) + re.findall(r'data-href="/messages/(\d+)"', piece)
@@ -123,6 +153,50 @@ def test_groups_that_have_to_be_analysed_are_analysed_in_the_background(anna: Vi
     assert "grid operator" in words or "our rules" in words
 
 
+def test_days_are_those_of_the_market_wherever_the_house_is(
+    arrived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A supply that begins at midnight in Paris, five or six hours earlier in New York, began on that day; on every
+    page of the point and of its messages, and in the lists of the command line."""
+    shutil.copy(arrived, tmp_path / "eis.db")
+    url = f"sqlite:///{tmp_path / 'eis.db'}"
+    site = Site(url, configured(url, web={"zone": "America/New_York"}))
+    prm = WRONG[0]
+    begins = day(0).astimezone(ZoneInfo("Europe/Paris"))
+    assert (begins.hour, begins.minute) in ((0, 0), (0, 1))
+    before = begins.date() - timedelta(days=1)
+    visitor = Visitor(site, Role.CONSULTANT)
+    words = plain(visitor.get(f"/access-points/FR/{prm}").text)
+    assert f"supply since {begins.date()}" in words
+    numbers = [one.id for one in list_messages(site.store.engine, MessageFilter(access_point=prm)).messages]
+    pages = [words, plain(visitor.get(f"/messages?access_point={prm}").text)]
+    pages += [plain(visitor.get(f"/messages/{number}").text.partition("Kernel XML")[0]) for number in numbers]
+    monkeypatch.setenv("ENERGYCOMM_DATABASE", url)
+    monkeypatch.setenv("ENERGYCOMM_WEB__ZONE", "America/New_York")
+    for command in (["message", "list", "--access-point", prm], ["access-point", "show", prm]):
+        capsys.readouterr()
+        assert cli.main(command) == 0
+        pages.append(capsys.readouterr().out)
+    assert [one for one in pages if str(before) in one] == []
+    site.app.state.workbench.close()
+    site.app.state.services.close()
+
+
+def test_what_the_market_sent_is_the_message_alone_with_what_was_refused(
+    lite: Site, anna: Visitor, project_root: Path
+) -> None:
+    """Of a file of three readings at two points that of the message, its wrong identifier marked."""
+    inbound = lite.app.state.services.gateway.inbound
+    file = project_root / "fixtures" / "be" / "mistakes_readings.xml"
+    assert list(inbound.take(inbound.in_order([file]), "folder"))
+    wanted = MessageFilter(codes=("BE-P01",), access_point="541449000000001018")
+    (found,) = list_messages(lite.store.engine, wanted).messages
+    shown = anna.get(f"/messages/{found.id}/raw").text
+    assert "<mark>541449000000001018</mark>" in shown
+    assert "541449000000001017" not in shown
+    assert "&lt;PayloadMeterReading&gt;" in shown
+
+
 def test_the_life_of_an_access_point_is_drawn(lite: Site, anna: Visitor) -> None:
     """Supply as a span, readings as dots, what was refused as a mark that leads to its message."""
     page = anna.get(f"/access-points/FR/{ODD}").text
@@ -163,7 +237,6 @@ def test_a_billing_period_is_shown_in_both_languages_with_what_hinders_the_bill(
     assert "READING_MISSING" in words or "READINGS_NONE" in words
     assert "no contract" in plain(anna.get(f"{address}&contract=none").text)
     assert anna.get(f"/access-points/FR/{ODD}?first=soon&last=2026-01-01").status_code == 422
-    assert REMARKS.keys() == BLOCKING.keys() | NOTED.keys()
 
 
 def test_rules_are_listed_with_how_often_they_are_found(anna: Visitor) -> None:
@@ -191,6 +264,38 @@ def test_the_operator_sees_how_the_gateway_is_and_no_content(lite: Site) -> None
     assert "/messages" not in visitor.get("/state").text
 
 
+@pytest.mark.parametrize("roles", [(Role.CONSULTANT,), (Role.OPERATOR, Role.ADMINISTRATOR)])
+def test_no_link_that_somebody_sees_leads_into_a_dead_end(
+    lite: Site, roles: tuple[Role, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of each kind of page, from the front page on, with more reasons than it shows."""
+    monkeypatch.setattr(front, "SHOWN_REASONS", 1)
+    visitor, found, ends, ahead = Visitor(lite, *roles), {"/"}, {}, ["/"]
+    while ahead:
+        path = ahead.pop()
+        answer = visitor.get(path)
+        if answer.status_code != 200:
+            ends[path] = answer.status_code
+        for link in re.findall(r'<a [^>]*href="(/[^"#]*)', answer.text):
+            kind = re.sub(r"=[^&]*|(?<=/)[^/?]*\d[^/?]*", "", html.unescape(link))
+            if kind not in found and not link.startswith(("/preferences", "/api/")):
+                found.add(kind)
+                ahead.append(html.unescape(link))
+    assert ends == {}
+    assert len(found) > 4
+
+
+def test_what_a_person_saw_is_not_kept_by_the_browser(anna: Visitor) -> None:
+    """Back after signing out shows nothing: pages that renew themselves, too."""
+    for path in ("/", "/channels", "/messages", "/people"):
+        assert anna.get(path).headers["Cache-Control"] == "no-store"
+
+
+def test_a_refusal_is_said_once(anna: Visitor) -> None:
+    page = anna.get("/messages?since=notaday").text
+    assert page.count("a day or an instant was expected") == 1
+
+
 def test_the_back_office_looks_and_changes_nothing(lite: Site) -> None:
     visitor, number = Visitor(lite, Role.BACK_OFFICE), failing(lite)[0]
     page = visitor.get(f"/messages/{number}").text
@@ -211,7 +316,11 @@ def test_the_back_office_looks_and_changes_nothing(lite: Site) -> None:
 
 
 def test_nothing_is_changed_without_the_csrf_token(lite: Site, anna: Visitor) -> None:
-    """Every route that changes something, as the application itself lists them."""
+    """Every route that changes something, as the application itself lists them.
+
+    A sign-in begins without a token, with a name and a password. Its steps have a token each, which
+    tests/webservice/test_accounts.py tries: who is in none is led to /login.
+    """
     paths = {
         route.path
         for part in PARTS
@@ -221,7 +330,13 @@ def test_nothing_is_changed_without_the_csrf_token(lite: Site, anna: Visitor) ->
     assert len(paths) > 12
     for path in sorted(paths):
         address = re.sub(r"\{(\w+)\}", "1", path)
-        assert anna.client.post(address, data={"csrf": "wrong"}).status_code == 403, path
+        answer = anna.client.post(address, data={"csrf": "wrong"}, follow_redirects=False)
+        if path == "/login/password":
+            assert answer.status_code == 401, path
+        elif path in entering.PAGES.values():
+            assert (answer.status_code, answer.headers["location"]) == (303, "/login"), path
+        else:
+            assert answer.status_code == 403, path
 
 
 def test_reads_of_personal_data_and_changes_are_in_the_audit(lite: Site, anna: Visitor) -> None:
@@ -263,6 +378,9 @@ def test_an_edit_is_checked_before_it_is_saved_and_done_once(site: Site) -> None
     right = text.replace('unit="Wh"', 'unit="kWh"').replace('value="1250"', 'value="1205"')
     broken = anna.send(f"/messages/{number}/edit/check", xml=text.replace("MeterReading", "Reading"))
     assert "cannot replace the original" in broken.text
+    cut = plain(anna.send(f"/messages/{number}/edit/check", xml=text[:40]).text)
+    assert "expected the document to its end." in cut
+    assert "fetch" not in cut
     checked = anna.send(f"/messages/{number}/edit/check", xml=right)
     assert "frees 1 message" in checked.text
     assert 'class="add"' in checked.text

@@ -1,117 +1,20 @@
-"""Every word of the pages is there in English and in French, and every colour can be read."""
+"""The words of the pages follow the reader, and every colour can be read."""
 
 from __future__ import annotations
 
-import ast
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from energycomm.console import STATIC
-from energycomm.console.terms import ENGLISH, TERMS
-from energycomm.console.view import STATES, Taste, Words
-from energycomm.console.words import FRENCH, translate
-from energycomm.correction.analysis import AGES, DIMENSIONS
-from energycomm.daemon.survey import Survey
-from energycomm.eis import tables
-from energycomm.eis.states import TICKET_STATES
-from energycomm.engine.rule import RULE_SETS
-from energycomm.invoicing.words import CHECKS
+from energycomm.console.view import Taste, Words, wanted
 from energycomm.market.legaltime import LegalTime
+from energycomm.texts.catalogues import translate
 
 FOLDER = STATIC.parent
-
-
-def asked_by_templates() -> set[str]:
-    """Texts that templates ask for by name."""
-    found: set[str] = set()
-    for file in (FOLDER / "templates").glob("*.html"):
-        found.update(re.findall(r'\bt\("([^"]+)"[,)]', file.read_text("utf-8")))
-    return found
-
-
-def asked_by_code() -> set[str]:
-    """Texts that routes ask for by name, and those that they hand to a page as words."""
-    found: set[str] = set()
-    for file in FOLDER.glob("*.py"):
-        if file.name in ("words.py", "terms.py"):
-            continue
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "t":
-                found |= {
-                    one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
-                }
-    return found
-
-
-NAMED = asked_by_templates() | asked_by_code()
-
-VARIABLE = {
-    "Today",
-    "Messages",
-    "Failures",
-    "Campaigns",
-    "Quarantine",
-    "Tickets",
-    "Requests",
-    "Access points",
-    "Grid invoices",
-    "Rules",
-    "Health",
-    "As the system",
-    "Light",
-    "Dark",
-    "State",
-    "Market",
-    "Type",
-    "Kind",
-    "The token is unknown, expired or revoked.",
-}
-"""Texts that templates ask for by a variable."""
-
-
-def words_of_the_store() -> set[str]:
-    """What the store and the rules name, and pages show."""
-    found = set(STATES.values()) | set(RULE_SETS) | set(TICKET_STATES)
-    found |= {f"by {name}" for name in DIMENSIONS if name != "code"}
-    found |= {table.name.replace("_", " ") for table in tables.EFFECTS}
-    for table, column in (("campaign", "state"), ("campaign_item", "state"), ("campaign_item", "action")):
-        comment = tables.metadata.tables[table].c[column].comment
-        assert comment
-        found |= set(comment.split(", "))
-    found |= {
-        "built",
-        "sent",
-        "acknowledged",
-        "in-course",
-        "done",
-        "refused",
-        "dead",
-        "archived",
-        "processing",
-        "failed",
-        "duplicate",
-    }
-    found |= {"grid_operator", "missing", "ordering", "product", "error", "warning"}
-    found |= {words for _, words in AGES} | {"older"} | set(CHECKS.values())
-    return found
-
-
-def test_every_text_has_french_words() -> None:
-    known = FRENCH.keys() | TERMS.keys()
-    assert NAMED - known == set()
-    assert words_of_the_store() - known == set()
-
-
-def test_no_french_words_are_kept_that_nobody_asks_for() -> None:
-    assert FRENCH.keys() - NAMED - VARIABLE == set()
-
-
-def test_both_languages_fill_in_the_same_values() -> None:
-    for english, french in FRENCH.items():
-        assert sorted(re.findall(r"\{(\w+)[|}]", english)) == sorted(re.findall(r"\{(\w+)[|}]", french)), english
 
 
 @pytest.mark.parametrize(
@@ -126,28 +29,47 @@ def test_both_languages_fill_in_the_same_values() -> None:
 )
 def test_a_number_has_its_word_for_one_or_for_several(language: str, number: int, shown: str) -> None:
     words = Words(Taste(language, "auto", LegalTime({}, UTC)))
-    assert words.t("{n|message|messages}", n=number) == shown
+    assert words.tn("{n} message", "{n} messages", number) == shown
 
 
-def test_no_french_text_is_empty_or_left_in_english() -> None:
-    """Words that are the same in both languages are named here."""
-    same = {english for english, french in (FRENCH | TERMS).items() if english == french}
-    assert all((FRENCH | TERMS).values())
-    assert same <= {
-        *("Action", "Actions", "Campaign", "Code", "Codes", "Condition", "Message", "Messages", "Note", "Notes"),
-        *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
-        *("Date", "Euros"),
-        *("absent", "message", "messages", "note", "notifications", "tables", "version", "volume"),
-        *("{n|message|messages}", "{n|ticket|tickets}", "version {n}"),
-    }
+@pytest.mark.parametrize(
+    ("language", "number", "instant", "day"),
+    [
+        ("en", "1 234 567", "2026-03-31 14:05", "2026-03-31"),
+        ("fr", "1\u202f234\u202f567", "31/03/2026 14:05", "31/03/2026"),
+        ("nl", "1.234.567", "31-03-2026 14:05", "31-03-2026"),
+    ],
+)
+def test_numbers_and_days_are_written_as_the_reader_does(language: str, number: str, instant: str, day: str) -> None:
+    """In the legal time of the market, whatever the language: Amsterdam is two hours ahead in summer."""
+    words = Words(Taste(language, "auto", LegalTime({"NL": ZoneInfo("Europe/Amsterdam")}, UTC)))
+    at = datetime(2026, 3, 31, 12, 5, tzinfo=UTC)
+    assert (words.many(1234567), words.when(at, "NL"), words.day(at, "NL")) == (number, instant, day)
+    assert words.day(datetime(2026, 3, 30, 22, tzinfo=UTC), "NL") == day
+    assert (words.many(None), words.when(None), words.day(None), words.many(0)) == ("", "", "", "0")
 
 
 def test_terms_of_the_store_are_said_in_words_of_the_reader() -> None:
     assert translate("grid_operator", "en") == "grid operator"
     assert translate("grid_operator", "fr") == "gestionnaire de réseau"
     assert translate("EndOfSupply", "fr") == "EndOfSupply"
-    assert set(ENGLISH) <= words_of_the_store() | {"engine_error"}
-    assert Survey().alarms()
+    assert translate("", "fr") == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("", "en"),
+        ("nl-BE,nl;q=0.9,fr;q=0.8", "nl"),
+        ("de, nl;q=0.5, fr;q=0.7", "fr"),
+        ("en;q=0, fr;q=0.1", "fr"),
+        ("de-DE", "en"),
+        ("fr;q=high, *", "en"),
+    ],
+)
+def test_the_browser_says_which_language_it_wants_most(header: str, language: str) -> None:
+    """RFC 9110, section 12.5.4."""
+    assert wanted(header, "en") == language
 
 
 def palettes() -> dict[str, dict[str, str]]:

@@ -1,0 +1,325 @@
+"""What is done with chosen rows of a list: tried first, shown row by row, then done once and for all.
+
+An action is one function that changes the store. Its dry run is the same function in a rehearsal, rolled back, so that
+what is shown is what would be done. Both are jobs; the id of the dry run's job is the key of the real one, so that a
+second click finds what the first one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import groupby
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from msgspec import Struct
+from sqlalchemy import select
+
+from energycomm.console.jobs import Job, Workbench
+from energycomm.console.messages import COLUMNS as MESSAGE_COLUMNS
+from energycomm.console.sheets import Format, sheet
+from energycomm.console.tickets import COLUMNS as TICKET_COLUMNS
+from energycomm.console.view import Consultant, Reader, Shared, words_of
+from energycomm.correction.analysis import Judged
+from energycomm.correction.cases import read_cases
+from energycomm.correction.evidence import evidence_of
+from energycomm.correction.replaying import replay_messages
+from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, make_tickets, tickets
+from energycomm.eis import tables
+from energycomm.eis.database import reading, rehearsal
+from energycomm.eis.messages import summaries
+from energycomm.eis.store import Store
+from energycomm.texts import wording
+from energycomm.webservice.problems import Problem, not_found
+from energycomm.webservice.recording import READS, RecordedRoute, about
+from energycomm.webservice.services import Services
+from energycomm.webservice.signin import local
+
+router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
+
+MOST = 500
+"""Rows that are chosen at a time."""
+
+SLICE = 25
+"""Rows of one rehearsal: others may write between two of them."""
+
+NOT_DELEGATED = wording("only what is refused is delegated")
+NOT_TICKETED = wording("only what is refused gets a ticket")
+TICKETED = wording("it is in an open ticket already")
+CLOSED = wording("it is closed already")
+
+What = Literal["messages", "tickets"]
+Numbers = Annotated[list[int] | None, Form(alias="chosen", max_length=MOST)]
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What an action is told besides its rows.
+
+    Attributes:
+      by: who does it.
+      why: reason, note, for the record.
+      to: the colleague, or the owner of a ticket.
+      due: days until a ticket is due.
+    """
+
+    by: str
+    why: str = "-"
+    to: str = ""
+    due: int = 14
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """What becomes of one row: its state before and after, its codes after, and why it is left alone.
+
+    Attributes:
+      moved: its state or its codes are others than before.
+    """
+
+    id: int
+    before: str
+    after: str
+    codes: tuple[str, ...] = ()
+    note: str = ""
+    moved: bool = False
+
+
+class Action(Struct, frozen=True, kw_only=True):
+    """Something that can be done with rows.
+
+    Attributes:
+      name: in addresses.
+      title: its words, in English.
+      of: what the rows are: messages or tickets.
+      asks: the fields of its confirmation: why, to, due.
+      do: does it; answers row -> why it was left alone.
+    """
+
+    name: str
+    title: str
+    of: str
+    asks: tuple[str, ...]
+    do: Callable[[Services, Store, Sequence[int], Asked], dict[int, str]]
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """The result of an action, or of its dry run.
+
+    Attributes:
+      back: path of the list that the rows were chosen in, with its filters.
+    """
+
+    action: Action
+    rehearsed: bool
+    effects: tuple[Effect, ...]
+    back: str
+
+    @property
+    def changed(self) -> tuple[Effect, ...]:
+        """The rows that it was done with: all that were not left alone."""
+        return tuple(one for one in self.effects if not one.note)
+
+    @property
+    def moved(self) -> int:
+        """How many rows are in another state, or have other codes, after it."""
+        return sum(one.moved for one in self.effects)
+
+
+def _replay(shared: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    gateway = shared.gateway
+    done = replay_messages(store, shared.writer(), ids, by=asked.by, why=asked.why, engine_of=lambda _: gateway.engine)
+    return done.passed_over
+
+
+def _delegate(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    given = set(delegate(store, ids, asked.to, asked.by, asked.why))
+    return {one: NOT_DELEGATED for one in ids if one not in given}
+
+
+def _ticket(shared: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    states, ticketed = _states(store, "messages", ids), _ticketed(store, ids)
+    notes = {one: NOT_TICKETED for one in ids if states[one][0] not in TICKETABLE}
+    notes |= dict.fromkeys(ticketed, TICKETED)
+    cases = read_cases(store.engine, shared.gateway.markets, [one for one in ids if one not in notes])
+    judged = [Judged(case, evidence_of(case)) for case in cases]
+    make_tickets(store, judged, asked.by, owner=asked.to or None, due_days=asked.due)
+    return notes
+
+
+def _ticketed(store: Store, ids: Sequence[int]) -> set[int]:
+    t, m = tables.ticket, tables.ticket_message
+    query = (
+        select(m.c.message_id).join(t, t.c.id == m.c.ticket_id).where(t.c.state != "closed", m.c.message_id.in_(ids))
+    )
+    with reading(store.engine) as connection:
+        return set(connection.execute(query).scalars())
+
+
+def _close(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    closed = {one.id for one in tickets(store) if one.id in set(ids) and one.state == "closed"}
+    for number in ids:
+        if number not in closed:
+            change_ticket(store, number, state="closed")
+    return dict.fromkeys(closed, CLOSED)
+
+
+ACTIONS = {
+    one.name: one
+    for one in (
+        Action(name="replay", title=wording("Replay"), of="messages", asks=("why",), do=_replay),
+        Action(name="delegate", title=wording("Delegate"), of="messages", asks=("to", "why"), do=_delegate),
+        Action(name="ticket", title=wording("Make tickets"), of="messages", asks=("to", "due"), do=_ticket),
+        Action(name="close", title=wording("Close tickets"), of="tickets", asks=(), do=_close),
+    )
+}
+
+
+@router.post("/{what}/selected")
+def chosen(
+    request: Request,
+    what: What,
+    person: Consultant,
+    shared: Shared,
+    action: Annotated[str, Form()],
+    numbers: Numbers = None,
+) -> Response:
+    """Try an action on the chosen rows, in the background."""
+    found = ACTIONS.get(action)
+    if found is None or found.of != what:
+        raise not_found("action", "action", action)
+    ids = _known(shared, what, numbers)
+    about(request, f"{action} {' '.join(map(str, ids))}")
+    came = urlsplit(request.headers.get("referer", f"/{what}"))
+    back = local(f"{came.path}?{came.query}" if came.query else came.path)
+    job = attempt(request.app.state.workbench, found, ids, person.name, back)
+    return RedirectResponse(f"/trials/{job.id}", 303)
+
+
+@router.post("/{what}/selected/file", openapi_extra=READS)
+def taken(
+    request: Request,
+    what: What,
+    person: Reader,
+    shared: Shared,
+    form: Annotated[Format, Form()],
+    numbers: Numbers = None,
+) -> Response:
+    """The chosen rows as a file."""
+    ids = _known(shared, what, numbers)
+    about(request, f"{what} {' '.join(map(str, ids))}")
+    words = words_of(request)
+    if what == "tickets":
+        known = {one.id: one for one in tickets(shared.store)}
+        return sheet(TICKET_COLUMNS, words, [known[one] for one in ids], form or "csv", what)
+    with reading(shared.store.engine) as connection:
+        rows = summaries(connection, ids)
+    return sheet(MESSAGE_COLUMNS, words, rows, form or "csv", what)
+
+
+@router.post("/trials/{job_id}/do")
+def confirm(
+    request: Request,
+    job_id: str,
+    person: Consultant,
+    why: Annotated[str, Form(max_length=400)] = "",
+    to: Annotated[str, Form(max_length=120)] = "",
+    due: Annotated[int, Form(ge=0, le=3650)] = 14,
+) -> Response:
+    """Do what was tried; a second click finds what the first one did."""
+    bench: Workbench = request.app.state.workbench
+    job = bench.find(job_id)
+    if job is None:
+        raise not_found("dry run", "id", job_id, "Dry runs are lost when the process ends: run it again.")
+    tried = job.result
+    if not isinstance(tried, Done) or not tried.rehearsed or not tried.changed:
+        raise Problem("API_CONFLICT", "There is nothing to do.", advice="Repeat the dry run.")
+    for name, value in (("why", why), ("to", to)):
+        if name in tried.action.asks and not value.strip() and tried.action.name != "ticket":
+            raise Problem("API_INVALID", "This field is needed.", target=name)
+    ids = [one.id for one in tried.changed]
+    about(request, f"{tried.action.name} {' '.join(map(str, ids))}")
+    asked = Asked(by=person.name, why=why.strip() or "-", to=to.strip(), due=due)
+    done = bench.latest(f"do {job.id}") or bench.start(
+        f"do {job.id}",
+        tried.action.title,
+        person.name,
+        _work(bench.shared, tried.action, ids, asked, tried.back, rehearsed=False),
+    )
+    return RedirectResponse(f"/trials/{done.id}", 303)
+
+
+def attempt(bench: Workbench, action: Action, ids: Sequence[int], by: str, back: str) -> Job:
+    """A dry run of an action with rows of the list at a path."""
+    work = _work(bench.shared, action, ids, Asked(by=by), back, rehearsed=True)
+    return bench.start(f"{action.name} {by} {sorted(ids)}", action.title, by, work)
+
+
+def _work(
+    shared: Services, action: Action, ids: Sequence[int], asked: Asked, back: str, *, rehearsed: bool
+) -> Callable[[Job], Done]:
+    def work(job: Job) -> Done:
+        effects: list[Effect] = []
+        job.step(0, len(ids))
+        with shared.rehearsing() if rehearsed else nullcontext(shared.store) as store:
+            for some in _slices(store, action, ids):
+                with rehearsal(store.engine) if rehearsed else nullcontext():
+                    before = _states(store, action.of, some)
+                    notes = action.do(shared, store, some, asked)
+                    after = _states(store, action.of, some)
+                effects += [
+                    Effect(
+                        id=one,
+                        before=before[one][0],
+                        after=after[one][0],
+                        codes=after[one][1],
+                        note=notes.get(one, ""),
+                        moved=before[one] != after[one],
+                    )
+                    for one in some
+                ]
+                job.step(len(effects))
+        return Done(action=action, rehearsed=rehearsed, effects=tuple(effects), back=back)
+
+    return work
+
+
+def _slices(store: Store, action: Action, ids: Sequence[int]) -> Iterator[list[int]]:
+    """The rows in parts; messages of one access point stay together, since the verdict of one changes another's."""
+    if action.of != "messages":
+        yield list(ids)
+        return
+    k = tables.kernel_message.c
+    with reading(store.engine) as connection:
+        rows = connection.execute(select(k.access_point_id, k.id).where(k.id.in_(ids))).all()
+    part: list[int] = []
+    for _, group in groupby(sorted(rows, key=lambda row: (row[0] or 0, row[1])), key=lambda row: row[0]):
+        part += [row[1] for row in group]
+        if len(part) >= SLICE:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def _states(store: Store, what: str, ids: Sequence[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    if what == "tickets":
+        return {one.id: (one.state, ()) for one in tickets(store) if one.id in set(ids)}
+    with reading(store.engine) as connection:
+        return {one.id: (one.state, one.codes) for one in summaries(connection, ids)}
+
+
+def _known(shared: Services, what: str, numbers: Sequence[int] | None) -> list[int]:
+    """The rows that were chosen.
+
+    Raises:
+      Problem: none was chosen, or there is none of that number.
+    """
+    ids = list(dict.fromkeys(numbers or ()))
+    if not ids:
+        raise Problem("API_INVALID", "Nothing is chosen.", target="chosen", advice="Mark rows of the list first.")
+    known = _states(shared.store, what, ids)
+    if unknown := [one for one in ids if one not in known]:
+        raise not_found(what.removesuffix("s"), "chosen", unknown[0])
+    return ids

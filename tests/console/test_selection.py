@@ -1,0 +1,126 @@
+"""Rows chosen in a list: every action is tried first and shown, then done, by whom it is allowed to."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from energycomm.correction.tickets import tickets
+from energycomm.eis.messages import MessageFilter, list_messages
+from energycomm.webservice.audit import list_audit
+from energycomm.webservice.roles import Role
+from tests.console.conftest import until
+from tests.console.scene import CODE, FAILING, Visitor
+from tests.webservice.conftest import Site
+
+
+def failing(site: Site) -> list[int]:
+    return [one.id for one in list_messages(site.store.engine, MessageFilter(codes=(CODE,))).messages]
+
+
+def accepted(site: Site) -> int:
+    return list_messages(site.store.engine, MessageFilter(state="accepted")).messages[0].id
+
+
+def states(site: Site) -> dict[int, str]:
+    return {one.id: one.state for one in list_messages(site.store.engine, limit=500).messages}
+
+
+def over(visitor: Visitor, answer: Any) -> Any:
+    """The page of a job once it is over."""
+    assert answer.status_code == 200, answer.text
+    path = str(answer.url.path)
+    until(lambda: "every 1s" not in visitor.get(path).text)
+    return visitor.get(path)
+
+
+def words(page: Any) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
+
+
+def test_a_replay_is_tried_and_nothing_is_changed_until_it_is_confirmed(site: Site) -> None:
+    anna, before = Visitor(site, Role.CONSULTANT), states(site)
+    ids = failing(site)
+    tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "replay", [*ids, accepted(site)])))
+    told = f"{FAILING} messages would be judged again, 0 with another outcome; nothing is changed yet."
+    assert told in words(tried)
+    assert "only what is refused or waits is sent back" in words(tried)
+    assert states(site) == before
+    assert anna.send(f"{tried.url.path}/do", why="").status_code == 422
+    done = over(anna, anna.send(f"{tried.url.path}/do", why="the rule was mended"))
+    assert f"{FAILING} messages were judged again, 0 with another outcome." in words(done)
+    assert anna.send(f"{tried.url.path}/do", why="again").url.path == done.url.path
+    found = anna.get(f"/messages/{ids[0]}")
+    assert "the rule was mended" in found.text
+
+
+def form(visitor: Visitor, action: str, ids: list[int], name: str = "action") -> dict[str, Any]:
+    found = re.search(r'name="csrf" value="([^"]+)"', visitor.get("/").text)
+    assert found
+    return {"csrf": found.group(1), name: action, "chosen": [str(one) for one in ids]}
+
+
+def test_chosen_messages_are_delegated(lite: Site, anna: Visitor) -> None:
+    ids = failing(lite)[:2]
+    tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "delegate", [*ids, accepted(lite)])))
+    assert "2 rows would be changed" in words(tried)
+    assert "only what is refused is delegated" in words(tried)
+    assert {states(lite)[one] for one in ids} == {"rejected"}
+    over(anna, anna.send(f"{tried.url.path}/do", to="ben", why="call the grid operator"))
+    assert {states(lite)[one] for one in ids} == {"delegated"}
+    assert "ben" in anna.get(f"/messages/{ids[0]}").text
+
+
+def test_chosen_messages_get_tickets_and_tickets_are_closed(lite: Site, anna: Visitor) -> None:
+    ids = failing(lite)
+    tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "ticket", [ids[0], accepted(lite)])))
+    assert "1 row would be changed" in words(tried)
+    assert tickets(lite.store) == []
+    over(anna, anna.send(f"{tried.url.path}/do", to="anna", due="3"))
+    (made,) = tickets(lite.store)
+    assert (made.owner, made.messages) == ("anna", (ids[0],))
+    again = over(anna, anna.client.post("/messages/selected", data=form(anna, "ticket", [ids[0]])))
+    assert "0 rows would be changed" in words(again)
+    tried = over(anna, anna.client.post("/tickets/selected", data=form(anna, "close", [made.id])))
+    assert tickets(lite.store)[0].state == "open"
+    over(anna, anna.send(f"{tried.url.path}/do"))
+    assert tickets(lite.store)[0].state == "closed"
+
+
+def test_chosen_rows_are_taken_away_in_the_order_that_was_chosen(lite: Site, anna: Visitor) -> None:
+    ids = failing(lite)[:2]
+    answer = anna.client.post("/messages/selected/file", data=form(anna, "csv", ids, "form"))
+    _, *rows = csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))
+    assert [int(row[0]) for row in rows] == ids
+    last = list_audit(lite.store, limit=20).entries
+    line = next(one for one in last if one.what.endswith("/messages/selected/file"))
+    assert (line.action, line.subject) == ("read", f"messages {ids[0]} {ids[1]}")
+
+
+def test_who_may_only_read_takes_rows_away_and_does_nothing(lite: Site) -> None:
+    ben = Visitor(lite, Role.BACK_OFFICE, person="ben")
+    shown = ben.get("/messages").text
+    assert 'name="form" value="csv"' in shown
+    assert 'value="replay"' not in shown
+    ids = failing(lite)
+    assert ben.client.post("/messages/selected", data=form(ben, "replay", ids)).status_code == 403
+    assert ben.client.post("/messages/selected/file", data=form(ben, "csv", ids, "form")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "action", "ids", "status"),
+    [
+        ("/messages/selected", "replay", [], 422),
+        ("/messages/selected", "replay", [99_999], 404),
+        ("/messages/selected", "close", [1], 404),
+        ("/tickets/selected", "replay", [1], 404),
+        ("/messages/selected", "replay", list(range(1, 600)), 422),
+        ("/campaigns/selected", "replay", [1], 422),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(anna: Visitor, path: str, action: str, ids: list[int], status: int) -> None:
+    assert anna.client.post(path, data=form(anna, action, ids)).status_code == status

@@ -58,9 +58,10 @@ def write_csv(stream: Writable, head: Sequence[str], rows: Iterable[Sequence[obj
 
     Args:
       stream: where it is written; opened with ``newline=""``.
-      head: names of the columns.
+      head: names of the columns; none where the table is to have no head.
       rows: the rows.
     """
     writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
-    writer.writerow([plain_cell(name) for name in head])
+    if head:
+        writer.writerow([plain_cell(name) for name in head])
     writer.writerows([plain_cell(value) for value in row] for row in rows)

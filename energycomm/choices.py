@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import core_schema
 
 from energycomm.errors import UserError
 
@@ -64,19 +66,49 @@ def one_of(field: str, value: str, known: Iterable[str], what: str, others: str 
     return found
 
 
-def closed(what: str, known: Iterable[str]) -> tuple[AfterValidator, WithJsonSchema]:
+class Closed:
     """What a field of pydantic is annotated with when it names one of few words, in any case of letters.
 
-    Args:
+    Attributes:
       what: what they name: "state of a message".
-      known: the words there are; the description of the interface lists them.
     """
-    names = tuple(known)
 
-    def check(value: str) -> str:
+    def __init__(self, what: str, known: Iterable[str] | Callable[[], Iterable[str]]) -> None:
+        self.what, self._known = what, known
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words there are; the description of the interface lists them."""
+        return tuple(self._known() if callable(self._known) else self._known)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The words that a help names: none of those that are only known when somebody asks."""
+        return () if callable(self._known) else tuple(word for word in self.words if not word.startswith("-"))
+
+    def check(self, value: str) -> str:
+        """The word that a value stands for.
+
+        Raises:
+          ValueError: it is none of them.
+        """
         try:
-            return one_of("", value, names, what)
+            return one_of("", value, self.words, self.what)
         except UnknownWord as unknown:
             raise ValueError(str(unknown)) from None
 
-    return AfterValidator(check), WithJsonSchema({"type": "string", "enum": list(names)})
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words)}
+
+
+def closed(what: str, known: Iterable[str] | Callable[[], Iterable[str]]) -> tuple[Closed]:
+    """The annotation of a field that names one of few words: `Annotated[str, *closed(...)]`.
+
+    Args:
+      what: what they name: "state of a message".
+      known: the words there are, or a function that gives them when somebody asks.
+    """
+    return (Closed(what, known),)

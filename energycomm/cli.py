@@ -33,15 +33,24 @@ COMMANDS: dict[str, Place] = {
         "daemon",
         "Poll all channels, process arrivals, send what is due, notify the back office; until SIGTERM.",
     ),
+    "workers": Place(
+        "daemon",
+        "workers",
+        "List the daemons of all hosts with their workers: state, envelope at hand, duties that each leads.",
+    ),
     "serve": Place("serve", "serve", "Serve the API, the sign-in and the console; until SIGTERM."),
     "portfolio": Place("portfolio", "app", "A supplier's points: taken over on the first day, compared at any time."),
     "inject": Place("inject", "inject", "Inject Kernel messages, such as those received by e-mail or from the TSO."),
+    "find": Place(
+        "find", "find", "Find access points, contracts, meters, customers, requests, references, files, tickets, codes."
+    ),
     "message": Place("message", "app", "Kernel messages and their verdicts."),
     "access-point": Place("access_point", "app", "Access points and their histories."),
     "envelope": Place("envelope", "app", "Envelopes: what arrived."),
     "correct": Place("correct", "app", "Refused messages: analysed, corrected, replayed."),
     "request": Place("request", "app", "Requests to the market."),
     "channel": Place("channel", "app", "Inbound and outbound channels."),
+    "alarm": Place("alarm", "app", "Alarms: what needs somebody, and who is told."),
     "outbox": Place("outbox", "app", "Notifications to the back office."),
     "acknowledgement": Place("acknowledgement", "app", "Acknowledgements to the senders of envelopes."),
     "eis": Place("eis", "app", "The Energy Information Store."),
@@ -67,9 +76,11 @@ COMMANDS: dict[str, Place] = {
         "simulate_answers",
         "Write the markets' answers to the built and sent requests of the EIS.",
     ),
+    "customer": Place("customer", "app", "A customer's personal data: found, handed over in one file, erased."),
     "token": Place("token", "app", "API tokens of the web services."),
     "user": Place("user", "app", "People and programs that use the web services."),
     "audit": Place("audit", "app", "Who read personal data or changed something."),
+    "supplier": Place("supplier", "app", "The suppliers of an installation of several, each apart."),
     "config": Place("config", "app", "The settings of EnergyComm."),
 }
 """Every command of the gateway, in the order of the help. A command that is not asked for is not imported."""
@@ -78,6 +89,7 @@ app = typer.Typer(
     name="energycomm",
     cls=program(COMMANDS),  # type: ignore[arg-type]
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -91,9 +103,16 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def energycomm(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    supplier: Annotated[
+        str | None,
+        typer.Option(
+            "--supplier", metavar="NAME", help="Of several suppliers, this one; it may stand behind the command too."
+        ),
+    ] = None,
 ) -> None:
     """The gateway between an energy supplier and the clearing houses of several countries.
 
@@ -101,11 +120,12 @@ def energycomm(
     """
     # Imported here: the help needs neither.
     from energycomm import logs
-    from energycomm.config import load
+    from energycomm.config import choosing, load_all
 
+    context.with_resource(choosing(supplier))
     # A wrong configuration is the command's to report: `--help` must work with it.
     with contextlib.suppress(UserError):
-        settings = load()
+        settings, _ = load_all()
         logs.configure(settings.log_format, settings.log_level)
 
 
@@ -147,7 +167,7 @@ def refuse_foreign_packages() -> None:
 def _run(arguments: list[str] | None) -> int:
     try:
         refuse_foreign_packages()
-        outcome = app(arguments, standalone_mode=False)
+        outcome = app(_supplier_first(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         return _complain(error.message, error.advice, error.exit_code)
@@ -176,6 +196,17 @@ def _run(arguments: list[str] | None) -> int:
     except Exception:
         return _broken()
     return outcome if isinstance(outcome, int) else ExitCode.OK
+
+
+def _supplier_first(arguments: list[str]) -> list[str]:
+    """The arguments with `--supplier` in front of the command, wherever it was typed."""
+    typed = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for place, word in enumerate(typed):
+        if word == "--supplier" and place:
+            return [*arguments[place : place + 2], *arguments[:place], *arguments[place + 2 :]]
+        if word.startswith("--supplier="):
+            return [word, *arguments[:place], *arguments[place + 1 :]]
+    return arguments
 
 
 def _broken() -> int:

@@ -9,22 +9,27 @@ from __future__ import annotations
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import date
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.exc import ArgumentError
 
+from energycomm.alarm_settings import AlarmSettings
+from energycomm.choices import advice_of
 from energycomm.database_address import read_address, show_address
 from energycomm.errors import UserError
 from energycomm.fielderrors import in_words
 from energycomm.kernel.history import CURVE_TOLERANCE
 from energycomm.masking import conceal, conceal_address, is_secret_name, mask
+from energycomm.supplier_settings import NAME, SHARED, Supplier, SupplierSetting, is_party
 from energycomm.tracker_settings import TrackerSetting
 from energycomm.transport.keys import STORAGE
 from energycomm.transport.limits import Limits
@@ -34,6 +39,7 @@ from energycomm.web_settings import OidcSettings, WebSettings
 FILE_NAME = "energycomm.toml"
 PREFIX = "ENERGYCOMM_"
 FILE_VARIABLE = "ENERGYCOMM_CONFIG"
+SUPPLIER_VARIABLE = "ENERGYCOMM_SUPPLIER"
 
 Origin = Literal["default", "file", "environment"]
 
@@ -177,6 +183,17 @@ class RetentionSettings(Settings):
         description="Days after the end of a supply after which the data of its customer are removed, with their "
         "messages.",
     )
+    audit_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after which lines of the audit are removed, the oldest first; its chain stays verifiable.",
+    )
+    evidence_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days after the end of a supply for which requests to the market keep the name of a customer who "
+        "is erased: evidence of what the customer ordered. Without it they lose the name at once.",
+    )
     archive: Path = Field(
         default=Path("archive"),
         description="Folder of the archives that `energycomm eis archive` writes; on storage that is backed up.",
@@ -218,7 +235,7 @@ class Config(BaseSettings):
         None, description="Folder of the rule files; those shipped with EnergyComm when not set."
     )
     engine: Literal["parallel", "durable-rules"] = Field(default="parallel", description="Rules engine.")
-    batch_size: int = Field(default=500, ge=1, le=10_000, description="Messages per transaction.")
+    batch_size: int = Field(default=2000, ge=1, le=10_000, description="Messages per transaction.")
     processes: int = Field(
         default=1, ge=1, le=64, description="Processes that share the work on one large file; more than 2 are not used."
     )
@@ -241,6 +258,7 @@ class Config(BaseSettings):
     limits: Limits = Field(default=Limits(), description="How much an envelope may unpack to.")
     daemon: DaemonSettings = Field(default=DaemonSettings(), description="How the daemon runs.")
     notify: NotifySettings = Field(default=NotifySettings(), description="How the back office is notified.")
+    alarms: AlarmSettings = Field(default=AlarmSettings(), description="What alarms, and who is told.")
     retention: RetentionSettings = Field(default=RetentionSettings(), description="After how long data is removed.")
     correction: CorrectionSettings = Field(
         default=CorrectionSettings(), description="How refused messages are corrected."
@@ -267,14 +285,24 @@ class Config(BaseSettings):
         le=100,
         description="Percent by which the sum of a curve may differ from the rise of the indexes of the same days.",
     )
-    language: Literal["en", "fr"] = Field(default="en", description="Language of the rules' comments.")
+    language: Literal["en", "fr", "nl"] = Field(
+        default="en", description="Language of the console and of tables, where the reader asks for none."
+    )
     log_format: Literal["text", "json"] = Field(default="text", description="Form of the log on standard error.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning", description="Lowest level that is logged."
     )
 
+    suppliers: dict[str, SupplierSetting] = Field(
+        default={}, description="The suppliers of an installation of several, by name: [suppliers.NAME]."
+    )
+    people: dict[str, tuple[str, ...]] = Field(
+        default={}, description="Who works for several suppliers, and for which: the console leads them to the others."
+    )
+
     _file: Path | None = None
     _origins: dict[str, Origin] = {}
+    _supplier: Supplier | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -297,9 +325,24 @@ class Config(BaseSettings):
     @classmethod
     def _known_form(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for party in value:
-            if not (len(party) == 16 or (len(party) == 13 and party.isdigit())):
-                raise ValueError(f"{party!r} is neither an EIC (16 characters) nor a GLN (13 digits)")
+            is_party(party)
         return value
+
+    @model_validator(mode="after")
+    def _apart(self) -> Config:
+        for name in self.suppliers:
+            if not NAME.fullmatch(name):
+                raise ValueError(f"suppliers: {name!r} is no name: expected small letters, digits and -, 30 at most")
+        marks = Counter(mark for one in self.suppliers.values() for mark in {*one.parties, str(one.file), one.host})
+        for mark, number in marks.items():
+            if mark and number > 1:
+                raise ValueError(f"suppliers: {mark} is given to two suppliers; what each has is its own")
+        unknown = {name for names in self.people.values() for name in names} - self.suppliers.keys()
+        if unknown:
+            raise ValueError(
+                f"people: {min(unknown)!r} is none of the suppliers: {', '.join(self.suppliers) or 'none'}"
+            )
+        return self
 
     @field_validator("channels", "trackers")
     @classmethod
@@ -384,26 +427,182 @@ class Config(BaseSettings):
                 entry["iv"] = conceal(entry["iv"].get_secret_value())
         return tuple(entries)
 
+    @property
+    def supplier(self) -> Supplier | None:
+        """Which supplier of an installation of several this is the configuration of; None where there is one alone."""
+        return self._supplier
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """Identifiers of the other suppliers of the installation; none where there is one alone."""
+        return frozenset() if self._supplier is None else self._supplier.foreign
+
     def origin(self, field: str) -> Origin:
         """Where the value of a setting comes from."""
         return self._origins.get(field, "default")
 
 
+_chosen: ContextVar[str | None] = ContextVar("supplier", default=None)
+
+
+@contextmanager
+def choosing(supplier: str | None) -> Iterator[None]:
+    """A block in which `load` reads the configuration of this supplier; None leaves it to ENERGYCOMM_SUPPLIER."""
+    token = _chosen.set(supplier)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
 def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
-    """Read the configuration.
+    """Read the configuration: of the supplier that was chosen, where several are declared.
 
     Args:
       folder: folder whose `energycomm.toml` is read, if it is there; the working directory by default. The environment
         variable ENERGYCOMM_CONFIG names another file.
-      environ: the environment, to look for ENERGYCOMM_CONFIG and unknown names; the process's own by default.
+      environ: the environment, to look for ENERGYCOMM_CONFIG, ENERGYCOMM_SUPPLIER and unknown names; the process's own
+        by default.
 
     Raises:
-      UserError: the file cannot be read, or a value is wrong; every mistake is listed.
+      UserError: the file cannot be read, a value is wrong (every mistake is listed), or no supplier was chosen.
+    """
+    environ = os.environ if environ is None else environ
+    config, suppliers = load_all(folder, environ, wanted=True)
+    return next(iter(suppliers.values()), config)
+
+
+def own_folder() -> Path | None:
+    """The folder of the chosen supplier, for what lies beside its configuration; None where one supplier is alone.
+
+    Raises:
+      UserError: as of `load`, where several suppliers are declared.
+    """
+    try:
+        content = _read_file(Path.cwd(), os.environ)[1]
+    except UserError:
+        return None  # whoever needs the configuration tells it
+    return load().folder if content.get("suppliers") else None
+
+
+def load_all(
+    folder: Path | None = None, environ: Mapping[str, str] | None = None, *, wanted: bool = False
+) -> tuple[Config, dict[str, Config]]:
+    """Read the configuration of an installation, and those of its suppliers: of the chosen one alone, if one was.
+
+    Args:
+      folder, environ: as of `load`.
+      wanted: whether one of several suppliers must have been chosen.
+
+    Returns:
+      The configuration of the file, and those of the suppliers that it declares by name; none where it declares none.
+
+    Raises:
+      UserError: as of `load`.
     """
     environ = os.environ if environ is None else environ
     file, content = _read_file(folder or Path.cwd(), environ)
-    named = {name for name in environ if name.startswith(PREFIX) and name != FILE_VARIABLE}
+    chosen = _chosen.get() or environ.get(SUPPLIER_VARIABLE)
+    declared = content.get("suppliers")
+    if not declared or not isinstance(declared, dict):
+        if chosen is not None:
+            raise UserError(
+                f"There is no supplier {chosen!r}: {file or FILE_NAME} declares none.",
+                f"Leave out --supplier, and unset {SUPPLIER_VARIABLE}; or see docs/suppliers.md.",
+            )
+        return _made(file, content, environ), {}
+    installation = _made(file, _of_the_installation(file, content), environ, several=True)
+    known = ", ".join(installation.suppliers)
+    if chosen is not None and chosen not in installation.suppliers:
+        raise UserError(f"There is no supplier {chosen!r} in {file}.", f"There is: {known}.")
+    if chosen is None and wanted:
+        raise UserError(
+            f"{file} declares several suppliers, and none was chosen.",
+            f"Choose with --supplier or {SUPPLIER_VARIABLE}: {known}.",
+        )
+    names = installation.suppliers if chosen is None else (chosen,)
+    return installation, {name: _of_supplier(installation, content, name, environ) for name in names}
+
+
+def _of_the_installation(file: Path | None, content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a file that declares suppliers; it holds nothing that one of them has for itself."""
+    wrong = [name for name in content if name in Config.model_fields and name not in ("suppliers", "people", *SHARED)]
+    for name, shared in SHARED.items():
+        given = content.get(name)
+        if shared is not None and isinstance(given, dict):
+            wrong += [f"{name}.{inner}" for inner in given if inner not in shared]
+    if wrong:
+        lines = "".join(f"\n  {file}: {name}: belongs to the file of each supplier" for name in wrong)
+        raise UserError(f"The configuration is wrong.{lines}\n", "See docs/suppliers.md.")
+    return content
+
+
+def _of_supplier(installation: Config, content: dict[str, Any], name: str, environ: Mapping[str, str]) -> Config:
+    """The configuration of one supplier: its own file, with what the installation has for all."""
+    setting = installation.suppliers[name]
+    whole = installation.folder / setting.file
+    file, own = _read_file(whole.parent, {FILE_VARIABLE: str(whole)})
+    wrong = [inner for inner in own if inner in ("suppliers", "people", "parties")]
+    for section, shared in SHARED.items():
+        given = own.get(section)
+        if shared is None:
+            wrong += [section] if given is not None else []
+        elif isinstance(given, dict):
+            wrong += [f"{section}.{inner}" for inner in given if inner in (*shared, "public_url")]
+    if wrong:
+        lines = "".join(f"\n  {file}: {one}: belongs to {installation.file}" for one in wrong)
+        raise UserError(f"The configuration of the supplier {name} is wrong.{lines}\n", "See docs/suppliers.md.")
+    merged = dict(own)
+    for section, shared in SHARED.items():
+        given = content.get(section)
+        if given is None:
+            continue
+        if shared is None:
+            merged[section] = given
+            continue
+        # What is a file there is one beside that configuration.
+        there = {k: str(installation.folder / v) if k.endswith("_file") else v for k, v in given.items()}
+        merged[section] = {**own.get(section, {}), **there}
+    if setting.url is not None:
+        merged["web"] = {**merged.get("web", {}), "public_url": setting.url}
+    if "database" not in own:
+        merged["database"] = Config.model_fields["database"].default.get_secret_value()
+    config = _made(file, {**merged, "parties": setting.parties}, environ, several=True)
+    others = {other: one for other, one in installation.suppliers.items() if other != name}
+    config._supplier = Supplier(
+        name=name,
+        title=setting.title or name,
+        others={other: (one.title or other, one.url or "") for other, one in others.items()},
+        people=installation.people,
+        foreign=frozenset(party for one in others.values() for party in one.parties),
+    )
+    return config
+
+
+FOR_ALL = frozenset({"log_format", "log_level"})
+"""Settings that the environment may give to all suppliers of an installation."""
+
+
+def _made(file: Path | None, content: dict[str, Any], environ: Mapping[str, str], *, several: bool = False) -> Config:
+    """The configuration that a file and the environment make.
+
+    Args:
+      file: where it was read; None where there is none.
+      content: of the file.
+      environ: the environment.
+      several: the installation has several suppliers: what the environment sets would hold for each of them.
+
+    Raises:
+      UserError: a value is wrong; every mistake is listed.
+    """
+    named = {name for name in environ if name.startswith(PREFIX) and name not in (FILE_VARIABLE, SUPPLIER_VARIABLE)}
     from_environment = {name.removeprefix(PREFIX).split("__")[0].lower() for name in named}
+    for_all = sorted((from_environment & Config.model_fields.keys()) - FOR_ALL)
+    if several and for_all:
+        raise UserError(
+            f"{PREFIX}{for_all[0].upper()} would hold for every supplier of the installation.",
+            "Unset it, and write the setting into the file of the supplier that it is for.",
+        )
     try:
         config = Config(**content)
     except ValidationError as error:
@@ -415,15 +614,20 @@ def load(folder: Path | None = None, environ: Mapping[str, str] | None = None) -
     places |= {place for key in config.keys for place in (key.key_env, key.iv_env) if place}
     places |= {place for place in (config.notify.secret_env, config.oidc.secret_env, config.daemon.token_env) if place}
     places |= {place for channel in config.channels for place in variables(channel)}
+    places |= {place for place in (config.alarms.secret_env, config.alarms.smtp_password_env) if place}
     places |= {tracker.token_env for tracker in config.trackers if tracker.token_env}
     unknown = sorted(
         n for n in named - places if n.removeprefix(PREFIX).split("__")[0].lower() not in Config.model_fields
     )
-    if unknown:
+    # Of several suppliers each names its own secrets; what is none of one may be another's.
+    if unknown and not several:
+        meant = _meant(unknown[0], [f"{PREFIX}{name.upper()}" for name in Config.model_fields])
         raise UserError(
-            f"{unknown[0]} is no setting of EnergyComm.",
+            f"{unknown[0]} is no setting of EnergyComm{meant or '.'}",
             "`energycomm config show` lists the settings; unset it or rename it.",
         )
+    if not several and (config.suppliers or config.people):
+        raise UserError("`suppliers` and `people` are declared in a file, as [suppliers.NAME] and [people].")
     _conceal(config)
     origins: dict[str, Origin] = dict.fromkeys(content, "file")
     config._file = file
@@ -436,6 +640,8 @@ def _conceal(config: Config) -> None:
     conceal_address(config.database.get_secret_value())
     if config.notify.url is not None:
         conceal_address(config.notify.url, path=True)
+    if config.alarms.url is not None:
+        conceal_address(config.alarms.url, path=True)
     for tracker in config.trackers:
         conceal_address(tracker.url, path=tracker.kind == "webhook")
     for channel in config.channels:
@@ -465,13 +671,43 @@ def _explain(error: ValidationError, file: Path | None, from_environment: set[st
         field = str(mistake["loc"][0]) if mistake["loc"] else ""
         path = ".".join(str(part + 1) if isinstance(part, int) else part for part in mistake["loc"])
         place = f"{PREFIX}{field.upper()}" if field in from_environment else str(file)
-        words = "no such setting" if mistake["type"] == "extra_forbidden" else in_words(mistake).removesuffix(".")
+        words = in_words(mistake).removesuffix(".")
+        if mistake["type"] == "extra_forbidden":
+            words = f"no such setting{_meant(str(mistake['loc'][-1]), _beside(mistake['loc']))}"
         # A password under a name that is no setting is a password all the same.
         showable = mistake["type"] != "extra_forbidden" and _showable(mistake["loc"], mistake["input"])
         value = mistake["input"] if showable else None
         found = f" (found {value!r})" if value is not None else ""
         lines.append(f"{place}: {path}: {words}{found}")
     return "The configuration is wrong.\n  " + "\n  ".join(lines) + "\n"
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """The setting that a wrong name looks like, to be put behind what is wrong; nothing where none does."""
+    close = advice_of(name, known)
+    return f"; {close[0].lower()}{close[1:]}" if close.startswith("Did") else ""
+
+
+def _beside(place: tuple[int | str, ...]) -> set[str]:
+    """The names of settings that there are at a place of the configuration."""
+    models: set[type[BaseModel]] = {Config}
+    for step in place[:-1]:
+        fields = [model.model_fields[step] for model in models if step in model.model_fields]
+        # A number of a list is no name; the kind of a channel stands for the model of that kind.
+        found = {inner for field in fields for inner in _models(field.annotation)}
+        models = found or {model for model in models if step in _kinds(model)} or models
+    return {name for model in models for name in model.model_fields}
+
+
+def _kinds(model: type[BaseModel]) -> tuple[Any, ...]:
+    return get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
 
 
 def _showable(place: tuple[int | str, ...], value: object) -> bool:

@@ -52,7 +52,8 @@ def names_several(address: URL) -> bool:
 
 
 def show_address(address: URL) -> str:
-    """An address as people write it, without its password."""
+    """An address as people write it, without its password, and without the driver that we chose."""
+    address = address.set(drivername=address.get_backend_name())
     hosts, ports = address.query.get("host", ""), address.query.get("port", "")
     if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," not in hosts:
         return address.render_as_string(hide_password=True)

@@ -22,6 +22,7 @@ WORDS = {
     "list_type": "a list was expected",
     "tuple_type": "a list was expected",
     "dict_type": "a table of names and values was expected",
+    "model_attributes_type": "an object of names and values was expected",
     "model_type": "a table of names and values was expected",
     "date_parsing": "a day was expected, as 2025-01-31",
     "date_from_datetime_parsing": "a day was expected, as 2025-01-31",

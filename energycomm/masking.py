@@ -132,13 +132,13 @@ def conceal(secret: str) -> str:
     found: set[str] = set()
     for text in {secret, secret.strip(), *secret.splitlines()}:
         if len(text) >= LEAST and text.lower() not in ORDINARY:
-            found |= _written(text)
+            found |= written(text)
     _known.add(found)
     return secret
 
 
-def _written(text: str) -> set[str]:
-    """A text in the forms in which libraries write it."""
+def written(text: str) -> set[str]:
+    """A text in the forms in which libraries write it; short ones are left out."""
     forms = {text, unquote(text), unquote_plus(text)}
     for plain in tuple(forms):
         forms |= {quote(plain, safe=""), quote(plain), quote_plus(plain), html.escape(plain)}

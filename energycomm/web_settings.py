@@ -51,6 +51,17 @@ class WebSettings(ListenSettings):
     token_sign_in: bool = Field(
         default=True, description="Whether an API token may be pasted into the sign-in page instead of a password."
     )
+    password_sign_in: bool | None = Field(
+        default=None,
+        description="Whether people sign in by name and password; if not set, where no identity provider is set up.",
+    )
+    password_length: int = Field(
+        default=15, ge=8, le=64, description="Characters that a new password must have; NIST SP 800-63B asks for 15."
+    )
+    second_factor_roles: tuple[RoleName, ...] = Field(
+        default=("administrator",),
+        description="Roles that need a one-time code besides a password; others may use one.",
+    )
 
     zone: str = Field(
         default="Europe/Brussels", description="Legal time that the pages show instants and days in: Europe/Paris."

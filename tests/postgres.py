@@ -65,12 +65,13 @@ class PostgresServer:
       host: address that it listens on.
       port: TCP port there.
       version: what `postgres --version` says.
+      home: folder of its data (`cluster`) and its log.
     """
 
     def __init__(
         self, home: Path, binaries: Path, account: Account, settings: dict[str, str], host: str = "127.0.0.1"
     ) -> None:
-        self._home = home
+        self.home = home
         self._binaries = binaries
         self._account = account
         self._settings = settings
@@ -82,17 +83,25 @@ class PostgresServer:
         """SQLAlchemy URL of a database of this server."""
         return f"postgresql+psycopg://postgres@{self.host}:{self.port}/{database}"
 
-    def create_database(self, template: str = "template0") -> str:
+    def give(self, path: Path) -> None:
+        """Let the server's account own a folder with all that is in it."""
+        if self._account.uid is not None and self._account.gid is not None:
+            for one in (path, *path.rglob("*")):
+                os.chown(one, self._account.uid, self._account.gid, follow_symlinks=False)
+
+    def create_database(self, template: str = "template0", encoding: str = "UTF8") -> str:
         """Create a fresh database.
 
         Args:
           template: name of the database to copy; nobody may be connected to it.
+          encoding: of its texts.
 
         Returns:
           The new database's name, for `url` and `drop_database`.
         """
         name = f"test_{os.getpid()}_{next(_numbers)}"
-        self._execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
+        words = sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING {}")
+        self._execute(words.format(sql.Identifier(name), sql.Identifier(template), sql.Literal(encoding)))
         return name
 
     def drop_database(self, name: str) -> None:
@@ -101,7 +110,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Make the cluster and start the server; returns when it answers."""
-        cluster = self._home / "cluster"
+        cluster = self.home / "cluster"
         self._run("initdb", "-D", str(cluster), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
         with (cluster / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all,replication all {self.host}/24 trust\n")
@@ -115,7 +124,7 @@ class PostgresServer:
           primary: the server to follow; the name of the standby there is its port.
         """
         self.stop()
-        cluster = self._home / "cluster"
+        cluster = self.home / "cluster"
         shutil.rmtree(cluster, ignore_errors=True)
         self.port = self.port or _free_port(self.host)
         source = f"{primary.conninfo()} application_name=standby_{self.port}"
@@ -124,7 +133,7 @@ class PostgresServer:
 
     def promote(self) -> None:
         """Make a standby the server that is written to; returns when it is."""
-        self._run("pg_ctl", "promote", "-D", str(self._home / "cluster"), "-w", "-t", str(int(START_SECONDS)))
+        self._run("pg_ctl", "promote", "-D", str(self.home / "cluster"), "-w", "-t", str(int(START_SECONDS)))
 
     def ask(self, query: LiteralString) -> list[tuple[Any, ...]]:
         """The rows of a query, or none where it has none; each statement is a transaction of its own."""
@@ -157,17 +166,17 @@ class PostgresServer:
         self._launch()
 
     def _launch(self) -> None:
-        cluster = self._home / "cluster"
+        cluster = self.home / "cluster"
         options: list[str] = [item for name, value in self._settings.items() for item in ("-c", f"{name}={value}")]
         command: list[str] = [str(self._binaries / "postgres"), "-D", str(cluster), "-h", self.host]
-        command += ["-p", str(self.port), "-k", str(self._home)]
-        with (self._home / "server.log").open("ab") as log:
+        command += ["-p", str(self.port), "-k", str(self.home)]
+        with (self.home / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self._home,
+                cwd=self.home,
                 user=self._account.uid,
                 group=self._account.gid,
                 extra_groups=self._account.groups,
@@ -180,7 +189,7 @@ class PostgresServer:
             except psycopg.OperationalError:
                 if self._process.poll() is not None or time.monotonic() > deadline:
                     self.stop()
-                    log_text = (self._home / "server.log").read_text(errors="replace")
+                    log_text = (self.home / "server.log").read_text(errors="replace")
                     raise RuntimeError(f"PostgreSQL did not start:\n{log_text}") from None
                 time.sleep(0.05)
 
@@ -211,7 +220,7 @@ class PostgresServer:
             capture_output=True,
             text=True,
             check=False,
-            cwd=self._home,
+            cwd=self.home,
             user=self._account.uid,
             group=self._account.gid,
             extra_groups=self._account.groups,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -141,3 +144,22 @@ def test_a_package_of_another_project_under_one_of_our_names_is_told(tmp_path: P
     assert done.returncode == ExitCode.USAGE
     assert f"`{name}` is not that of EnergyComm: {tmp_path / name / '__init__.py'}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def helps(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of all commands."""
+    yield path
+    for name in getattr(command, "commands", {}):
+        yield from helps(command.commands[name], (*path, name))
+
+
+def test_no_help_speaks_python_or_breaks_off(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a value is has a name that people use, every sentence of a list is whole, and `-h` asks as `--help` does."""
+    paths = list(helps(typer.main.get_command(cli.app)))
+    assert len(paths) > 90
+    for path in paths:
+        assert cli.main([*path, "-h"]) == ExitCode.OK
+        shown = capsys.readouterr().out
+        assert not re.search(r"<(list|str|int|float|path|%|datetime)|\]\.\.\.\]|00:00:00", shown), path
+        commands = shown.partition("Commands:")[2]
+        assert "..." not in commands, path

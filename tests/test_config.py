@@ -76,6 +76,12 @@ def test_another_file_can_be_named_and_its_relative_paths_start_from_it(
         ('engine = "drools"', ["engine", "'parallel' or 'durable-rules'", "'drools'"]),
         ("colour = 1", ["colour", "no such setting"]),
         ("[limits]\nmembr = 1", ["limits.membr", "no such setting"]),
+        ("[deamon]\nport = 1", ["deamon: no such setting; did you mean daemon?"]),
+        ("[daemon]\nprot = 1", ["daemon.prot: no such setting; did you mean port?"]),
+        (
+            '[[channels]]\nname = "a"\nmarket = "FR"\ndirection = "in"\nkind = "folder"\npth = "in"',
+            ["channels.1.folder.pth: no such setting; did you mean path?"],
+        ),
         ('parties = ["17X"]', ["parties", "'17X' is neither an EIC"]),
         ("batch_size =\nx = 1", ["is not TOML", "line 1"]),
         ('database = "here"', ["database", "expected sqlite:///PATH"]),
@@ -103,7 +109,9 @@ def test_all_mistakes_are_told_at_once(write: Writer) -> None:
 def test_a_misspelled_environment_variable_is_refused(write: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting that silently does nothing is worse than a refusal."""
     monkeypatch.setenv("ENERGYCOMM_BATCHSIZE", "5")
-    with pytest.raises(UserError, match="ENERGYCOMM_BATCHSIZE is no setting"):
+    with pytest.raises(
+        UserError, match="ENERGYCOMM_BATCHSIZE is no setting of EnergyComm; did you mean ENERGYCOMM_BATCH_SIZE"
+    ):
         load()
 
 

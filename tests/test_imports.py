@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.database_address": set(),
     "energycomm.links": set(),
     "energycomm.templates": set(),
+    "energycomm.texts": set(),
     "energycomm.masking": set(),
     "energycomm.private_files": set(),
     "energycomm.errors": {"energycomm.masking"},
@@ -45,15 +46,29 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.transport": COMMON,
     "energycomm.web_settings": {"energycomm.transport"},
     "energycomm.tracker_settings": {"energycomm.transport"},
+    "energycomm.alarm_settings": {"energycomm.transport"},
+    "energycomm.supplier_settings": {"energycomm.transport"},
+    "energycomm.installation": {"energycomm.config", "energycomm.errors", "energycomm.transport"},
     "energycomm.config": COMMON
-    | {"energycomm.fielderrors", "energycomm.transport", "energycomm.tracker_settings", "energycomm.web_settings"},
+    | {
+        "energycomm.alarm_settings",
+        "energycomm.choices",
+        "energycomm.fielderrors",
+        "energycomm.supplier_settings",
+        "energycomm.transport",
+        "energycomm.tracker_settings",
+        "energycomm.web_settings",
+    },
     "energycomm.simulation": COMMON | {"energycomm.market"},
-    "energycomm.backoffice": COMMON | {"energycomm.config", "energycomm.eis", "energycomm.transport"},
+    "energycomm.backoffice": COMMON
+    | {"energycomm.alarm_settings", "energycomm.config", "energycomm.eis", "energycomm.transport"},
     "energycomm.billing": COMMON | {"energycomm.eis", "energycomm.market"},
     "energycomm.export": COMMON | {"energycomm.cells", "energycomm.eis", "energycomm.invoicing"},
     "energycomm.portfolio": COMMON | {"energycomm.cells", "energycomm.market", "energycomm.eis"},
-    "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market"},
+    "energycomm.invoicing": COMMON | {"energycomm.eis", "energycomm.market", "energycomm.texts"},
+    "energycomm.backup": COMMON | {"energycomm.archive", "energycomm.eis"},
     "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},
+    "energycomm.erasure": LOWER | {"energycomm.archive", "energycomm.config", "energycomm.pipeline"},
     "energycomm.bulk": LOWER | {"energycomm.pipeline", "energycomm.processes"},
     "energycomm.pipeline": LOWER
     | {"energycomm.choices", "energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
@@ -81,6 +96,7 @@ TOP = {
     "energycomm.correction",
     "energycomm.daemon",
     "energycomm.documentation",
+    "energycomm.finding",
     "energycomm.webservice",
 }
 

@@ -31,6 +31,7 @@ REASONS: Mapping[str, str] = {
     "correction/scripts/energy_of_point.py natural-gas active-energy": "words of the Kernel that the Belgian list uses",
     "correction/evidence.py CO-R05 CO-R07": "rules of `rules/common`, which are those of every market",
     "kernel/requests.py Courbe": "a French word, and the root of a document",
+    "console/pieces.py UNB": "the segment that begins an interchange of EDIFACT, in any market",
     "* m3 kVArh": "units of the Kernel",
     "* month interval": "English words, and words of the Kernel for what is asked for",
     "* piece": "an English word, and the Kernel's unit of invoices",
@@ -73,6 +74,7 @@ _STANDARD = re.compile(r"w3\.org|xmlsoap\.org|oasis-open\.org|^urn:energycomm:")
 _PARTS = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 _NUMBER = re.compile(r"(?<![0-9A-Za-z])(?:[0-9]{13,18}|[0-9]{2}[XYZTWV][A-Z0-9-]{12}[A-Z0-9])(?![0-9A-Za-z])")
 _NAMES = re.compile("atrias|enedis|edsn|nedu|belgi|dutch|french|france|netherlands", re.IGNORECASE)
+_LANGUAGES = frozenset(("fr", "nl"))
 _LANGUAGE = frozenset(("French", "french"))
 """The second language of the console and of the rules' comments, which is no market."""
 
@@ -104,8 +106,8 @@ def found(path: str, source: str) -> list[str]:
         wholes = _PARTS.findall(text)
         parts = {part for whole in wholes for part in ([whole] if whole in known else whole.split("-"))}
         words = {word: known[word] for word in parts & known.keys()}
-        # A code of a market that is compared or looked up may be written small; `fr` is a language too.
-        if text != "fr" and text.upper() in installed_adapters():
+        # A code of a market that is compared or looked up may be written small; two of them are languages too.
+        if text not in _LANGUAGES and text.upper() in installed_adapters():
             words[text] = "a market"
         words |= dict.fromkeys(_NUMBER.findall(text), "a GLN, GSRN or EIC")
         words |= dict.fromkeys(market_namespaces() & set(_NAMESPACE.findall(text)), "a namespace of a market")

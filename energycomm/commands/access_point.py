@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.options import OneMarket
-from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_json, print_rows
+from energycomm.commands.options import OneMarket, options_of
+from energycomm.commands.output import NO_TIME, Form, Json, legal_time, listed, print_facts, print_json, print_rows
 from energycomm.commands.recording import of_access_point, recorded
 from energycomm.config import load
 from energycomm.eis.overdue import HEAD, cells, overdue_points
@@ -18,6 +18,7 @@ from energycomm.market.contract import Noticing
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import OverdueSearch
 
 app = typer.Typer(no_args_is_help=True, help="Access points and their histories.")
 
@@ -65,12 +66,12 @@ def show(
 
 @app.command()
 @recorded("access-point overdue")
+@options_of(OverdueSearch)
+@listed
 def overdue(
-    market: OneMarket = None,
-    usual: Annotated[int, typer.Option(min=1, help="Days between measures, where a point's rhythm is unknown.")] = 35,
-    grace: Annotated[int, typer.Option(min=0, help="Days that measures may be late.")] = 7,
+    wanted: OverdueSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    json: Json = False,
 ) -> None:
     """List the points that we supply and whose measures stay away, those that are missed longest first.
 
@@ -86,16 +87,11 @@ def overdue(
             store.engine,
             datetime.now(UTC),
             notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
-            market=market,
-            usual=usual,
-            grace=grace,
-            limit=limit,
+            **wanted.model_dump(),
+            limit=form.taken(limit),
         )
-    if json:
-        print_json(found)
-        return
     times = legal_time()
-    print_rows(HEAD, [cells(one, times.day) for one in found])
+    form.show(found, HEAD, [cells(one, times.day) for one in found], limit=limit)
 
 
 def _details(entry: Entry, times: LegalTime, market: str) -> str:

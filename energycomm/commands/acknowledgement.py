@@ -6,46 +6,44 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.options import choice
+from energycomm.commands.options import options_of
 from energycomm.commands.outgoing import chosen
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, listed
 from energycomm.commands.recording import recorded
 from energycomm.config import load
-from energycomm.eis.states import ACKNOWLEDGEMENT_STATES
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.acknowledgement import kept_acknowledgements
 from energycomm.pipeline.acknowledgement import retry as retry_rows
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import AcknowledgementSearch
 
 app = typer.Typer(no_args_is_help=True, help="Acknowledgements to the senders of envelopes.")
 
 
 @app.command("list")
 @recorded("acknowledgement list")
+@options_of(AcknowledgementSearch)
+@listed
 def list_(
-    state: Annotated[
-        str | None,
-        choice("--state", ACKNOWLEDGEMENT_STATES, "state of an acknowledgement", "Only in this state"),
-    ] = None,
+    wanted: AcknowledgementSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the oldest first.")] = 50,
-    json: Json = False,
 ) -> None:
     """List acknowledgements, with the reason of those that could not be sent.
 
     Example: energycomm acknowledgement list --state dead
     """
     with open_store(load()) as store:
-        rows = kept_acknowledgements(store, state=state, limit=limit)
-    if json:
-        print_json(rows)
-        return
+        rows = kept_acknowledgements(store, state=wanted.state, limit=form.taken(limit))
     head = ("envelope", "market", "type", "reference", "state", "attempts", "sent", "channel", "last error")
-    print_rows(
+    form.show(
+        rows,
         head,
         [
             (r.envelope_id, r.market, r.type, r.reference, r.state, r.attempts, r.sent_at, r.channel, r.last_error)
             for r in rows
         ],
+        limit=limit,
     )
 
 

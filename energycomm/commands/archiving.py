@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from energycomm.archive import archiving
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.eis.away import archives
 from energycomm.eis.database import reading
+from energycomm.eis.partitions import Partitions
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
 from energycomm.kernel.instants import now_micros
@@ -62,18 +63,17 @@ def write(
 
 
 @app.command("list")
-def list_(json: Json = False) -> None:
+@listed
+def list_(form: Form) -> None:
     """List the archives: what of each is away, and where its files are.
 
     Example: energycomm eis archive list
     """
     with open_store(load()) as store, reading(store.engine) as connection:
         found = archives(connection)
-    if json:
-        print_json(found)
-        return
     head = ("archive", "messages away", "envelopes away", "from", "to", "state", "folder")
-    print_rows(
+    form.show(
+        found,
         head,
         [
             (
@@ -127,9 +127,10 @@ def verify(name: Name, folder: Folder = None, json: Json = False) -> None:
 
 
 @recorded("eis retention", changing=("apply",))
+@listed
 def retention(
+    form: Form,
     apply: Annotated[bool, typer.Option("--apply", help="Remove it, as the daemon does every hour.")] = False,
-    json: Json = False,
 ) -> None:
     """Show what `[retention]` removes by class of data, and remove it with --apply. Nothing is removed by default.
 
@@ -144,16 +145,15 @@ def retention(
                     "No days are set in [retention]: nothing is removed.", "See docs/operating.md#retention."
                 )
             rows = {name: purge(store, name, days, now, system_user())[0] for name, days in wanted.items()}
+            Partitions(store.engine).tend()
         else:
             rows = {name: due(store, name, days, now) for name, days in wanted.items()}
-    if json:
-        found = [
-            {"class": one.name, "setting": one.setting, "days": wanted.get(one.name), "rows": rows.get(one.name, 0)}
-            for one in CLASSES
-        ]
-        print_json({"applied": apply, "classes": found})
-        return
-    print_rows(
+    found = [
+        {"class": one.name, "setting": one.setting, "days": wanted.get(one.name), "rows": rows.get(one.name, 0)}
+        for one in CLASSES
+    ]
+    form.show(
+        {"applied": apply, "classes": found},
         ("class", "days", "removed" if apply else "would be removed", "what it is"),
         [(one.name, wanted.get(one.name, "for ever"), rows.get(one.name, 0), one.holds) for one in CLASSES],
     )

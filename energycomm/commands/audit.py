@@ -3,59 +3,48 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.options import options_of
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.auditchain import Flaw
 from energycomm.eis.auditchain import verify as verify_chain
 from energycomm.errors import ExitCode, UserError
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import AuditSearch
 from energycomm.webservice.audit import list_audit
 
 _HEAD = re.compile("[0-9a-fA-F]{64}")
-ACTIONS = ("read", "change", "refused", "sign-in")
 
 app = typer.Typer(no_args_is_help=True, help="Who read personal data or changed something.")
 
 
 @app.command("list")
 @recorded("audit list")
+@options_of(AuditSearch)
+@listed
 def list_(
-    person: Annotated[str | None, typer.Option(help="Only of this person.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only this action: read, change, refused, sign-in.")] = None,
-    since: Annotated[str | None, typer.Option(help="On or after this day, YYYY-MM-DD.")] = None,
+    wanted: AuditSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
-    json: Json = False,
 ) -> None:
     """List the audit: who read personal data or changed something, the newest first.
 
     Example: energycomm audit list --person anna --action change
     """
-    if action is not None and action not in ACTIONS:
-        raise UserError(f"{action!r} is no action of the audit.", f"Actions: {', '.join(ACTIONS)}.")
-    try:
-        day = None if since is None else datetime.fromisoformat(since).replace(tzinfo=UTC)
-    except ValueError:
-        raise UserError(f"{since} is no day.", "Write it YYYY-MM-DD.") from None
     with open_store(load()) as store:
         try:
-            page = list_audit(store, person=person, action=action, since=day, limit=limit, cursor=cursor)
+            page = list_audit(store, **wanted.model_dump(), limit=form.taken(limit), cursor=cursor)
         except ValueError:
             raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
-    if json:
-        print_json(page)
-        return
     head = ("at", "person", "via", "action", "what", "subject", "status", "from", "line")
     rows = [(e.at, e.person, e.via, e.action, e.what, e.subject, e.status, e.address, e.position) for e in page.entries]
-    print_rows(head, rows)
-    if page.next:
-        typer.echo(f"more: --cursor {page.next}", err=True)
+    form.show(page, head, rows, following=page.next, limit=limit)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 
 from energycomm.billing.period import BillingPeriod, Consumption, billing_period
 from energycomm.commands.export import day_of
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Json, legal_time, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.market.installed import installed_adapters
@@ -56,14 +56,21 @@ def _show(found: BillingPeriod) -> None:
     _consumption("Consumption", found.consumption)
     if found.beside:
         _consumption("Beside it, not to be added", found.beside)
+    times = legal_time()
     print_heading("Terms")
     print_rows(
         ("since", "tariff", "power", "unit", "calendar"),
-        [(one.since, one.tariff, one.subscribed_power, one.power_unit, one.calendar) for one in found.terms],
+        [
+            (times.when(one.since, found.market), one.tariff, one.subscribed_power, one.power_unit, one.calendar)
+            for one in found.terms
+        ],
     )
     if found.meter_changes:
         print_heading("Meter changes")
-        print_rows(("at", "before", "after"), [(one.at, one.before, one.after) for one in found.meter_changes])
+        print_rows(
+            ("at", "before", "after"),
+            [(times.when(one.at, found.market), one.before, one.after) for one in found.meter_changes],
+        )
 
 
 def _consumption(heading: str, several: Sequence[Consumption]) -> None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from energycomm import logs
 from energycomm.commands import process
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json
+from energycomm.commands.recording import has_store, recorded, system_user
 from energycomm.config import Config, load
+from energycomm.daemon import operations
+from energycomm.eis import channels as stored
+from energycomm.eis.channels import NEW, channel_states
 from energycomm.eis.envelopes import show_envelope
 from energycomm.eis.seen_files import SeenFiles
+from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
+from energycomm.kernel.instants import now_micros
+from energycomm.pipeline.addressee import Misdirected
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.progress import Progress, total
-from energycomm.pipeline.records import to_process
+from energycomm.pipeline.records import note, to_process
 from energycomm.transport.channel import Arrival, Incoming, Outcome, Seen, TechnicalError, Unseen
 from energycomm.transport.settings import AnyChannel
 
@@ -30,26 +39,97 @@ EVERY = 60.0
 
 
 @app.command("list")
-def list_channels(json: Json = False) -> None:
-    """List the configured channels.
+@listed
+def list_channels(form: Form) -> None:
+    """List the configured channels, with their state, backlog and last error where there is a store.
 
     Example: energycomm channel list
     """
-    settings = load().channels
-    if json:
-        print_json([setting.model_dump(mode="json", exclude_unset=True) for setting in settings])
+    config = load()
+    if not config.channels:
+        typer.echo("No channels are configured; docs/channels.md says how.", err=True)
+    shown: dict[str, operations.ChannelShown] = {}
+    if config.channels and has_store(config):
+        with open_store(config) as store:
+            shown = {one.name: one for one in operations.channels(config, store)}
+    told = {one.name: one.model_dump(mode="json", exclude_unset=True) for one in config.channels}
+    for name, one in shown.items():
+        told[name] = {**told.get(name, {}), **msgspec.to_builtins(one)}
+    places = {one.name: (one.name, one.market, one.direction, one.kind, _place(one)) for one in config.channels}
+    head = ("name", "market", "direction", "kind", "place")
+    if not shown:
+        form.show([*told.values()], head, places.values())
         return
-    if not settings:
-        typer.echo("No channels are configured; docs/channels.md says how.")
-        return
-    rows = [(one.name, one.market, one.direction, one.kind, _place(one)) for one in settings]
-    print_rows(("name", "market", "direction", "kind", "place"), rows)
+    rows = [
+        (
+            *places.get(one.name, (one.name, one.market, one.direction, one.kind, "")),
+            *(_state(one), one.backlog, one.worked_at, one.failed_at, one.error),
+        )
+        for one in shown.values()
+    ]
+    form.show([*told.values()], (*head, "state", "backlog", "worked", "failed", "error"), rows)
+
+
+def _state(one: operations.ChannelShown) -> str:
+    if one.state != "paused":
+        return one.state
+    return f"paused by {one.paused_by}" + (f": {one.why}" if one.why else "")
 
 
 @app.command()
-def check(
-    name: Annotated[str | None, typer.Argument(help="Name of the channel; all of them without.")] = None,
+@recorded("channel pause", changing=True)
+def pause(
+    name: Name,
+    why: Annotated[str, typer.Option("--why", help="For those who come after.")] = "",
     json: Json = False,
+) -> None:
+    """Let a channel rest, on all hosts and across restarts, until it is resumed. `back office` stops notifications.
+
+    What was taken in is still processed and acknowledged. What is pushed meanwhile waits in the spool.
+
+    Example: energycomm channel pause enedis --why "maintenance until Monday"
+    """
+    _switch(name, json, lambda store, one: stored.pause(store, one, system_user(), why, now_micros()))
+
+
+@app.command()
+@recorded("channel resume", changing=True)
+def resume(name: Name, json: Json = False) -> None:
+    """Let a paused channel go on.
+
+    Example: energycomm channel resume enedis
+    """
+    _switch(name, json, stored.resume)
+
+
+@app.command("try")
+@recorded("channel try", changing=True)
+def try_(name: Name, json: Json = False) -> None:
+    """Ask the daemon that leads a channel to try it at once, whatever it waits for; within about two seconds.
+
+    Example: energycomm channel try enedis
+    """
+    _switch(name, json, lambda store, one: stored.ask(store, one, now_micros()))
+
+
+def _switch(name: str, json: bool, do: Callable[[Store, str], object]) -> None:
+    """Do something with a channel, and print how it is now."""
+    config = load()
+    name = operations.one_channel(config, name)
+    with open_store(config) as store:
+        do(store, name)
+        (shown,) = (one for one in operations.channels(config, store) if one.name == name)
+    if json:
+        print_json(shown)
+    else:
+        typer.echo(f"{name}: {_state(shown)}")
+
+
+@app.command()
+@listed
+def check(
+    form: Form,
+    name: Annotated[str | None, typer.Argument(help="Name of the channel; all of them without.")] = None,
 ) -> None:
     """Test a channel, without receiving or sending anything.
 
@@ -66,12 +146,8 @@ def check(
         opened.close()
         good = isinstance(outcome, str)
         found.append({"name": setting.name, "works": good, "words": str(outcome)})
-    if json:
-        print_json(found)
-    else:
-        print_rows(
-            ("name", "works", "words"), [(row["name"], "yes" if row["works"] else "no", row["words"]) for row in found]
-        )
+    rows = [(row["name"], "yes" if row["works"] else "no", row["words"]) for row in found]
+    form.show(found, ("name", "works", "words"), rows)
     raise typer.Exit(ExitCode.OK if all(row["works"] for row in found) else ExitCode.UNREADABLE)
 
 
@@ -94,6 +170,12 @@ def poll(
     if setting.direction == "out":
         raise UserError(f"The channel {name} sends; only incoming ones are polled.", "See `energycomm channel list`.")
     with open_store(config) as store:
+        paused = channel_states(store.engine).get(name, NEW)
+        if paused.paused_at is not None:
+            raise UserError(
+                f"The channel {name} was paused by {paused.paused_by}.",
+                f"`energycomm channel resume {name}` ends that.",
+            )
         gateway = Gateway(config, store)
         opened = _open(config, setting, SeenFiles(store.engine))
         assert isinstance(opened, Incoming)
@@ -145,8 +227,14 @@ def _take(gateway: Gateway, arrival: Arrival, done: Progress) -> TechnicalError 
         return TechnicalError(
             code="CHANNEL_LOCAL", channel=arrival.channel, detail=str(fault.strerror), item=arrival.name
         )
-    with source:
-        (archived,) = gateway.inbound.archive([(source, arrival.name)], arrival.channel)
+    try:
+        with source:
+            (archived,) = gateway.inbound.archive([(source, arrival.name)], arrival.channel)
+    except Misdirected as misdirected:
+        step, refusal = Progress(files=1, unreadable=1), misdirected.refusals[0]
+        note(gateway.store, step.tally, None, refusal, "error", arrival.name)
+        done.add(step)
+        return arrival.acknowledge("failed", str(refusal))
     done.add(Progress(files=1, duplicates=int(archived.duplicate_of is not None)))
     if archived.duplicate_of is None:
         done.add(total(gateway.inbound.process(to_process(archived, arrival.name, arrival.channel))))

@@ -12,7 +12,7 @@ from energycomm.commands.correct_edit import edit_
 from energycomm.commands.correct_script import app as script_app
 from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.commands.rejudging import ProcessNumber, Work, judged_by
 from energycomm.config import load
@@ -43,7 +43,7 @@ app.command("export")(export_)
 @recorded("correct replay", changing=True)
 def replay(
     ids: Annotated[
-        list[int] | None, typer.Argument(metavar="[ID]...", help="Messages; all that are marked if none.")
+        list[int] | None, typer.Argument(metavar="ID", help="Messages; all that are marked if none.")
     ] = None,
     rules: Annotated[
         str, typer.Option(help="today, then (those that judged a message first), or a version's first digits.")
@@ -151,10 +151,11 @@ def loop(
 
 @app.command()
 @recorded("correct history")
+@listed
 def history(
-    number: Annotated[int | None, typer.Argument(metavar="[ID]", help="One campaign, message by message.")] = None,
+    form: Form,
+    number: Annotated[int | None, typer.Argument(metavar="ID", help="One campaign, message by message.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 100,
-    json: Json = False,
 ) -> None:
     """List the campaigns, or show one.
 
@@ -162,36 +163,43 @@ def history(
     """
     with open_store(load()) as store:
         if number is None:
-            found: Sequence[Any] = campaign.campaigns(store, limit=limit)
+            found: Sequence[Any] = campaign.campaigns(store, limit=form.taken(limit))
         else:
             record = campaign.show(store, number)
-            found = campaign.items_of(store, number, limit)
-    if json:
-        print_json(found if number is None else {"campaign": record, "items": found})
-    elif number is None:
+            found = campaign.items_of(store, number, form.taken(limit))
+    if number is None:
         head = ("id", "script", "state", "by", "why", "when", "selected", "items", "freed")
         rows = [
             (c.id, c.script, c.state, c.by, c.why, c.created_at, c.selected, sum(c.items.values()), c.freed)
             for c in found
         ]
-        print_rows(head, rows)
+        form.show(found, head, rows, limit=limit)
     else:
-        print_campaign(record)
-        print_rows(
+        if not form.json and not form.tabular:
+            print_campaign(record)
+        form.show(
+            {"campaign": record, "items": found},
             ("message", "access point", "action", "state", "from", "to", "result", "note"),
             [(i.message_id, i.access_point, i.action, i.state, i.before, i.after, i.result_id, i.note) for i in found],
+            limit=limit,
         )
 
 
 @app.command()
 @recorded("correct approve", changing=True)
-def approve(number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None) -> None:
+def approve(
+    number: Annotated[int, typer.Argument(metavar="ID", help="Campaign.")], by: By = None, json: Json = False
+) -> None:
     """Agree to a campaign that a colleague proposed.
 
     Example: energycomm correct approve 3
     """
     with open_store(load()) as store:
         campaign.approve(store, number, user(by))
+        record = campaign.show(store, number)
+    if json:
+        print_json(record)
+        return
     typer.echo(f"campaign {number} is approved; `energycomm correct resume {number}` runs it")
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
+from rich.console import Console
 
 from energycomm.cells import write_csv
 from energycomm.commands.output import print_json, print_rows
@@ -20,7 +22,7 @@ from energycomm.config import Config, load
 from energycomm.correction.analysis import DIMENSIONS, Change, Dimension, Group, Judged, compare, groups, judged_cases
 from energycomm.correction.library import load_scripts
 from energycomm.correction.proposals import SAMPLE, SECONDS, Proposal, propose
-from energycomm.correction.report import Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
+from energycomm.correction.report import COMMAND, Report, Sheet, change_sheet, group_sheet, proposal_sheet, report
 from energycomm.correction.webpage import webpage
 from energycomm.eis.store import Store
 from energycomm.errors import UserError
@@ -52,21 +54,25 @@ def analyse(
     seconds: Annotated[float, typer.Option(min=1, help="Time limit of the trial.")] = SECONDS,
     limit: Annotated[int, typer.Option(min=1, help="How many groups at most.")] = 50,
     form: Annotated[Form, typer.Option("--format", help="table, json, csv, xlsx or html.")] = Form.table,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, as --format json does.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write instead of printing.")] = None,
 ) -> None:
     """Group the stuck messages: number, first date, invoices that wait, error class and evidence.
 
     Example: energycomm correct analyse --group class --propose
     """
+    if json:
+        form = Form.json
     if by not in DIMENSIONS:
         raise UserError(f"{by!r} is nothing to group by.", f"Take {', '.join(DIMENSIONS)}.")
     if form is Form.xlsx and out is None:
         raise UserError("A workbook cannot be printed.", "Name its file: --out stuck.xlsx.")
-    day, earlier = end_of(at), end_of(against)
+    config = load()
+    zone = ZoneInfo(config.web.zone)
+    day, earlier = end_of(at, zone), end_of(against, zone)
     if (propose_ or only) and day is not None:
         raise UserError("Scripts are tried on the store of today.", "Leave --at out.")
-    made = datetime.now(UTC)
-    config = load()
+    made = datetime.now(zone)
     with open_store(config) as store:
         markets = installed_adapters(config.mapping_files)
         cases = judged_cases(store.engine, markets, day)
@@ -84,13 +90,13 @@ def analyse(
         if form is Form.json:
             print_json(_content(cases, found[:limit], changes, tried, limit))
             return
-        sheets = [group_sheet(found, by, limit)] if changes is None else [change_sheet(changes, by, limit)]
+        sheets = [group_sheet(found, by, limit, zone)] if changes is None else [change_sheet(changes, by, limit)]
         sheets += [] if tried is None else [proposal_sheet(tried, by)]
         if form is Form.csv:
             _csv(sheets[-1])
             return
         for sheet in sheets:
-            print_rows(sheet.head, sheet.rows, led=len(sheets) > 1, title=sheet.title)
+            _print(sheet, led=len(sheets) > 1)
             if sheet.left_out:
                 typer.echo(f"{sheet.title}: {sheet.cap}", err=True)
 
@@ -136,6 +142,18 @@ def _content(
     return content
 
 
+def _print(sheet: Sheet, *, led: bool) -> None:
+    """A sheet. On a terminal its commands stand below it, each in one line, so that no cell wraps or cuts it."""
+    if COMMAND not in sheet.head or not Console().is_terminal:
+        print_rows(sheet.head, sheet.rows, led=led, title=sheet.title)
+        return
+    place = sheet.head.index(COMMAND)
+    rows = [(*row[:place], *row[place + 1 :]) for row in sheet.rows]
+    print_rows((*sheet.head[:place], *sheet.head[place + 1 :]), rows, title=sheet.title)
+    for row in sheet.rows:
+        typer.echo(f"{row[0]}: {row[place]}")
+
+
 def _csv(sheet: Sheet) -> None:
     write_csv(sys.stdout, sheet.head, sheet.rows)
     if sheet.left_out:
@@ -154,7 +172,7 @@ def _write(made: Report, form: Form, out: Path | None) -> None:
     except OSError as error:
         raise UserError(f"{out} cannot be written: {error.strerror}.", "Name another file.") from None
     if out is not None:
-        typer.echo(f"{out}: {', '.join(f'{sheet.title} {sheet.cap}' for sheet in made.sheets)}", err=True)
+        typer.echo(f"{out}: {'; '.join(f'{sheet.title}: {sheet.cap}' for sheet in made.sheets)}", err=True)
 
 
 @contextmanager
@@ -171,8 +189,8 @@ def _output(out: Path | None) -> Iterator[None]:
         yield
 
 
-def end_of(day: str | None) -> datetime | None:
-    """The end of a typed day; None for None.
+def end_of(day: str | None, zone: tzinfo) -> datetime | None:
+    """The end of a typed day in legal time; None for None.
 
     Raises:
       UserError: it is no day.
@@ -180,6 +198,6 @@ def end_of(day: str | None) -> datetime | None:
     if day is None:
         return None
     try:
-        return datetime.fromisoformat(day).replace(hour=23, minute=59, second=59, tzinfo=UTC)
+        return datetime.fromisoformat(day).replace(hour=23, minute=59, second=59, tzinfo=zone)
     except ValueError:
         raise UserError(f"{day!r} is no day.", "Write it as 2026-03-31.") from None

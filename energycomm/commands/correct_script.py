@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.options import known_scripts, starting
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.correction import campaign
@@ -23,25 +24,24 @@ from energycomm.pipeline.gateway import Gateway, open_catalogue, open_store
 
 app = typer.Typer(no_args_is_help=True, help="Correction scripts.")
 
+Script = Annotated[str, typer.Argument(help="Name of the script.", autocompletion=starting(known_scripts))]
+
 
 @app.command("list")
-def list_(json: Json = False) -> None:
+@listed
+def list_(form: Form) -> None:
     """List the correction scripts, shipped ones and your own.
 
     Example: energycomm correct script list
     """
     scripts = read_scripts(load().scripts_folder).values()
-    if json:
-        print_json(
-            [{"name": one.name, "title": one.declared.title, "automatic": one.declared.automatic} for one in scripts]
-        )
-        return
+    told = [{"name": one.name, "title": one.declared.title, "automatic": one.declared.automatic} for one in scripts]
     rows = [(one.name, "automatic" if one.declared.automatic else "", one.declared.title) for one in scripts]
-    print_rows(("name", "loop", "title"), rows)
+    form.show(told, ("name", "loop", "title"), rows)
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json: Json = False) -> None:
+def show(name: Script, json: Json = False) -> None:
     """Show a script: what it does, which messages it selects, its parameters.
 
     Example: energycomm correct script show create-missing-start
@@ -64,7 +64,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of the script.")], json:
 @app.command()
 @recorded("correct script run", changing=("yes", "propose"))
 def run(
-    name: Annotated[str, typer.Argument(help="Name of the script.")],
+    name: Script,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
     only: Annotated[list[int] | None, typer.Option("--message", help="Only these messages.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="How many actions at most.")] = None,

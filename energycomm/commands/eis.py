@@ -13,25 +13,34 @@ from sqlalchemy import Engine
 
 from energycomm.commands.archiving import app as archive
 from energycomm.commands.archiving import retention
+from energycomm.commands.backup import backup, backups, restore, restored
 from energycomm.commands.encryption import compact, decrypt, encrypt, verify_
 from energycomm.commands.output import Json, legal_time, print_json, print_rows
+from energycomm.commands.partitioning import app as partition
 from energycomm.commands.recording import recorded
-from energycomm.config import load
-from energycomm.eis import migrations
+from energycomm.config import Config, load
+from energycomm.eis import findable, migrations
 from energycomm.eis.away import missing_words
 from energycomm.eis.comparison import compare as differing
-from energycomm.eis.database import absent, opened, shown
+from energycomm.eis.database import absent, opened, reading, shown, writing
+from energycomm.eis.nameindex import fill, unfinished
+from energycomm.eis.ownership import claim
 from energycomm.eis.statistics import Statistics, statistics
 from energycomm.errors import ExitCode
 from energycomm.pipeline.gateway import make_ready, open_store
 
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
 app.add_typer(archive, name="archive")
+app.add_typer(partition, name="partition")
 app.command()(compact)
 app.command()(encrypt)
 app.command()(decrypt)
 app.command(name="verify")(verify_)
 app.command()(retention)
+app.command()(backup)
+app.command()(backups)
+app.command()(restore)
+app.command()(restored)
 
 STATES = {
     "absent": "is not there: `energycomm eis upgrade` makes it, and so do `process` and `serve`",
@@ -48,15 +57,52 @@ def upgrade(json: Json = False) -> None:
 
     Example: energycomm eis upgrade
     """
-    with opened(load().database_url) as engine:
+    config = load()
+    with opened(config.database_url) as engine:
         before, now = migrations.upgrade(engine)
+        if config.supplier is not None:
+            claim(engine, config.supplier.name)
         address = shown(engine)
+        _index_names(engine, config)
     if json:
         print_json({"database": address, "before": before, "now": now})
     elif before == now:
         typer.echo(f"{address} is at revision {now} already")
     else:
         typer.echo(f"{address}: from {before or 'nothing'} to revision {now}")
+
+
+def _index_names(engine: Engine, config: Config) -> None:
+    """Put the customers of a store of before into the index of names; what was begun is gone on with."""
+    with reading(engine) as connection:
+        left = unfinished(connection)
+    if left:
+        from energycomm.commands.correct_script import progress  # it brings what corrections need
+
+        make_ready(engine, config)
+        with progress(left, "customers") as tell:
+            fill(engine, tell)
+
+
+@app.command()
+def index(json: Json = False) -> None:
+    """Make the index of searches anew: after pg_trgm was installed, or where something is not found.
+
+    Example: energycomm eis index
+    """
+    config = load()
+    with opened(config.database_url, create=False) as engine:
+        make_ready(engine, config)
+        with writing(engine) as connection:
+            able = findable.install(connection)
+        _index_names(engine, config)
+        address = shown(engine)
+    if json:
+        print_json({"database": address, "trigrams": able})
+        return
+    typer.echo(f"{address}: the index is made")
+    if not able:
+        typer.echo(f"without trigrams: {findable.EXTENSION} is not installed, each search reads the tables", err=True)
 
 
 @app.command()

@@ -13,14 +13,13 @@ from typing import IO, Annotated
 import typer
 
 from energycomm import logs
-from energycomm.commands.options import choice
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.options import options_of
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import of_envelope, recorded
 from energycomm.config import load
-from energycomm.eis.archive import open_raw
+from energycomm.eis.archive import is_altered, open_raw
 from energycomm.eis.database import Conflict
 from energycomm.eis.envelopes import EnvelopeDetail, EnvelopeSummary, list_envelopes, refused_ch_messages, show_envelope
-from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.store import Store
 from energycomm.errors import ExitCode, UserError
 from energycomm.kernel.counting import counted
@@ -28,6 +27,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import OutgoingMessage
 from energycomm.pipeline.acknowledgement import acknowledgements, kept_acknowledgements
 from energycomm.pipeline.gateway import Gateway, open_keys, open_store
+from energycomm.pipeline.listsearch import EnvelopeSearch
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import OpenEnvelope, TakenOver, put_aside, try_again
 
@@ -35,33 +35,29 @@ app = typer.Typer(no_args_is_help=True, help="Envelopes: what arrived.")
 
 
 @app.command("list")
+@options_of(EnvelopeSearch)
+@listed
 def list_(
-    state: Annotated[
-        str | None, choice("--state", ENVELOPE_STATES, "state of an envelope", "Only in this state")
-    ] = None,
-    series: Annotated[str | None, typer.Option(help="Only of this numbered series.")] = None,
+    wanted: EnvelopeSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
-    json: Json = False,
 ) -> None:
-    """List envelopes, the newest first.
+    """List envelopes, the newest first unless they are sorted otherwise.
 
     Example: energycomm envelope list --state failed
     """
     try:
         with open_store(load()) as store:
-            page = list_envelopes(store.engine, state=state, series_key=series, limit=limit, cursor=cursor)
+            page = list_envelopes(store.engine, **wanted.model_dump(), limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
-    if json:
-        print_json(page)
-        return
-    print_rows(
+    form.show(
+        page,
         ("id", "name", "size", "received", "market", "state", "series", "reason"),
         [(e.id, e.name, e.size, e.received_at, e.market, e.state, _series(e), e.reason or "") for e in page.envelopes],
+        following=page.next,
     )
-    if page.next:
-        typer.echo(f"more: --cursor {page.next}", err=True)
 
 
 def _series(one: EnvelopeSummary) -> str:
@@ -133,13 +129,16 @@ def extract(
     envelope_id: Annotated[int, typer.Argument(metavar="ID", help="Number of the envelope.")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output when not given.")] = None,
 ) -> None:
-    """Write the bytes of an envelope exactly as they arrived.
+    """Write the bytes of an envelope exactly as they arrived; of one that told of a customer who was erased, the rest.
 
     Example: energycomm envelope extract 3 --out envelope.zip
     """
     with open_store(load()) as store:
         found = _find(store, envelope_id)
-        with open_raw(store.engine, bytes.fromhex(found.summary.sha256)) as raw:
+        sha256 = bytes.fromhex(found.summary.sha256)
+        if is_altered(store.engine, sha256):
+            typer.echo("A customer who was erased was taken out of it: these are not the bytes that arrived.", err=True)
+        with open_raw(store.engine, sha256) as raw:
             if out is None:
                 shutil.copyfileobj(raw, sys.stdout.buffer)
                 return

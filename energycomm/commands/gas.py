@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json
 from energycomm.config import load
 from energycomm.eis.calorific import energy, published
 from energycomm.errors import UserError
@@ -23,10 +23,11 @@ _VOLUME = re.compile(r"[0-9]{1,12}([.,][0-9]{1,6})?")
 
 
 @app.command()
+@listed
 def values(
+    form: Form,
     month: Annotated[str | None, typer.Option("--month", help="Only this month, YYYY-MM.")] = None,
     station: Station = None,
-    json: Json = False,
 ) -> None:
     """List the calorific values in force: for each month the latest publication.
 
@@ -34,11 +35,9 @@ def values(
     """
     with open_store(load()) as store:
         found = published(store.engine, None if month is None else _month(month), station)
-    if json:
-        print_json(found)
-        return
     rows = [(one.market, one.month, one.station, one.name, one.value, one.message_id) for one in found]
-    print_rows(("market", "month", "station", "name", "kWh/m3", "message"), rows, counted(len(rows), "calorific value"))
+    head = ("market", "month", "station", "name", "kWh/m3", "message")
+    form.show(found, head, rows, counted(len(rows), "calorific value"))
 
 
 @app.command()

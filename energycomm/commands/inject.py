@@ -44,7 +44,7 @@ def inject(
     config = load()
     with open_store(config) as store:
         gateway = Gateway(config, store)
-        wrong = unfit(handed, gateway.markets.keys(), config.web.inject_messages)
+        wrong = unfit(handed, gateway.markets.keys(), config.web.inject_messages, config.foreign)
         if wrong:
             lines = "\n  ".join(f"message {number + 1}: {refusal}" for number, refusal in wrong)
             raise UserError(f"Nothing is stored.\n  {lines}\n", "Correct the file.", ExitCode.UNREADABLE)

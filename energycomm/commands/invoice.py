@@ -9,19 +9,21 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.options import OneMarket
-from energycomm.commands.output import Json, print_facts, print_json, print_rows
+from energycomm.commands.options import OneMarket, options_of
+from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.invoicing.disputes import HEAD, cells, head
 from energycomm.invoicing.disputes import disputes as disputed
 from energycomm.invoicing.gathering import InvoiceCheck
-from energycomm.invoicing.words import CHECKS, LANGUAGES
+from energycomm.invoicing.words import CHECKS
 from energycomm.kernel.counting import counted
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import InvoiceSearch
 from energycomm.portfolio.files import write_table
+from energycomm.texts.catalogues import LANGUAGES
 
 app = typer.Typer(
     no_args_is_help=True, help="Grid invoices, checked: what they charge that nothing explains, in euros."
@@ -39,21 +41,20 @@ def _checker() -> Iterator[InvoiceCheck]:
 
 @app.command("list")
 @recorded("invoice list")
+@options_of(InvoiceSearch)
+@listed
 def list_(
-    market: OneMarket = None,
+    wanted: InvoiceSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
-    json: Json = False,
 ) -> None:
     """List the invoices with what they charge and how many euros of it are contested.
 
     Example: energycomm invoice list --market FR
     """
     with _checker() as checker:
-        numbers = checker.numbers(market=market, limit=limit)
+        numbers = checker.numbers(market=wanted.market, limit=form.taken(limit))
         found = [checker.checked(*one) for one in numbers]
-    if json:
-        print_json(found)
-        return
     head = ("market", "invoice", "date", "net", "charges", "announced", "findings", "contested")
     rows = [
         (
@@ -68,7 +69,8 @@ def list_(
         )
         for one in found
     ]
-    print_rows(head, rows, f"{counted(len(rows), 'invoice')}, {sum(one.contested for one in found)} contested")
+    title = f"{counted(len(rows), 'invoice')}, {sum(one.contested for one in found)} contested"
+    form.show(found, head, rows, title, limit=limit)
 
 
 @app.command()
@@ -108,7 +110,7 @@ def disputes(
     to: Annotated[Path, typer.Option("--to", help="The file, .csv or .xlsx; replaced.", show_default=False)],
     market: OneMarket = None,
     language: Annotated[
-        str | None, typer.Option("--language", help="Of the table, en or fr; that of the configuration by default.")
+        str | None, typer.Option("--language", help="Of the table, en, fr or nl; that of the configuration by default.")
     ] = None,
 ) -> None:
     """Write what an invoice is contested for as a table, to be sent to the grid operator.

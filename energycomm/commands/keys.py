@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from energycomm.commands.encryption import print_resealed, resealed
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.config import Config, load
 from energycomm.eis.database import opened
 from energycomm.eis.datakeys import data_keys, switch_on, wrap_anew
@@ -28,17 +28,16 @@ _Row = tuple[str, str, str, list[str]]
 
 
 @app.command(name="list")
-def list_(json: Json = False) -> None:
+@listed
+def list_(form: Form) -> None:
     """List the keys of the key ring and those that the store needs; exit code 4 if a needed key is missing.
 
     Example: energycomm keys list
     """
     config = load()
     rows, needed = _ring_rows(config)
-    if json:
-        print_json([dict(zip(("label", "for", "state", "data_keys"), row, strict=True)) for row in rows])
-    else:
-        print_rows(HEAD, [(*row[:3], ", ".join(row[3])) for row in rows])
+    told = [dict(zip(("label", "for", "state", "data_keys"), row, strict=True)) for row in rows]
+    form.show(told, HEAD, [(*row[:3], ", ".join(row[3])) for row in rows])
     if needed and any(row[3] and row[2] != "usable" for row in rows):
         raise typer.Exit(ExitCode.DATABASE)
 

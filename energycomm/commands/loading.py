@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
+from datetime import datetime
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -79,7 +82,31 @@ def _command(name: str, place: Place | EntryPoint) -> Any:
     else:
         parent.command(name)(found)
     whole: Any = typer.main.get_command(parent)
-    return whole.commands[name]
+    return _in_plain_words(whole.commands[name])
+
+
+PLAIN = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH", datetime: "DAY"}
+"""What the help calls a value of a Python type. A `datetime` of an option is always a day."""
+
+
+def _plain(name: str | None, python: Callable[[Any], str], context: Any) -> str:
+    """The name of a type; a choice keeps its words: <list[a|b]> is a|b."""
+    return name or python(context).strip("<>").removeprefix("list[").removesuffix("]")
+
+
+def _in_plain_words(command: Any) -> Any:
+    """A command whose help says nothing of Python: what a value is has a plain name, and no sentence is cut."""
+    for parameter in command.params:
+        annotation = parameter.type_descriptor.annotation
+        annotation = next(iter(get_args(annotation)), annotation)
+        if parameter.param_type_name == "argument":
+            parameter.display_type = lambda _: ""  # its name says what it is
+        else:
+            parameter.display_type = partial(_plain, PLAIN.get(annotation), parameter.display_type)
+    for inner in getattr(command, "commands", {}).values():
+        inner.short_help = " ".join((inner.help or "").partition("\n\n")[0].split())
+        _in_plain_words(inner)
+    return command
 
 
 def program(places: dict[str, Place]) -> Callable[..., TyperGroup]:

@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from energycomm.commands.options import options_of
-from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import (
+    NO_TIME,
+    Form,
+    Json,
+    legal_time,
+    listed,
+    print_facts,
+    print_heading,
+    print_json,
+    print_rows,
+)
 from energycomm.commands.recording import of_message, recorded
 from energycomm.config import load
 from energycomm.correction.explanation import Explanation, Waiting, explain_ch_message
@@ -20,6 +30,7 @@ from energycomm.kernel.verdicts import Refusal
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
 from energycomm.pipeline.messagesearch import MessageSearch
+from energycomm.texts.catalogues import translate
 
 app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts.")
 
@@ -27,13 +38,14 @@ app = typer.Typer(no_args_is_help=True, help="Kernel messages and their verdicts
 @app.command("list")
 @recorded("message list")
 @options_of(MessageSearch)
+@listed
 def list_(
     wanted: MessageSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Continue where a former list ended (its `next`).")] = None,
-    json: Json = False,
 ) -> None:
-    """List Kernel messages, the newest first.
+    """List Kernel messages, the newest first unless they are sorted otherwise.
 
     Example: energycomm message list --state rejected --code FR-R03
     """
@@ -46,11 +58,9 @@ def list_(
             page = list_messages(store.engine, asked, limit=limit, cursor=cursor)
     except ValueError:
         raise UserError(f"{cursor!r} is no cursor of a list.", "Take `next` of the list before.") from None
-    if json:
-        print_json(page)
-        return
     times = legal_time()
-    print_rows(
+    form.show(
+        page,
         ("id", "type", "kind", "access point", "effective", "state", "codes / waits for"),
         [
             (
@@ -64,9 +74,8 @@ def list_(
             )
             for m in page.messages
         ],
+        following=page.next,
     )
-    if page.next:
-        typer.echo(f"more: --cursor {page.next}", err=True)
 
 
 @app.command()
@@ -149,7 +158,8 @@ def _print_explanation(found: Explanation) -> None:
         print_facts([(f"  {name}", "(absent)" if value is None else value) for name, value in read.items()])
     if found.evidence:
         print_heading("Probable error class")
-        print_rows(("class", "found", "message"), [(e.error_class, e.words, e.message_id) for e in found.evidence])
+        told = [(translate(one.error_class, "en"), one.words, one.message_id) for one in found.evidence]
+        print_rows(("class", "found", "message"), told)
     if found.around:
         print_heading("Around it, in business time")
         rows = [

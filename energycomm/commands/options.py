@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
 from operator import getitem
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, get_args
 
 import typer
 from pydantic import BaseModel, ValidationError
 
-from energycomm.choices import one_of
+from energycomm.choices import MOST_NAMED, Closed, one_of
 from energycomm.config import load
 from energycomm.errors import UserError
 from energycomm.fielderrors import in_words
 from energycomm.market.installed import Markets, installed_adapters
 
 
-def _starting(there: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+def starting(there: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
     """The words that begin with what was typed, in any case of letters."""
 
     def complete(incomplete: str) -> list[str]:
@@ -41,7 +44,7 @@ def choice(name: str, known: Iterable[str], what: str, words: str) -> Any:
         return one_of(name, value, there, what)
 
     words = f"{words}: {', '.join(there)}."
-    return typer.Option(name, help=words, metavar="WORD", parser=read, autocompletion=_starting(lambda: there))
+    return typer.Option(name, help=words, metavar="WORD", parser=read, autocompletion=starting(lambda: there))
 
 
 def markets() -> Markets:
@@ -55,41 +58,69 @@ def _read_market(value: str) -> str:
 
 def market_option(words: str = "Only of this market, by its ISO code.") -> Any:
     """The option --market: one that is installed, in any case of letters; a shell completes it."""
-    return typer.Option("--market", help=words, metavar="CODE", parser=_read_market, autocompletion=_starting(markets))
+    return typer.Option("--market", help=words, metavar="CODE", parser=_read_market, autocompletion=starting(markets))
 
 
 OneMarket = Annotated[str | None, market_option()]
 
 
-def options_of(model: type[BaseModel]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each field of a model, in place of its first parameter, which is the model."""
+def options_of(
+    model: type[BaseModel], names: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a model, in place of its first parameter, which is the model.
+
+    Args:
+      model: the filters of the list.
+      names: field -> its option, where that is not the field's name.
+    """
+    options = {name: names.get(name, f"--{name.replace('_', '-')}") for name in model.model_fields}
 
     def declare(command: Callable[..., None]) -> Callable[..., None]:
-        def run(**typed: Any) -> None:
-            command(_read(model, {name: typed.pop(name) for name in model.model_fields}), **typed)
+        parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+        first, own = parameters[0].name, parameters[1:]
 
-        properties = model.model_json_schema()["properties"]
-        fields = [_option(name, field, properties[name]) for name, field in model.model_fields.items()]
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        @functools.wraps(command)
+        def run(**typed: Any) -> None:
+            given = {name: typed.pop(_parameter(option)) for name, option in options.items()}
+            command(**{first: _read(model, given, options)}, **typed)
+
+        fields = [_option(name, option, model.model_fields[name]) for name, option in options.items()]
         run.__signature__ = inspect.Signature([*fields, *own])  # type: ignore[attr-defined]
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
         return run
 
     return declare
 
 
-def _option(name: str, field: Any, schema: dict[str, Any]) -> inspect.Parameter:
-    # The model reads texts by itself; only numbers are told apart in the help.
-    type_ = int | None if field.annotation == int | None else str | None
-    words = [word for one in (schema, *schema.get("anyOf", ())) for word in one.get("enum", ())]
-    there = (lambda: words) if words else COMPLETED.get(name)
-    option = typer.Option(
-        f"--{name.replace('_', '-')}", help=field.description, autocompletion=there and _starting(there)
-    )
-    annotation = getitem(Annotated, (type_, option))
-    return inspect.Parameter(
-        name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default, annotation=annotation
-    )
+def _parameter(option: str) -> str:
+    return option.removeprefix("--").replace("-", "_")
+
+
+def _option(name: str, option: str, field: Any) -> inspect.Parameter:
+    # The model reads texts by itself; only numbers and switches are told apart in the help.
+    type_ = {int: int, int | None: int | None, bool: bool}.get(field.annotation, str | None)
+    words = closed_of(field)
+    there = COMPLETED.get(name) if words is None else lambda: words.words
+    help_ = field.description
+    if words is not None and 0 < len(words.told) <= MOST_NAMED:
+        help_ = f"{help_.split(':')[0].rstrip('.')}: {', '.join(words.told)}."
+    shape = "WORD" if words is not None else "DAY" if _is_time(field.annotation) else "TEXT"
+    metavar = shape if type_ == (str | None) else None
+    told = typer.Option(option, help=help_, metavar=metavar, autocompletion=there and starting(there))
+    annotation = getitem(Annotated, (type_, told))
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(_parameter(option), kind, default=field.default, annotation=annotation)
+
+
+def _is_time(annotation: Any) -> bool:
+    return annotation in (date, datetime) or any(_is_time(part) for part in get_args(annotation))
+
+
+def closed_of(field: Any) -> Closed | None:
+    """The few words that a field may name; None where it may be any."""
+    inner = [*getattr(field, "metadata", ()), *getattr(field, "__metadata__", ())]
+    found = next((one for one in inner if isinstance(one, Closed)), None)
+    parts = [field.annotation] if hasattr(field, "annotation") else get_args(field)
+    return found or next((one for one in map(closed_of, parts) if one is not None), None)
 
 
 def _types() -> Iterable[str]:
@@ -104,16 +135,22 @@ def known_codes() -> Iterable[str]:
     return {rule.error_code or rule.code for rule in catalogue.rules}
 
 
-COMPLETED: dict[str, Callable[[], Iterable[str]]] = {"market": markets, "type": _types, "code": known_codes}
+def known_scripts() -> Iterable[str]:
+    """The names of the correction scripts, for a shell that completes them."""
+    from energycomm.correction.library import read_scripts
+
+    return read_scripts(load().scripts_folder)
+
+
+COMPLETED: dict[str, Callable[[], Iterable[str]]] = {"type": _types, "code": known_codes}
 """Fields of searches whose words are only known when somebody asks a shell for them."""
 
 
-def _read(model: type[BaseModel], typed: dict[str, Any]) -> BaseModel:
+def _read(model: type[BaseModel], typed: dict[str, Any], options: Mapping[str, str]) -> BaseModel:
     try:
-        return model(**typed)
+        return model(**{name: value for name, value in typed.items() if value is not None})
     except ValidationError as errors:
         first = errors.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
         words = in_words(first)
         value = "" if repr(first["input"]) in words else f"{first['input']!r}: "
-        raise UserError(f"--{name}: {value}{words}", "See --help.") from None
+        raise UserError(f"{options[str(first['loc'][0])]}: {value}{words}", "See --help.") from None

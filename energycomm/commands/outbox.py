@@ -8,40 +8,39 @@ import typer
 
 from energycomm.backoffice.notification import list_outbox
 from energycomm.backoffice.notification import retry as retry_rows
-from energycomm.commands.options import choice
+from energycomm.commands.options import options_of
 from energycomm.commands.outgoing import chosen
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
-from energycomm.eis.states import NOTIFICATION_STATES
 from energycomm.kernel.counting import counted
 from energycomm.pipeline.gateway import open_store
+from energycomm.pipeline.listsearch import NotificationSearch
 
 app = typer.Typer(no_args_is_help=True, help="Notifications to the back office.")
 
 
 @app.command("list")
 @recorded("outbox list")
+@options_of(NotificationSearch)
+@listed
 def list_(
-    state: Annotated[
-        str | None, choice("--state", NOTIFICATION_STATES, "state of a notification", "Only in this state")
-    ] = None,
+    wanted: NotificationSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most, the newest first.")] = 50,
-    json: Json = False,
 ) -> None:
     """List notifications, with the reason of those that failed.
 
     Example: energycomm outbox list --state dead
     """
     with open_store(load()) as store:
-        rows = list_outbox(store, state, limit)
-    if json:
-        print_json(rows)
-        return
+        rows = list_outbox(store, wanted.state, form.taken(limit))
     head = ("id", "message", "event", "at", "state", "attempts", "next attempt", "last error")
-    print_rows(
+    form.show(
+        rows,
         head,
         [(r.id, r.message_id, r.event, r.at, r.state, r.attempts, r.next_at, r.last_error) for r in rows],
+        limit=limit,
     )
 
 
@@ -50,6 +49,7 @@ def list_(
 def retry(
     ids: Annotated[list[int] | None, typer.Argument(help="Dead notifications.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All dead ones.")] = False,
+    json: Json = False,
 ) -> None:
     """Send dead notifications again, under their old idempotency keys.
 
@@ -58,4 +58,7 @@ def retry(
     named = chosen(ids, everything, "notifications")
     with open_store(load()) as store:
         number = retry_rows(store, named)
+    if json:
+        print_json({"due_again": number})
+        return
     typer.echo(f"{counted(number, 'notification is', 'notifications are')} due again")

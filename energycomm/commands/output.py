@@ -1,20 +1,37 @@
-"""How commands print: tables for a person at a terminal, tab-separated lines for a pipe, JSON for a script."""
+"""How commands print: tables for a person at a terminal, tab-separated lines for a pipe, JSON for a script.
+
+A command whose answer is a list is declared as one, and prints by its form alone:
+
+    @app.command("list")
+    @listed
+    def list_(form: Form) -> None:
+        form.show(found, ("id", "state"), [(one.id, one.state) for one in found])
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Annotated, Any
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from operator import getitem
+from typing import Annotated, Any, get_type_hints
 from zoneinfo import ZoneInfo
 
 import msgspec
 import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from energycomm.cells import plain_cell
+from energycomm.cells import plain_cell, write_csv
+from energycomm.choices import one_of
+from energycomm.commands.recording import note_shown
+from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import NO_TIME as NO_TIME
 from energycomm.market.legaltime import LegalTime
@@ -66,6 +83,160 @@ def print_json_list(facts: Mapping[str, Any], name: str, items: Iterable[Any]) -
     typer.echo("]}")
 
 
+class Form(Struct, frozen=True, kw_only=True):
+    """How the list of a command is printed; at most one of the first three.
+
+    Attributes:
+      json, csv, tsv: as such; else as a table on a terminal and as tab-separated lines without a head in a pipe.
+      no_header: without the names of the columns.
+      sort: the column to sort by, with - before it from the end; of lists that the store does not sort itself.
+    """
+
+    json: bool = False
+    csv: bool = False
+    tsv: bool = False
+    no_header: bool = False
+    sort: str | None = None
+
+    def taken(self, limit: int) -> int:
+        """How many rows to read of a list that shows so many at most: all of them where they are to be sorted."""
+        return limit if self.sort is None else max(limit, MOST_SORTED + 1)
+
+    @property
+    def tabular(self) -> bool:
+        """Whether rows are asked for, also where there is only one thing to show."""
+        return self.csv or self.tsv
+
+    def show(
+        self,
+        content: Any,
+        head: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        title: str | None = None,
+        *,
+        following: str | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """Print a list. Secrets are masked, and no cell is a formula for the spreadsheet that may read it.
+
+        Args:
+          content: what JSON shows.
+          head: names of the columns.
+          rows: the rows.
+          title: words above the table.
+          following: the cursor of the page after it, which is told on standard error.
+          limit: rows at most, where more were read to be sorted (`taken`).
+
+        Raises:
+          UserError: the list has no such column to sort by, or too many rows for it.
+        """
+        if self.sort is not None:
+            rows = list(rows)
+            order = _order(head, rows, self.sort)[:limit]
+            content, rows, following = _ordered(content, order, len(rows)), [rows[number] for number in order], None
+        rows = list(rows)
+        note_shown(head, rows)
+        if self.json:
+            print_json(content)
+            return
+        if self.csv or self.tsv:
+            lines = ([mask(_cell(value)) for value in row] for row in rows)
+            _print_csv(head, lines, self) if self.csv else _print_tsv(head, lines, self)
+        else:
+            print_rows(head, rows, title, headed=not self.no_header)
+        if following:
+            typer.echo(f"more: --cursor {following}", err=True)
+
+
+FORMS: dict[str, str] = {
+    "json": "Print JSON.",
+    "csv": "Print CSV, with a head.",
+    "tsv": "Print tab-separated lines, with a head.",
+    "no_header": "Without the head.",
+}
+"""The switches of a list -> their help."""
+
+SORT = "Sorted by this column, with - before it from the end."
+
+MOST_SORTED = 10_000
+"""Rows that a command sorts by itself; longer lists are to be narrowed first."""
+
+
+def listed(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a list, in place of its parameter `form`."""
+
+    @functools.wraps(command)
+    def run(**typed: Any) -> None:
+        form = Form(**{name: typed.pop(name) for name in (*FORMS, *sort)})
+        chosen = [f"--{name}" for name in ("json", "csv", "tsv") if getattr(form, name)]
+        if len(chosen) > 1:
+            raise UserError(f"{' and '.join(chosen)} contradict each other.", "Choose one of them.")
+        command(form=form, **typed)
+
+    own = inspect.signature(command, eval_str=True)
+    others = [one for name, one in own.parameters.items() if name != "form"]
+    # What the store sorts has the option among its filters.
+    first = get_type_hints(command).get(next(iter(own.parameters)))
+    sort = [] if "sort" in getattr(first, "model_fields", ()) else ["sort"]
+    options = [*map(_switch, FORMS), *map(_column, sort)]
+    run.__signature__ = own.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+    return run
+
+
+def _column(name: str) -> inspect.Parameter:
+    annotation = getitem(Annotated, (str | None, typer.Option(f"--{name}", metavar="COLUMN", help=SORT)))
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _order(head: Sequence[str], rows: Sequence[Sequence[object]], sort: str) -> list[int]:
+    """The numbers of rows in the order of a column; empty cells are last, equal ones stay as they are.
+
+    Raises:
+      UserError: there is no such column, or there are too many rows.
+    """
+    if len(rows) > MOST_SORTED:
+        raise UserError(f"More than {MOST_SORTED} rows are not sorted.", "Narrow the list by its filters.")
+    named = {one.replace(" ", "-"): place for place, one in enumerate(head) if one}
+    column = named[one_of("--sort", re.sub(r"[ _]", "-", sort.removeprefix("-")), named, "column to sort by")]
+    filled = [number for number, row in enumerate(rows) if row[column] not in (None, "")]
+    numbers = all(isinstance(rows[number][column], int | float | Decimal) for number in filled)
+    times = {type(rows[number][column]) for number in filled} in ({datetime}, {date})
+
+    def key(number: int) -> Any:
+        cell = rows[number][column]
+        return cell if numbers or times else _cell(cell).casefold()
+
+    empty = [number for number, row in enumerate(rows) if row[column] in (None, "")]
+    return [*sorted(filled, key=key, reverse=sort.startswith("-")), *empty]
+
+
+def _ordered(content: Any, order: Sequence[int], number: int) -> Any:
+    """What JSON shows, its one list of so many items in another order."""
+    if isinstance(content, Struct):
+        return _ordered({name: getattr(content, name) for name in content.__struct_fields__}, order, number)
+    if isinstance(content, dict):
+        return {name: _ordered(one, order, number) if _listing(one, number) else one for name, one in content.items()}
+    return [content[place] for place in order] if _listing(content, number) else content
+
+
+def _listing(content: Any, number: int) -> bool:
+    return isinstance(content, list | tuple) and len(content) == number
+
+
+def _switch(name: str) -> inspect.Parameter:
+    kind, option = inspect.Parameter.KEYWORD_ONLY, typer.Option(f"--{name.replace('_', '-')}", help=FORMS[name])
+    return inspect.Parameter(name, kind, default=False, annotation=getitem(Annotated, (bool, option)))
+
+
+def _print_csv(head: Sequence[str], lines: Iterable[Sequence[str]], form: Form) -> None:
+    write_csv(sys.stdout, () if form.no_header else head, lines)
+
+
+def _print_tsv(head: Sequence[str], lines: Iterable[Sequence[str]], form: Form) -> None:
+    for line in lines if form.no_header else ([*head], *lines):
+        typer.echo("\t".join(plain_cell(_line(cell)) for cell in line))
+
+
 def print_rows(
     head: Sequence[str],
     rows: Iterable[Sequence[object]],
@@ -73,6 +244,7 @@ def print_rows(
     *,
     aligned: bool = False,
     led: bool = False,
+    headed: bool = True,
 ) -> None:
     """Print rows: a table on a terminal; when piped one line a row with tabs between and no head.
 
@@ -84,6 +256,7 @@ def print_rows(
       title: words above the table.
       aligned: for summaries that people read in logs: when piped, columns in line under their head.
       led: for answers of several tables: when piped, each line begins with the title.
+      headed: whether a table on a terminal names its columns.
     """
     console = Console(highlight=False)
     lines = [[mask(_cell(value)) for value in row] for row in rows]
@@ -96,7 +269,7 @@ def print_rows(
         for line in lines:
             typer.echo("\t".join(plain_cell(_line(cell)) for cell in ([title, *line] if led and title else line)))
         return
-    table = Table(*head, title=title, title_justify="left")
+    table = Table(*head, title=title, title_justify="left", show_header=headed)
     for line in lines:
         table.add_row(*(Text(value, style=STATE_COLOURS.get(value, "")) for value in line))
     console.print(table)
@@ -124,7 +297,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, datetime):
-        return legal_time().when(value)
+        return legal_time().when(value.replace(microsecond=0))  # nobody reads parts of a second; JSON has them
     if isinstance(value, tuple | list):
         return " ".join(str(item) for item in value)
     return str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -26,10 +27,13 @@ from energycomm.pipeline.batch import ASIDE
 from energycomm.pipeline.gateway import Gateway, open_store
 from energycomm.pipeline.progress import Progress
 from energycomm.pipeline.records import note, report_gaps
+from energycomm.transport.codes import ADVICE
 from energycomm.transport.intake import collect
 
 TOP_CODES = 10
 TOP_REFUSALS = 20
+TOP_GAPS = 6
+"""Gaps of one series that a line names."""
 
 
 def process(
@@ -142,6 +146,7 @@ def summarise(done: Progress, gateway: Gateway) -> dict[str, Any]:
         "incidents": dict(sorted(tally.incidents.items())),
         "refusals": [{"file": place, **to_builtins(refusal)} for place, refusal in tally.told],
         "gaps": [str(gap) for gap in gaps],
+        "series": _by_series(gaps),
         "judged_again": tally.reassessed,
         "given_up": gateway.give_up_overdue(),
         "invoices": [
@@ -157,6 +162,23 @@ def summarise(done: Progress, gateway: Gateway) -> dict[str, Any]:
             )
         ],
     }
+
+
+def _by_series(gaps: list[Refusal]) -> dict[str, list[str]]:
+    """Series -> its gaps, in words."""
+    found: dict[str, list[str]] = {}
+    for gap in gaps:
+        found.setdefault(gap.path, []).append(gap.value or "")
+    return found
+
+
+def _gaps(series: dict[str, list[str]]) -> Iterator[str]:
+    """The gaps in a line for each series: its first missing numbers and the last, and what to do, once."""
+    for name, found in series.items():
+        shown = found if len(found) <= TOP_GAPS else [*found[: TOP_GAPS - 1], "...", found[-1]]
+        yield f"gaps: {name}: {', '.join(shown)} ({counted(len(found), 'gap')})"
+    if series:
+        yield f"SERIES_GAP: {ADVICE['SERIES_GAP']}"
 
 
 def _count(transactions: Counter[tuple[str, str, str]]) -> dict[str, int]:
@@ -181,7 +203,7 @@ def exit_code(summary: dict[str, Any], *, strict: bool = False) -> ExitCode:
 
 def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
     """Print the summary for a person."""
-    console = Console()
+    console = Console(highlight=False)
     envelopes = summary["envelopes"]
     words = f"{counted(envelopes['taken_in'], 'envelope')}, {counted(envelopes['duplicate'], 'duplicate')} among them"
     if envelopes["resumed"]:
@@ -208,8 +230,8 @@ def print_summary(summary: dict[str, Any], *, dry_run: bool = False) -> None:
         console.print(f"{told['file']}: {convert({**told, 'file': ''}, Refusal)}", markup=False, soft_wrap=True)
     if len(summary["refusals"]) > TOP_REFUSALS:
         console.print("and more: `energycomm envelope show NUMBER` lists those of one envelope", soft_wrap=True)
-    for gap in summary["gaps"]:
-        console.print(f"gap: {gap}", markup=False, soft_wrap=True)
+    for words in _gaps(summary["series"]):
+        console.print(words, markup=False, highlight=False, soft_wrap=True)
     if summary["judged_again"]:
         console.print(
             f"{counted(summary['judged_again'], 'earlier message was', 'earlier messages were')} "

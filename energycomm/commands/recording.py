@@ -15,7 +15,8 @@ import inspect
 import os
 import pwd
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 from energycomm.errors import UserError
@@ -34,7 +35,12 @@ Subject: TypeAlias = "Callable[[Store, Mapping[str, Any]], str]"
 MARK = "recorded_as"
 """Attribute of a recorded command: its name."""
 
-_FORM = frozenset(("json", "plain", "form"))
+POINT_COLUMNS = frozenset(("access point", "access_point"))
+"""Columns of lists that name access points."""
+
+_shown: ContextVar[dict[str, None] | None] = ContextVar("shown", default=None)
+
+_FORM = frozenset(("json", "csv", "tsv", "no_header", "plain", "form"))
 """Options that say how to print: no part of what was asked."""
 
 
@@ -59,12 +65,21 @@ def recorded(
             typed = bound.arguments
             changes = changing if isinstance(changing, bool) else any(typed[option] for option in changing)
 
+            written: list[tuple[Store, int]] = []
+
             def write(store: Store) -> None:
                 words = subject(store, typed) if subject is not None else as_typed(command, typed)
-                record(store, "change" if changes else "read", name, words)
+                written.append((store, record(store, "change" if changes else "read", name, words)))
 
-            with at_opening(write):
-                return command(*args, **kwargs)
+            points: dict[str, None] = {}
+            token = _shown.set(points)
+            try:
+                with at_opening(write):
+                    return command(*args, **kwargs)
+            finally:
+                _shown.reset(token)
+                if points and written:
+                    _find_by(*written[0], points)
 
         setattr(run, MARK, name)
         return run
@@ -72,8 +87,30 @@ def recorded(
     return declare
 
 
-def record(store: Store, action: str, name: str, subject: str) -> None:
-    """Write one line for the user of the system.
+def note_shown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Note the access points of rows that are about to be printed: the line of the command is found by them.
+
+    Args:
+      head: names of the columns.
+      rows: the rows.
+    """
+    points = _shown.get()
+    names = [place for place, name in enumerate(head) if name in POINT_COLUMNS]
+    if points is not None and names:
+        points.update(dict.fromkeys(str(row[place]) for row in rows for place in names if row[place]))
+
+
+def _find_by(store: Store, number: int, points: Collection[str]) -> None:
+    from energycomm.eis.auditchain import also_found_by
+
+    try:
+        also_found_by(store, number, points)
+    finally:
+        store.engine.dispose()
+
+
+def record(store: Store, action: str, name: str, subject: str) -> int:
+    """Write one line for the user of the system; its id.
 
     Args:
       store: the EIS.
@@ -89,7 +126,7 @@ def record(store: Store, action: str, name: str, subject: str) -> None:
 
     person = Person(system_user(), frozenset(), "command")
     try:
-        audit.record(
+        return audit.record(
             store, person, action, f"energycomm {name}", subject=subject, status=0, address=socket.gethostname()
         )
     except UserError as error:

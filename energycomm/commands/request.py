@@ -8,17 +8,27 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.options import OneMarket, choice
-from energycomm.commands.output import NO_TIME, Json, legal_time, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.options import options_of
+from energycomm.commands.output import (
+    NO_TIME,
+    Form,
+    Json,
+    legal_time,
+    listed,
+    print_facts,
+    print_heading,
+    print_json,
+    print_rows,
+)
 from energycomm.commands.recording import of_request, recorded, system_user
 from energycomm.config import load
 from energycomm.eis.received_requests import list_owed
 from energycomm.eis.requests import list_requests, show_request
-from energycomm.eis.states import REQUEST_STATES
 from energycomm.errors import ExitCode, UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.delivery import revive
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.listsearch import OwedSearch, RequestSearch
 from energycomm.pipeline.outbound import Outbound, Submission
 from energycomm.pipeline.submissions import Handed, read_handed
 
@@ -99,29 +109,21 @@ def _handed(content: bytes, file: Path) -> list[Handed]:
 
 @app.command("list")
 @recorded("request list")
+@options_of(RequestSearch)
+@listed
 def list_(
-    state: Annotated[str | None, choice("--state", REQUEST_STATES, "state of a request", "Only in this state")] = None,
-    market: OneMarket = None,
-    access_point: Annotated[str | None, typer.Option(help="Only of this access point.")] = None,
+    wanted: RequestSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    json: Json = False,
 ) -> None:
-    """List requests, the newest first.
+    """List requests, the newest first unless they are sorted otherwise.
 
     Example: energycomm request list --state refused
     """
     with open_store(load()) as store:
-        found = list_requests(
-            store.engine,
-            state=state,
-            market=market,
-            access_point=access_point,
-            limit=limit,
-        )
-    if json:
-        print_json(found)
-        return
-    print_rows(
+        found = list_requests(store.engine, **wanted.model_dump(), limit=limit)
+    form.show(
+        found,
         ("id", "market", "kind", "access point", "made", "state", "code", "overdue"),
         [
             (
@@ -141,11 +143,12 @@ def list_(
 
 @app.command()
 @recorded("request owed")
+@options_of(OwedSearch)
+@listed
 def owed(
-    market: OneMarket = None,
-    late: Annotated[bool, typer.Option("--late", help="Only overdue ones.")] = False,
+    wanted: OwedSearch,
+    form: Form,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many at most.")] = 50,
-    json: Json = False,
 ) -> None:
     """List what other parties ask of us and we have not answered, the most urgent first, in the market's legal time.
 
@@ -157,14 +160,11 @@ def owed(
         found = list_owed(
             store.engine,
             installed_adapters(config.mapping_files).zones,
-            market=market,
-            late=late,
+            **wanted.model_dump(),
             limit=limit,
         )
-    if json:
-        print_json(found)
-        return
-    print_rows(
+    form.show(
+        found,
         ("message", "market", "access point", "reference", "requester", "asks", "answer by", "late"),
         [
             (
@@ -221,16 +221,22 @@ def show(
             ("last error", found.last_error),
         ]
     )
+    times = legal_time()
     print_heading("Steps")
     print_rows(
         ("when", "state", "code", "text", "message"),
-        [(step.at or NO_TIME, step.state, step.code, step.text, step.message_id) for step in found.steps],
+        [
+            (times.when(step.at, summary.market) or NO_TIME, step.state, step.code, step.text, step.message_id)
+            for step in found.steps
+        ],
     )
 
 
 @app.command()
 @recorded("request retry", changing=True, subject=of_request)
-def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of a dead request.")]) -> None:
+def retry(
+    request_id: Annotated[int, typer.Argument(metavar="ID", help="Number of a dead request.")], json: Json = False
+) -> None:
     """Send a dead request again, with the same bytes and reference.
 
     Example: energycomm request retry 12
@@ -241,4 +247,7 @@ def retry(request_id: Annotated[int, typer.Argument(metavar="ID", help="Number o
                 f"Request {request_id} is not dead, or another answer was made in its place.",
                 "`energycomm request list --state dead` lists them.",
             )
-    typer.echo(f"request {request_id} will be sent again")
+    if json:
+        print_json({"due_again": [request_id]})
+    else:
+        typer.echo(f"request {request_id} will be sent again")

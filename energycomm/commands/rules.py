@@ -12,9 +12,10 @@ from rich.console import Console
 
 from energycomm.bulk.verdicts import Verdicts
 from energycomm.choices import one_of
-from energycomm.commands.output import Json, print_json, print_json_list, print_rows
+from energycomm.commands.options import known_codes, options_of, starting
+from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
-from energycomm.commands.rejudging import ProcessNumber, Work, day_of, judged_by
+from energycomm.commands.rejudging import ProcessNumber, Work, judged_by
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import bring_about, catalogue_named
@@ -23,12 +24,12 @@ from energycomm.engine.comments import built_comments
 from energycomm.engine.document import as_html, as_markdown, asked, rule_facts
 from energycomm.engine.folder import read_catalogue
 from energycomm.engine.problems import Problem
-from energycomm.engine.rule import RULE_SETS, Rule
+from energycomm.engine.rule import Rule
 from energycomm.engine.rulebook import described, rule_book
 from energycomm.errors import UserError
 from energycomm.kernel.counting import counted
-from energycomm.kernel.family import KINDS
 from energycomm.pipeline.gateway import Gateway, open_store
+from energycomm.pipeline.listsearch import RuleSearch
 
 app = typer.Typer(no_args_is_help=True, help="The rules that the Kernel applies.")
 
@@ -47,40 +48,40 @@ class Format(StrEnum):
 
 
 @app.command("list")
+@options_of(RuleSearch, {"rule_set": "--set"})
+@listed
 def list_rules(
-    market: Annotated[str | None, typer.Option(help="Only rules of this market: fr.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only rules of this message kind: MeterReading.")] = None,
-    rule_set: Annotated[str | None, typer.Option("--set", help="Only this rule set: validation_in.")] = None,
-    on: Annotated[str | None, typer.Option(help="Only rules in force on this day, YYYY-MM-DD.")] = None,
+    wanted: RuleSearch,
+    form: Form,
     folder: Folder = None,
-    json: Json = False,
 ) -> None:
     """List the rules with their error codes.
 
     Example: energycomm rules list --market fr --kind MeterReading
     """
     catalogue = _catalogue(folder)
-    found = catalogue.matching(
-        _market(catalogue, market) if market else None,
-        one_of("--kind", kind, KINDS, "kind of a Kernel message") if kind else None,
-        one_of("--set", rule_set, RULE_SETS, "rule set") if rule_set else None,
-        day_of(on) if on else None,
-    )
-    if json:
-        print_json(rule_book(catalogue, found))
-        return
+    found = catalogue.matching(**wanted.model_dump())
     rows: list[tuple[str, ...]] = [
         (rule.error_code or asked(rule), rule.code, rule.rule_set, rule.severity if rule.judges else "", rule.title)
         for rule in found
     ]
-    print_rows(
-        ("code", "rule", "set", "severity", "title"), rows, f"{counted(len(rows), 'rule')}, version {catalogue.version}"
+    form.show(
+        rule_book(catalogue, found),
+        ("code", "rule", "set", "severity", "title"),
+        rows,
+        f"{counted(len(rows), 'rule')}, version {catalogue.version}",
     )
 
 
 @app.command()
 def show(
-    code: Annotated[str, typer.Argument(help="Code of a rule, error code, the market's own code, or ebIX reason.")],
+    code: Annotated[
+        str,
+        typer.Argument(
+            help="Code of a rule, error code, the market's own code, or ebIX reason.",
+            autocompletion=starting(known_codes),
+        ),
+    ],
     folder: Folder = None,
     json: Json = False,
 ) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import to_builtins
 
+from energycomm.commands.output import Json, print_json
 from energycomm.commands.recording import recorded
 from energycomm.config import load
 from energycomm.eis.requests import list_requests, show_request
@@ -60,14 +62,18 @@ def _summary(counts: Count) -> str:
     return f"{envelopes}, {messages} ({each}), {counted(counts.bytes, 'byte')}"
 
 
-def _write_plain(simulator: Simulator, out: Path, named: str | None, size: int, seed: int) -> None:
+def _write_plain(simulator: Simulator, out: Path, named: str | None, size: int, seed: int, *, json: bool) -> None:
     """One plain file of about a size in bytes instead of envelopes, and what it refers to."""
     kind = named or next(iter(simulator.flat_types), "")
     if kind not in simulator.flat_types:
         known = ", ".join(simulator.flat_types) or "none in this market"
         raise UserError(f"A plain file cannot be of type {kind!r}.", f"Types: {known}.")
-    for path in simulator.flat_file(out, kind, size, seed):
-        typer.echo(f"{path}  {counted(path.stat().st_size, 'byte')}")
+    written = {str(path): path.stat().st_size for path in simulator.flat_file(out, kind, size, seed)}
+    if json:
+        print_json({"out": str(out), "files": [{"file": name, "bytes": length} for name, length in written.items()]})
+        return
+    for name, length in written.items():
+        typer.echo(f"{name}  {counted(length, 'byte')}")
 
 
 def simulate(
@@ -78,7 +84,9 @@ def simulate(
     access_points: Annotated[int, typer.Option(min=1, help="How many access points.")] = 100,
     months: Annotated[int, typer.Option(min=1, max=120, help="For how many months.")] = 6,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers; equal arguments give equal bytes.")] = 1,
-    first: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First day.")] = datetime(2025, 1, 1),
+    first: Annotated[
+        datetime, typer.Option(formats=["%Y-%m-%d"], help="First day; 2025-01-01 by default.", show_default=False)
+    ] = datetime(2025, 1, 1),
     daily_share: Annotated[float, typer.Option(min=0, max=1, help="Share of points with an index every day.")] = 0.1,
     fault: Annotated[
         list[str] | None,
@@ -103,6 +111,7 @@ def simulate(
         int | None, typer.Option(min=1, help="Instead write one plain XML file of about this many bytes.")
     ] = None,
     flat_type: Annotated[str | None, typer.Option(help="Type of the plain file; the market's first.")] = None,
+    json: Json = False,
 ) -> None:
     """Write realistic envelopes of a market, and a truth file with the expected outcome of each message.
 
@@ -112,7 +121,7 @@ def simulate(
     """
     simulator = _simulator(market)
     if flat_file is not None:
-        _write_plain(simulator, out, flat_type, flat_file, seed)
+        _write_plain(simulator, out, flat_type, flat_file, seed, json=json)
         return
     faults = _faults(simulator, fault or (), months)
     if encrypt is not None and encrypt not in simulator.schemes:
@@ -128,7 +137,10 @@ def simulate(
         counts = simulator.simulate(scenario, out, encrypt)
     except FileExistsError as error:
         raise UserError(f"{error}.", "Use another folder, or empty this one.") from None
-    typer.echo(f"{_summary(counts)} in {out}")
+    if json:
+        print_json({"out": str(out), **to_builtins(counts)})
+    else:
+        typer.echo(f"{_summary(counts)} in {out}")
 
 
 @recorded("simulate-answers")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from energycomm.commands.output import Json, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_json
 from energycomm.commands.recording import recorded, system_user
 from energycomm.config import load
 from energycomm.errors import UserError
@@ -67,9 +67,10 @@ def create(
 
 @app.command("list")
 @recorded("token list")
+@listed
 def list_(
+    form: Form,
     everything: Annotated[bool, typer.Option("--all", help="Expired and revoked ones too.")] = False,
-    json: Json = False,
 ) -> None:
     """List tokens, without the tokens themselves.
 
@@ -77,11 +78,9 @@ def list_(
     """
     with open_store(load()) as store:
         found = tokens.list_tokens(store, everything=everything)
-    if json:
-        print_json(found)
-        return
     head = ("id", "person", "state", "roles", "scopes", "expires", "used", "for", "made by", "with token")
-    print_rows(
+    form.show(
+        found,
         head,
         [
             (t.id, t.person, t.state, t.roles, t.scopes, t.expires_at, t.used_at, t.label, t.created_by, t.made_with)
@@ -91,7 +90,9 @@ def list_(
 
 
 @app.command()
-def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbers of tokens.")]) -> None:
+def revoke(
+    ids: Annotated[list[int], typer.Argument(metavar="ID", help="Numbers of tokens.")], json: Json = False
+) -> None:
     """Revoke tokens, with the sessions and tokens that were made with them; effective at once.
 
     Example: energycomm token revoke 3
@@ -109,6 +110,9 @@ def revoke(ids: Annotated[list[int], typer.Argument(metavar="ID...", help="Numbe
             subject = f"token {', '.join(map(str, done))}"
             audit.record(store, _operator(by), "change", "energycomm token revoke", subject=subject)
     made = taken - set(ids)
+    if json:
+        print_json({"revoked": sorted(taken), "made_with_others": sorted(made)})
+        return
     typer.echo(
         f"{counted(len(taken), 'token')} revoked" + (f", {len(made)} of them made with the others" if made else "")
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from lxml.etree import XMLSyntaxError
 
-from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, workers
+from benchmarks import browsing, bulk, daemon, growth, memory, processes, rules_alone, workers
 from benchmarks.__main__ import SECTIONS, main
-from benchmarks.material import bare_parse, bare_parse_of_pieces, flat, mixed
+from benchmarks.material import bare_parse, bare_parse_of_pieces, contents, flat, mixed
 from benchmarks.page import PAGE, fill, origin, sections
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE, on_the_clock
 from benchmarks.whole_path import fresh_gateway, process, sqlite_urls
@@ -99,7 +99,8 @@ def test_memory_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     table = memory.grow(tmp_path / "files", {"SQLite": sqlite_urls(tmp_path)}, [20_000])
     assert [row[0] for row in cells(table)] == ["C15", "R151"]
     for row in cells(table):
-        assert 20 < int(row[3]) <= int(row[4]), "a Python with its libraries, and what the file needs besides"
+        # Two processes of one kind differ by a little, and the small file needs less than that.
+        assert 20 < int(row[3]) <= int(row[4]) + 5, "a Python with its libraries, and what the file needs besides"
     assert not list((tmp_path / "files").iterdir()), "the files are removed"
 
 
@@ -118,13 +119,29 @@ def test_both_engines_judge_the_messages_of_the_benchmark_alike() -> None:
     assert [row[0] for row in rows] == ["60", "200"]
 
 
+def test_what_a_worker_costs_is_measured_without_what_came_before(tmp_path: Path, postgres: PostgresServer) -> None:
+    found = workers.material(tmp_path, "NL", 1, 1)
+    done = daemon.measure(found, postgres.url(postgres.create_database()))
+    told = sum(content.count(b"</P4MeteringPoint>") for content in contents(found.files))
+    assert done.messages >= told > 0, "a message at least for each CH message of the measured files"
+    assert done.client > 0
+    assert done.groups == 1
+
+
+def test_without_postgresql_nothing_is_said_of_the_daemon(tmp_path: Path) -> None:
+    assert daemon.compare(tmp_path, None, 2, 1, 1) == ["A worker needs PostgreSQL: nothing was measured."]
+
+
 @pytest.mark.slow
 def test_one_worker_and_two_are_measured_in_each_market(tmp_path: Path, postgres: PostgresServer) -> None:
     lines = workers.compare(tmp_path, lambda: postgres.url(postgres.create_database()), 2, 1, 1)
     rows = cells(lines)
-    assert [(row[0], row[4]) for row in rows] == [(market, n) for market in ("FR", "NL", "BE") for n in ("1", "2")]
+    wanted = {"FR": ("1", "2"), "NL": ("1", "2", "8"), "BE": ("1", "2")}
+    assert [(row[0], row[4]) for row in rows] == [(market, n) for market, each in wanted.items() for n in each]
     assert all(int(row[3]) > 0 for row in rows), "each stored messages"
-    assert [row[3] for row in rows[::2]] == [row[3] for row in rows[1::2]], "the same by one as by two"
+    for market in ("FR", "NL", "BE"):
+        assert len({row[3] for row in rows if row[0] == market}) == 1, "as many by one as by eight"
+    assert all(1 <= float(row[-1]) <= 1.1 for row in rows), "attempts an envelope"
 
 
 def test_without_postgresql_nothing_is_said_of_several_workers(tmp_path: Path) -> None:

@@ -1,0 +1,336 @@
+"""Find anything: one question to everything that has a name or a number, for the command, the API and the console.
+
+    found = find(store.engine, catalogue, scripts, "99000000000404")
+
+Identifiers and references are found whole, by their beginning, by a part, and with one mistake; so are the names of
+customers, but for parts. Which columns of the store are searched is declared in `energycomm.eis.findable`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from msgspec import Struct
+from sqlalchemy import Connection, Engine
+
+from energycomm.choices import UnknownWord
+from energycomm.eis.database import reading
+from energycomm.eis.findable import EXTENSION, FINDABLE, able
+from energycomm.eis.finding import (
+    HOW,
+    SHORTEST,
+    FoundRow,
+    How,
+    customers_named,
+    fit,
+    numbers_of,
+    references_like,
+    refresh,
+    values_like,
+    values_near,
+)
+from energycomm.eis.nameindex import unfinished
+from energycomm.eis.tallies import code_frequencies
+from energycomm.engine.catalogue import Catalogue
+
+LONGEST: Final = 200
+SHOWN: Final = 8
+"""Results of a kind, unless more are asked for."""
+
+
+class _Way(NamedTuple):
+    """How to come to what was found: the kind it is, what its value is, its page, and its command."""
+
+    kind: str
+    field: str
+    page: str
+    command: str
+
+
+_POINT: Final = ("/access-points/{market}/{key}", "access-point show {key}")
+_MESSAGE: Final = ("/messages/{key}", "message show {key}")
+_REQUEST: Final = ("/requests/{key}", "request show {key}")
+_FILE: Final = ("/envelopes/{key}", "envelope show {key}")
+_TICKET: Final = ("/tickets/{key}", "correct tickets")
+
+_LEADS: Final = {
+    "access_point": _POINT,
+    "supply_period": _POINT,
+    "contract": _POINT,
+    "meter": _POINT,
+    "outgoing": _REQUEST,
+    "request": _MESSAGE,
+    "received_request": _MESSAGE,
+    "grid_invoice": ("/invoices/{key}", "invoice show {key}"),
+    "envelope": _FILE,
+    "member": _FILE,
+    "ticket": _TICKET,
+}
+"""Table that is searched -> page and command of what its rows lead to."""
+
+_WAYS: Final[Mapping[tuple[str, str], _Way]] = {
+    **{
+        (table, column): _Way(one.kind, words, *_LEADS[table])
+        for table, one in FINDABLE.items()
+        for column, words in one.columns.items()
+    },
+    ("customer", "name"): _Way("customer", "name", *_POINT),
+    ("ch_message", "reference"): _Way("message", "the market's reference", *_MESSAGE),
+    ("envelope", "reference"): _Way("message", "the market's reference", *_FILE),
+    ("kernel_message", "id"): _Way("message", "number", *_MESSAGE),
+    ("ticket", "id"): _Way("ticket", "number", *_TICKET),
+    ("outgoing", "id"): _Way("request", "number", *_REQUEST),
+    ("envelope", "id"): _Way("file", "number", *_FILE),
+    ("campaign", "id"): _Way("campaign", "number", "/campaigns/{key}", "correct history"),
+    ("rule", "code"): _Way("code", "code", "/rules/{key}", "rules show {key}"),
+    ("rule", "title"): _Way("code", "rule", "/rules/{key}", "rules show {key}"),
+    ("finding", "code"): _Way("code", "code of messages", "/messages?code={key}", "message list --code {key}"),
+    ("script", "name"): _Way("script", "name", "", "correct script show {key}"),
+}
+"""(Table, column) -> what is found there."""
+
+FIELDS: Final = frozenset(way.field for way in _WAYS.values())
+"""What of it may fit: identifier, serial number, name, ..."""
+
+KINDS: Final = (
+    "access point",
+    "contract",
+    "meter",
+    "customer",
+    "message",
+    "request",
+    "ticket",
+    "invoice",
+    "file",
+    "campaign",
+    "code",
+    "script",
+)
+"""What can be found, in the order in which equally good results are told."""
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """Something that was found.
+
+    Attributes:
+      field: what of it fits: identifier, serial number, name, ...
+      value: the value that fits.
+      how: whole, beginning, part; similar for one with a mistake.
+      market: ISO code, where it is of one market.
+      key: what names it: identifier of the access point, number of the request, code of the rule.
+      page: its page in the console; empty where it has none.
+      command: what shows it on the command line, after `energycomm`.
+    """
+
+    field: str
+    value: str
+    how: How
+    market: str | None
+    key: str
+    page: str
+    command: str
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """What was found of a kind, the best first.
+
+    Attributes:
+      kind: one of `KINDS`.
+      hits: the best of them.
+      more: there are others.
+    """
+
+    kind: str
+    hits: tuple[Hit, ...]
+    more: bool
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """The answer to a search.
+
+    Attributes:
+      words: what was looked for.
+      groups: by kind, the kind of the best result first; none where nothing fits.
+      mistyped: nothing fits; the groups hold what would with one mistake less.
+      searched: the kinds that were searched.
+      notes: what this store cannot answer as it should, and what to do about it.
+    """
+
+    words: str
+    groups: tuple[Group, ...]
+    mistyped: bool
+    searched: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def opened(found: Found) -> Hit | None:
+    """What somebody means who wants to be led there at once: the only thing that is named so, or the message that has
+    the number; None where they have to choose."""
+    whole = [hit for group in found.groups for hit in group.hits if hit.how == "whole" and hit.page]
+    number = next((hit for hit in whole if hit.page == f"/messages/{found.words}"), None)
+    return number or (whole[0] if len(whole) == 1 else None)
+
+
+def about(found: Found) -> str:
+    """Whose data an answer shows, for the audit: what was found, not what was typed, which may be somebody's name."""
+    told = dict.fromkeys(
+        f"{group.kind} {hit.key}" for group in found.groups for hit in group.hits if group.kind not in _OPEN
+    )
+    return f"search: {', '.join(told) or 'nothing'}"
+
+
+_OPEN: Final = ("code", "script")
+"""Kinds that say nothing of anybody."""
+
+
+class TooShort(UnknownWord):
+    """What was typed would be found everywhere."""
+
+    def __init__(self, words: str) -> None:
+        what = f"{words!r} is too short to be looked for." if words else "There is nothing to look for."
+        super().__init__("q", words, what, f"Type at least {SHORTEST} signs of a word, or a number: ticket 7.")
+
+
+def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str, *, limit: int = SHOWN) -> Found:
+    """Everything that fits what somebody typed.
+
+    Args:
+      engine: the store, unlocked.
+      catalogue: the rules.
+      scripts: names of the correction scripts.
+      text: words, a number, or a kind and a number: ``ticket 7``.
+      limit: results of a kind at most.
+
+    Raises:
+      TooShort: nothing of it is long enough to be looked for.
+    """
+    text = " ".join(text.split())[:LONGEST]
+    refresh(engine)
+    with reading(engine) as connection:
+        numbered = list(_numbered(connection, text))
+        if not numbered and not _forms(text):
+            raise TooShort(text)
+        found = numbered + (list(_fitting(connection, catalogue, scripts, text)) if _forms(text) else [])
+        mistyped = not found and bool(_forms(text))
+        if mistyped:
+            found = list(_similar(connection, catalogue, scripts, text))
+        notes = tuple(_notes(connection))
+    return Found(
+        words=text, groups=_grouped(found, limit), mistyped=mistyped and bool(found), searched=KINDS, notes=notes
+    )
+
+
+def _numbered(connection: Connection, text: str) -> Iterator[FoundRow]:
+    """What has a number: of any kind, or of the one that is named before it."""
+    kind, _, number = text.rpartition(" ")
+    number = number.removeprefix("#")
+    if not (number.isascii() and number.isdigit()) or len(number) > 18 or number.startswith("0"):
+        return
+    for table in numbers_of(connection, int(number)):
+        if kind.casefold() in ("", _WAYS[table, "id"].kind, table.replace("_", " "), "no."):
+            yield FoundRow(table, "id", number, "whole", None, number)
+
+
+def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
+    for words in _forms(text):
+        yield from values_like(connection, words)
+    for form in _forms(text):
+        if len(form) == 1:
+            yield from references_like(connection, form[0])
+    yield from customers_named(connection, text, mistyped=False)
+    asked = text.split()
+    for table, column, value, key in _declared(connection, catalogue, scripts):
+        how = fit(value, asked)
+        if how is not None:
+            yield FoundRow(table, column, value, how, None, key)
+
+
+def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
+    for words in _forms(text):
+        if len(words) == 1:
+            yield from values_near(connection, words[0][:64])
+    yield from customers_named(connection, text, mistyped=True)
+    names = {
+        value.casefold(): (table, column, value, key)
+        for table, column, value, key in _declared(connection, catalogue, scripts)
+        if column != "title"
+    }
+    for close in difflib.get_close_matches(text.casefold(), names, n=3, cutoff=0.75):
+        table, column, value, key = names[close]
+        yield FoundRow(table, column, value, "similar", None, key)
+
+
+def _forms(text: str) -> list[tuple[str, ...]]:
+    """The ways to read what was typed: its words, and an identifier that was typed in pieces: 9900 0000 0004 04."""
+    words = tuple(text.split())
+    forms = [words] if any(len(word) >= SHORTEST for word in words) else []
+    joined = re.sub(r"[\s./-]", "", text)
+    if joined != text and joined.isalnum() and sum(sign.isdigit() for sign in joined) * 2 > len(joined) >= 8:
+        forms.append((joined,))
+    return [tuple(sorted(form, key=len, reverse=True)) if len(form) > 1 else form for form in forms]
+
+
+def _declared(
+    connection: Connection, catalogue: Catalogue, scripts: Iterable[str]
+) -> Iterator[tuple[str, str, str, str]]:
+    """What has a name and is in no table: rules, codes that messages have, scripts. (table, column, value, key)."""
+    found = {one.name for one in code_frequencies(connection)}
+    for code in found:
+        yield "finding", "code", code, code
+    for rule in catalogue.rules:
+        for name in dict.fromkeys((rule.error_code, rule.code, rule.market_code, rule.ebix)):
+            if name and name not in found:
+                yield "rule", "code", name, rule.code
+        yield "rule", "title", rule.title, rule.code
+    for name in scripts:
+        yield "script", "name", name, name
+
+
+def _notes(connection: Connection) -> Iterator[str]:
+    if not able(connection):
+        yield (
+            "This database has no index of trigrams, so each search reads the tables. "
+            f"Install {EXTENSION} (PostgreSQL: CREATE EXTENSION {EXTENSION}), then run `energycomm eis index`."
+        )
+    left = unfinished(connection)
+    if left:
+        yield f"Names of about {left} customers are not in the index yet: run `energycomm eis index`."
+
+
+def _grouped(rows: Iterable[FoundRow], limit: int) -> tuple[Group, ...]:
+    """By kind, each thing once by its best value; the best first, then the shortest value, which fits most of it."""
+    best: dict[tuple[str, str, str], tuple[FoundRow, _Way]] = {}
+    for row in sorted(rows, key=_worth):
+        way = _WAYS[row.table, row.column]
+        # A file is told once though its member is named like it, a request once though each milestone names it.
+        told = {"code": row.key, "file": row.key, "request": row.value}.get(way.kind, f"{row.key} {row.value}")
+        best.setdefault((way.kind, row.market or "", told), (row, way))
+    kinds: dict[str, list[tuple[FoundRow, _Way]]] = {}
+    for row, way in best.values():
+        kinds.setdefault(way.kind, []).append((row, way))
+    ranked = sorted(kinds.items(), key=lambda item: (HOW.index(item[1][0][0].how), KINDS.index(item[0])))
+    return tuple(
+        Group(kind=kind, hits=tuple(_hit(row, way) for row, way in found[:limit]), more=len(found) > limit)
+        for kind, found in ranked
+    )
+
+
+def _worth(row: FoundRow) -> tuple[int, int, str, str]:
+    return HOW.index(row.how), len(row.value), row.value, row.key
+
+
+def _hit(row: FoundRow, way: _Way) -> Hit:
+    place = {"market": quote(row.market or "", safe=""), "key": quote(row.key, safe="")}
+    return Hit(
+        field=way.field,
+        value=row.value,
+        how=row.how,
+        market=row.market,
+        key=row.key,
+        page=way.page.format(**place),
+        command=way.command.format(key=row.key),
+    )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from energycomm.config import own_folder
 from energycomm.errors import UserError
 from energycomm.masking import conceal_address
 
@@ -114,10 +115,14 @@ class AssistantConfig(BaseSettings):
 def load_config(folder: Path | None = None) -> AssistantConfig:
     """Read the configuration from `assistant.toml` of a folder, the working directory by default.
 
+    Of several suppliers in one installation each has an assistant of its own: in the folder of its configuration are
+    that file, and the folder of the index and the log.
+
     Raises:
-      UserError: the file cannot be read, or a value is wrong.
+      UserError: the file cannot be read, a value is wrong, or no supplier was chosen.
     """
-    file = (folder or Path.cwd()) / FILE_NAME
+    own = own_folder()
+    file = (folder or own or Path.cwd()) / FILE_NAME
     content: dict[str, Any] = {}
     try:
         content = tomllib.loads(file.read_text("utf-8"))
@@ -132,6 +137,13 @@ def load_config(folder: Path | None = None) -> AssistantConfig:
         raise UserError("The assistant's configuration is wrong: " + "; ".join(lines) + ".", str(file)) from None
     except ValueError as error:
         raise UserError(f"The environment holds a wrong setting: {error}.", "See docs/assistant.md.") from None
+    if own is not None:
+        if config.folder.is_absolute():
+            raise UserError(
+                f"The folder {config.folder} of the assistant would be that of every supplier.",
+                "Name it relative: it is inside of the folder of each supplier.",
+            )
+        config = config.model_copy(update={"folder": own / config.folder})
     for address in (config.generator.url, *(remote.url for remote in config.remotes)):
         conceal_address(address)
     return config

@@ -19,13 +19,38 @@ from pathlib import Path
 
 from lxml import etree
 
-from benchmarks import browsing, bulk, growth, memory, processes, rules_alone, size, table, whole_path, workers
+from benchmarks import (
+    browsing,
+    bulk,
+    daemon,
+    desk,
+    growth,
+    memory,
+    processes,
+    rules_alone,
+    size,
+    table,
+    whole_path,
+    workers,
+)
 from benchmarks.material import flat, mixed
 from benchmarks.page import PAGE, fill, origin
 from benchmarks.whole_path import UrlOf
 from tests.postgres import DURABLE, NoPostgres, running
 
-SECTIONS = ("whole-path", "processes", "workers", "rules", "growth", "browsing", "bulk", "memory", "size")
+SECTIONS = (
+    "whole-path",
+    "processes",
+    "daemon",
+    "workers",
+    "rules",
+    "growth",
+    "browsing",
+    "desk",
+    "bulk",
+    "memory",
+    "size",
+)
 """In the order of the page."""
 
 LONG = ("--messages", "1000000", "--judged", "1000000", "--memory", "10", "100", "1000")
@@ -42,7 +67,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
     parser.add_argument("--worker-points", type=int, default=60, help="access points of each market for the workers")
     parser.add_argument("--worker-months", type=int, default=2, help="that these are simulated for")
-    parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts")
+    parser.add_argument("--rounds", type=int, default=3, help="the best of so many rounds counts; of workers two")
     parser.add_argument("--messages", type=int, default=100_000, help="that the growing store gets; 1000000 takes long")
     parser.add_argument("--judged", type=int, default=20_000, help="stored messages that are judged again")
     parser.add_argument("--memory", type=float, nargs="+", default=[10, 50], help="MB of the files; 1000 takes long")
@@ -79,10 +104,12 @@ def main(typed: list[str] | None = None) -> int:
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
                 "processes": ("Several processes for one file", lambda: _processes(folder, found, asked)),
+                "daemon": ("What an envelope costs in the daemon", lambda: _daemon(folder, found, asked)),
                 "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
                 "rules": ("Rules alone", lambda: table(*rules_alone.compare(5000, 0.05, asked.rounds)[:2])),
                 "growth": ("A growing store", lambda: growth.grow(folder, found, asked.messages)),
                 "browsing": ("Looking", lambda: _looking(found, asked)),
+                "desk": ("The desk", lambda: desk.compare(folder / "desk", found, asked.messages)),
                 "bulk": ("Judging stored messages again", lambda: bulk.compare(folder, found, asked.judged)),
                 "memory": ("Memory", lambda: memory.grow(folder, found, [int(mb * 1e6) for mb in asked.memory])),
                 "size": ("What a message takes", lambda: size.compare(folder / "size", found, asked.readings)),
@@ -127,9 +154,14 @@ def _looking(found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
     return browsing.grow(found["PostgreSQL"](), browsing.sizes(asked.messages))
 
 
+def _daemon(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    url_of = found.get("PostgreSQL")
+    return daemon.compare(folder / "daemon", url_of, asked.worker_points, asked.worker_months, asked.rounds)
+
+
 def _workers(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
     url_of = found.get("PostgreSQL")
-    return workers.compare(folder / "workers", url_of, asked.worker_points, asked.worker_months, asked.rounds)
+    return workers.compare(folder / "workers", url_of, asked.worker_points, asked.worker_months, min(asked.rounds, 2))
 
 
 def machine() -> str:

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from benchmarks import table
 from benchmarks.whole_path import Served
 from energycomm.config import Config
-from energycomm.eis import migrations
+from energycomm.eis import migrations, nameindex
 from energycomm.eis.browsing import MessageFilter
 from energycomm.eis.database import connect, reading, writing
 from energycomm.eis.messages import list_messages, show_message
@@ -71,6 +71,20 @@ FROM kernel_message WHERE id > {first} AND state IN ('rejected', 'ticketed');
 INSERT INTO reading (id, access_point_id, at, message_id, source, qualification, nature, status, registers)
 SELECT id, access_point_id, effective, id, market_type, 'periodic', 'read', 'current', '[]'
 FROM kernel_message WHERE id > {first} AND state = 'accepted' AND kind = 'MeterReading';
+INSERT INTO contract (id, access_point_id, at, message_id, reference, powers)
+SELECT id, id, 0, id, 'GM-' || (700000000 + id * 7919), '[]' FROM access_point WHERE id > {first} / {each};
+INSERT INTO meter (id, access_point_id, at, message_id, action, serial)
+SELECT id, id, 0, id, 'installed', lpad((id * 104729 % 100000000)::text, 14, '021')
+FROM access_point WHERE id > {first} / {each};
+INSERT INTO customer (id, access_point_id, at, message_id, name, content)
+SELECT id, id, 0, id, translate(left(md5(id::text), 6) || ' ' || left(md5('x' || id % 5000), 8), '0123456789',
+  'aeiounrslt'), '{{}}' FROM access_point WHERE id > {first} / {each};
+INSERT INTO raw (sha256, size) VALUES (decode(repeat('00', 32), 'hex'), 0) ON CONFLICT DO NOTHING;
+INSERT INTO envelope (id, name, sha256, received_at, channel, state)
+SELECT i, 'ENEDIS_C15_17X100A100A0001A_' || lpad(i::text, 8, '0') || '_20260401.zip', decode(repeat('00', 32), 'hex'),
+  {now}, 'directory', 'done' FROM generate_series({first} / {each} + 1, {last} / {each}) AS i;
+DELETE FROM name_gap;
+INSERT INTO name_gap (one, upto, target) VALUES (1, {first} / {each}, {last} / {each});
 """
 
 
@@ -93,6 +107,7 @@ def fill(engine: Engine, first: int, last: int, now: int) -> None:
             if part.strip():
                 connection.execute(text(part))
     settle(engine)
+    nameindex.fill(engine)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM (ANALYZE)"))
 
@@ -143,6 +158,12 @@ PAGES = {
     "failure groups": "/failures",
     "one group": "/failures/code/CO-R05",
     "rules": "/rules",
+    "search: an access point": "/find?q={point}",
+    "search: a contract": "/find?q={contract}",
+    "search: a part of a file's name": "/find?q=A_{file}_2026",
+    "search: a contract, mistyped": "/find?q={contract}7",
+    "search: a name": "/find?q={name}",
+    "search: what is not there": "/find?q=hello%20world",
 }
 
 
@@ -166,8 +187,14 @@ def pages(served: Served, url: str, size: int, rounds: int) -> dict[str, float]:
     client = TestClient(app, base_url="http://bench.test")
     client.post("/login", data={"token": token, "then": "/rules"})
     taken = {}
+    middle = size // EACH // 2
+    with reading(store.engine) as connection:
+        sql = text("SELECT name FROM customer WHERE id = :id")
+        customer = str(connection.execute(sql, {"id": middle}).scalar_one())
+    marks = {"point": f"{middle:014}", "contract": f"GM-{700000000 + middle * 7919}", "file": f"{middle:08}"}
+    marks["name"] = customer.partition(" ")[0]
     for name, path in PAGES.items():
-        address = path.format(point=f"{size // EACH // 2:014}")
+        address = path.format(**marks)
         assert client.get(address).status_code == 200, address
         taken[name] = cost(served, lambda address=address: client.get(address), rounds)  # type: ignore[misc]
     app.state.workbench.close()

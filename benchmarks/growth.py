@@ -65,6 +65,8 @@ def grow(folder: Path, databases: dict[str, UrlOf], most: int) -> list[str]:
         with fresh_gateway(url) as gateway, closing(Served(url)) as served:
             way = gateway.inbound
             total(way.take(material.before, "bench"))
+            # Steps that are shorter than what is compared.
+            way.batch_size = min(way.batch_size, milestones(most)[0] // 4)
             watcher = Watcher(served)
             for step in way.take(material.files, "bench"):
                 watcher.see(step)

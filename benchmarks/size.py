@@ -63,9 +63,10 @@ def _measured(engine: Engine, sizes: Sizes) -> dict[tuple[str, str], int]:
 def _postgres_sizes(connection: Connection) -> dict[tuple[str, str], int]:
     found = connection.execute(
         text(
-            "SELECT CASE relkind WHEN 'i' THEN 'index' ELSE 'table' END, relname, pg_relation_size(oid) "
-            "+ CASE WHEN reltoastrelid = 0 THEN 0 ELSE pg_total_relation_size(reltoastrelid) END "
-            "FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace"
+            "SELECT CASE relkind WHEN 'i' THEN 'index' ELSE 'table' END, "
+            "coalesce(pg_partition_root(oid), oid)::regclass::text, sum(pg_relation_size(oid) "
+            "+ CASE WHEN reltoastrelid = 0 THEN 0 ELSE pg_total_relation_size(reltoastrelid) END)::bigint "
+            "FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace GROUP BY 1, 2"
         )
     )
     return {(kind, name): size for kind, name, size in found}

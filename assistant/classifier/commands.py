@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
@@ -26,7 +26,7 @@ Market = Annotated[str | None, typer.Option(help="Only of this market: FR.")]
 @recorded("assistant classify")
 def classify(
     what: Annotated[
-        str | None, typer.Argument(metavar="[ID|FILE]", help="Number of a Kernel message, or a file with Kernel XML.")
+        str | None, typer.Argument(metavar="ID|FILE", help="Number of a Kernel message, or a file with Kernel XML.")
     ] = None,
     rejected: Annotated[bool, typer.Option("--rejected", help="The messages that were rejected last.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="With --rejected: how many at most.")] = 50,
@@ -94,11 +94,12 @@ def shadow(
 
 
 @recorded("assistant disagreements")
+@listed
 def disagreements(
+    form: Form,
     market: Market = None,
     model: Annotated[str | None, typer.Option(help="Name and version of a model, as in `message show`.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
-    json: Json = False,
 ) -> None:
     """List messages whose verdict differs from a confident prediction: a rule may be missing or wrong.
 
@@ -112,7 +113,7 @@ def disagreements(
     from energycomm.pipeline.gateway import open_store
 
     with open_store(load()) as store:
-        found = surest(store.engine, model=model, market=market.upper() if market else None, limit=limit)
+        found = surest(store.engine, model=model, market=market.upper() if market else None, limit=form.taken(limit))
         shown = {one.message_id: show_message(store.engine, one.message_id) for one in found}
     rows: list[dict[str, Any]] = []
     for one in found:
@@ -130,10 +131,8 @@ def disagreements(
                 "by": one.model,
             }
         )
-    if json:
-        print_json(rows)
-        return
-    print_rows(
+    form.show(
+        rows,
         ("id", "type", "rules", "model", "probability", "comment"),
         [(r["message_id"], r["type"], r["rules"], r["model"], f"{r['probability']:.3f}", r["comment"]) for r in rows],
     )

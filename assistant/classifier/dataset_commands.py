@@ -37,9 +37,12 @@ def build(
         int, typer.Option(min=0, help="Access points to simulate in each market, with faults; 0 for none.")
     ] = 250,
     months: Annotated[int, typer.Option(min=6, help="For how many months they are simulated.")] = 14,
-    first: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First day of the simulation.")] = datetime(
-        2024, 9, 1
-    ),
+    first: Annotated[
+        datetime,
+        typer.Option(
+            formats=["%Y-%m-%d"], help="First day of the simulation; 2024-09-01 by default.", show_default=False
+        ),
+    ] = datetime(2024, 9, 1),
     market: Annotated[list[str] | None, typer.Option(help="Simulate only this market; may be repeated.")] = None,
     per_code: Annotated[int, typer.Option(min=1, help="Messages with one error code at most.")] = 100,
     tokens: Annotated[int, typer.Option(min=32, help="Maximum number of words of a text.")] = 160,

@@ -14,6 +14,7 @@ from msgspec import Struct
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.eis.tables import ALL_CHANGES
 from energycomm.kernel.instants import instant
 from energycomm.pipeline.fold import APPLIED
 
@@ -30,7 +31,8 @@ _SAID = (
 )
 _CODES = "SELECT message_id, error_code FROM finding WHERE \"current\" AND severity = 'error'"
 _VERSIONS = (
-    "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id ORDER BY s.id"
+    f"SELECT s.message_id, v.hash FROM ({ALL_CHANGES}) AS s "  # noqa: S608 - our own words
+    "JOIN rules_version v ON v.id = s.rules_version_id ORDER BY s.id"
 )
 
 

@@ -51,7 +51,7 @@ class Gain(msgspec.Struct, frozen=True, kw_only=True):
 
 @recorded("assistant learn")
 def learn(
-    rules: Annotated[list[str], typer.Argument(metavar="RULE...", help="Rules by their code or error code.")],
+    rules: Annotated[list[str], typer.Argument(metavar="RULE", help="Rules by their code or error code.")],
     folder: Annotated[
         Path | None, typer.Option("--model", help="Folder of the model; the assistant's own by default.")
     ] = None,

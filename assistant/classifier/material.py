@@ -11,6 +11,7 @@ from energycomm.correction.cases import content_of
 from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.database import reading
 from energycomm.eis.store import Store
+from energycomm.eis.tables import ALL_CHANGES
 from energycomm.engine.port import RuleEngine
 from energycomm.kernel.family import is_incoming
 from energycomm.kernel.history import NO_HISTORY, History
@@ -33,7 +34,10 @@ _CODES = f"{_CODE} WHERE \"current\" AND severity = 'error' ORDER BY id"
 _COMMENTS = (
     "SELECT error_code, comment FROM finding WHERE \"current\" AND severity = 'error' AND message_id = ? ORDER BY id"
 )
-_VERSION = "SELECT s.message_id, v.hash FROM state_change s JOIN rules_version v ON v.id = s.rules_version_id"
+_VERSION = (
+    f"SELECT s.message_id, v.hash FROM ({ALL_CHANGES}) AS s "  # noqa: S608 - our own words
+    "JOIN rules_version v ON v.id = s.rules_version_id"
+)
 _VERSIONS = f"{_VERSION} ORDER BY s.id"
 
 

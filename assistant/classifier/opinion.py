@@ -36,6 +36,7 @@ BATCH = 500
 """Messages that are read and stored together."""
 
 _NEXT = "SELECT id FROM kernel_message WHERE id > ? ORDER BY id LIMIT ?"
+# What was accepted as it arrived has no row of that: no opinion is older.
 _JUDGED_SINCE = (
     "SELECT DISTINCT p.message_id FROM prediction p JOIN state_change s ON s.message_id = p.message_id "
     "WHERE p.model = ? AND s.at > p.at ORDER BY p.message_id LIMIT ?"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_heading, print_json, print_rows
+from energycomm.commands.output import Form, Json, listed, print_facts, print_heading, print_json, print_rows
 from energycomm.commands.recording import recorded
 from energycomm.errors import ExitCode, UserError
 
@@ -106,7 +106,8 @@ def status(json: Json = False) -> None:
         print_facts((name.replace("_", " "), value) for name, value in known.items())
 
 
-def sources(json: Json = False) -> None:
+@listed
+def sources(form: Form) -> None:
     """List the sources with their versions, documents, passages and what was left out.
 
     Example: energycomm assistant sources
@@ -115,10 +116,8 @@ def sources(json: Json = False) -> None:
     from assistant.knowledge.index import open_index
 
     states = open_index(load_config().folder / "index").sources()
-    if json:
-        print_json(states)
-        return
-    print_rows(
+    form.show(
+        states,
         ("source", "version", "documents", "passages", "left out"),
         [
             (

@@ -23,7 +23,7 @@ DEMO_ENVIRONMENT := ENERGYCOMM_DATABASE=sqlite:///$(DEMO)/energycomm.db $(patsub
 FIXTURE := fixtures/fr/c15_entries.xml
 DEFINITION := pyproject.toml constraints-build.txt constraints.txt
 
-.PHONY: help demo test test-all test-cluster assistant test-assistant soak lint format pins wheel sbom docs bench screenshots clean
+.PHONY: help demo test test-all test-cluster assistant test-assistant soak containers lint format pins wheel sbom docs bench screenshots clean
 
 help: ## List the targets
 	@echo "make TARGET   (VENV=$(VENV), PYTHON=$(or $(PYTHON),none found))"
@@ -93,6 +93,9 @@ test-assistant: $(VENV)/.installed-assistant ## Run the assistant's tests, with 
 soak: $(VENV)/.installed-test ## Let everything fail around the daemon, 3 minutes (ARGS="--seconds 3600 --hosts 3")
 	@$(BIN)/python -m tests.daemon.chaos $(ARGS)
 
+containers: $(BIN)/python ## Build the images and start the compose file in an engine of its own, as root (ARGS=--assistant)
+	@$(BIN)/python -m tests.deploy.containers $(ARGS)
+
 lint: $(VENV)/.installed-lint ## Check style, types and what bandit knows of security
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -133,8 +136,8 @@ docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
 bench: $(VENV)/.installed-test ## Measure the whole path against a bare XML parse
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-screenshots: $(VENV)/.installed-test ## Take pictures of the console's pages into FOLDER (screenshots/)
-	@$(BIN)/python -m pytest tests/console/test_browser.py -n 0 -m slow -k no_two_pages --pictures "$(abspath $(or $(FOLDER),screenshots))"
+screenshots: $(VENV)/.installed-test ## Take the pictures of the documentation, in the hours of a consultant and an operator (FOLDER)
+	@$(BIN)/python -m pytest tests/console -n 0 -k "s_hour and not keyboard" --pictures "$(abspath $(or $(FOLDER),docs/pictures))"
 
 clean: ## Remove the demo, the caches and what was built (the environment stays)
 	rm -rf "$(DEMO)" build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

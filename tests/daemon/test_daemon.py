@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import Table
 
@@ -61,7 +62,7 @@ def until(good: Callable[[], Any], seconds: float = 120) -> Any:
     """Wait until something is so; what it was."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, httpx.TransportError):
             if found := good():
                 return found
         time.sleep(0.1)

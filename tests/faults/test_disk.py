@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -41,10 +42,11 @@ def mount(*words: str) -> bool:
 
 
 def fill(disk: Path, left: int) -> Path:
-    """A file that leaves so many bytes of the disk."""
+    """A file that leaves so many bytes of the disk, whatever the daemon writes meanwhile."""
     ballast = disk / "ballast"
-    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
-    ballast.write_bytes(bytes(free - left))
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):  # the daemon took the last bytes
+        while (free := os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - left) > 0:
+            file.write(bytes(free))
     return ballast
 
 

@@ -25,6 +25,7 @@ from benchmarks import (
     daemon,
     desk,
     growth,
+    instructions,
     memory,
     processes,
     rules_alone,
@@ -40,6 +41,7 @@ from tests.postgres import DURABLE, NoPostgres, running
 
 SECTIONS = (
     "whole-path",
+    "instructions",
     "processes",
     "daemon",
     "workers",
@@ -62,6 +64,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=SECTIONS, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--size", type=float, default=20, help="MB of the plain files of the whole path")
+    parser.add_argument("--counted", type=float, default=1, help="MB of the files whose instructions are counted")
     parser.add_argument("--large", type=float, default=60, help="MB of the files that several processes share")
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them to compare")
     parser.add_argument("--access-points", type=int, default=300, help="of the small zips, which span six months")
@@ -103,6 +106,7 @@ def main(typed: list[str] | None = None) -> int:
         with databases(folder, postgres=not asked.no_postgres) as found:
             sections: dict[str, tuple[str, Callable[[], list[str]]]] = {
                 "whole-path": ("The whole path", lambda: _whole_path(folder, found, asked)),
+                "instructions": ("The whole path in instructions", lambda: _instructions(folder, found, asked)),
                 "processes": ("Several processes for one file", lambda: _processes(folder, found, asked)),
                 "daemon": ("What an envelope costs in the daemon", lambda: _daemon(folder, found, asked)),
                 "workers": ("One worker and two, in each market", lambda: _workers(folder, found, asked)),
@@ -141,6 +145,10 @@ def _whole_path(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace
     materials = [flat(folder / flux, flux, size) for flux in ("R151", "C15")]
     materials.append(mixed(folder / "mixed", asked.access_points, 6))
     return whole_path.compare(materials, found, asked.rounds)
+
+
+def _instructions(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:
+    return instructions.compare(folder / "instructions", found, int(asked.counted * 1e6))
 
 
 def _processes(folder: Path, found: dict[str, UrlOf], asked: argparse.Namespace) -> list[str]:

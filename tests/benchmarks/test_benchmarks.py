@@ -11,6 +11,7 @@ from lxml.etree import XMLSyntaxError
 
 from benchmarks import browsing, bulk, daemon, growth, memory, processes, rules_alone, workers
 from benchmarks.__main__ import SECTIONS, main
+from benchmarks.instructions import counted
 from benchmarks.material import bare_parse, bare_parse_of_pieces, contents, flat, mixed
 from benchmarks.page import PAGE, fill, origin, sections
 from benchmarks.stages import DIGEST, JUDGE, STAGES, STORE, on_the_clock
@@ -20,6 +21,7 @@ from energycomm.eis.migrations import upgrade
 from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.pipeline.progress import total
+from tests.machine import program
 from tests.postgres import PostgresServer
 
 
@@ -55,6 +57,14 @@ def test_every_clock_of_the_stages_counts(tmp_path: Path) -> None:
         total(gateway.inbound.take(mixed(tmp_path / "mixed", 2, 2).files, "bench"))
     assert [name for name, calls in clock.calls.items() if not calls] == []
     assert [stage for stage, seconds in clock.seconds.items() if not seconds] == []
+
+
+@pytest.mark.slow
+def test_the_instructions_of_a_file_grow_with_it_and_are_the_same_again(tmp_path: Path) -> None:
+    program("valgrind", "valgrind")
+    one, again = (counted(tmp_path / name, "C15", 100_000) for name in ("one", "again"))
+    assert again == pytest.approx(one, rel=0.01)
+    assert counted(tmp_path / "more", "C15", 300_000) == pytest.approx(3 * one, rel=0.1)
 
 
 def test_the_page_has_a_place_for_the_figures_of_every_section(tmp_path: Path) -> None:

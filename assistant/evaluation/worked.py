@@ -1,0 +1,255 @@
+"""Answers that are worked out, against gold that is computed without them.
+
+The gold of a question is a query in SQL. Rules and code lists are read here from their files into tables of their own,
+and the store is read by its tables: neither goes through the operations, the grammar or the engine, so that a mistake of
+theirs is not in the gold. What a page of the documentation says was written down by a person.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+import yaml
+from babel.messages.pofile import read_po
+
+Form = Literal["number", "set", "value", "parts", "yes", "date", "state", "refusal"]
+
+UNSEEN = Path(__file__).parent / "questions" / "worked_unseen.jsonl"
+"""Written before the grammar, by somebody who did not write it; nobody develops with it."""
+
+OTHERS = ("also", "third", "fourth", "ties")
+"""Further queries whose results are right as well: a question may be read with the common rules and without."""
+
+_ZONE = ZoneInfo("Europe/Paris")
+_YES = {"en": ("yes", "no"), "fr": ("oui", "non"), "nl": ("ja", "nee")}
+_STATES = {
+    "rejected": ("rejected", "rejeté", "afgekeurd"),
+    "accepted": ("accepted", "accepté", "aanvaard", "geaccepteerd"),
+    "quarantined": ("quarantine", "quarantaine", "wacht"),
+}
+_TABLES = """
+CREATE TABLE rule (
+  code, error_code, market, rule_set, title, sentence, class, severity, ebix, source, field, since, file
+);
+CREATE TABLE applies (code, kind);
+CREATE TABLE repair (code, script);
+CREATE TABLE code (market, list, code, since, until, en, fr);
+CREATE TABLE text (language, english, translated);
+"""
+
+
+class Question(NamedTuple):
+    """One question.
+
+    Attributes:
+      id: of the question.
+      kind: of the question: `list`, `count`, `field`, `compare`, `across`, `day`, `codes`, `store`, `why`, `point`,
+        `request`, `freed`, `docs` or `refusal`.
+      language: `en`, `fr` or `nl`.
+      text: what is asked.
+      form: of the answer.
+      gold: answers, each of which is right; none for a question that must be refused.
+      empty: whether "none" is right where the gold is empty.
+    """
+
+    id: str
+    kind: str
+    language: str
+    text: str
+    form: Form
+    gold: tuple[frozenset[str], ...]
+    empty: bool
+
+
+class Given(NamedTuple):
+    """What the assistant gave.
+
+    Attributes:
+      worked: whether it was worked out; a refusal and a passage are not.
+      text: of the answer.
+      rows: of its table, without the head.
+      proof: file and line, or the query.
+    """
+
+    worked: bool
+    text: str
+    rows: Sequence[Sequence[str]]
+    proof: str
+
+
+def catalogue(rules: Path) -> sqlite3.Connection:
+    """The files of rules and code lists in tables of a database in memory.
+
+    Args:
+      rules: the folder of the rules.
+    """
+    found = sqlite3.connect(":memory:")
+    found.executescript(_TABLES)
+    for path in sorted(rules.glob("*/*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        market = content.get("market", path.parent.name)
+        for rule in content.get("rules", ()):
+            row = [rule.get(name) for name in ("code", "error_code")]
+            row += [market, content.get("rule_set"), rule["title"], rule["sentence"], rule.get("error_class")]
+            row += [rule.get("severity", "error" if "error_code" in rule else None), rule.get("ebix"), rule["source"]]
+            row += [rule.get("field"), str(rule["since"]) if "since" in rule else None, path.name]
+            found.execute(f"INSERT INTO rule VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - marks alone
+            found.executemany("INSERT INTO applies VALUES (?, ?)", [(rule["code"], one) for one in rule["applies_to"]])
+            found.executemany(
+                "INSERT INTO repair VALUES (?, ?)", [(rule["code"], one) for one in rule.get("repair", ())]
+            )
+    for path in sorted(rules.glob("*/codes.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                row = [
+                    path.parent.name.upper(),
+                    *(line.get(name) for name in ("list", "code", "since", "until", "en", "fr")),
+                ]
+                found.execute("INSERT INTO code VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    for path in sorted(rules.glob("texts/*.po")):
+        with path.open("rb") as content:
+            texts = [(path.stem, one.id, one.string) for one in read_po(content) if one.id and one.string]
+        found.executemany("INSERT INTO text VALUES (?, ?, ?)", [one for one in texts if isinstance(one[1], str)])
+    return found
+
+
+def questions(path: Path, known: sqlite3.Connection, store: sqlite3.Connection) -> Iterator[Question]:
+    """The questions of a file, with their gold.
+
+    Args:
+      path: the file.
+      known: the catalogue, see `catalogue`.
+      store: the tables of the store, read only.
+    """
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        told: dict[str, Any] = json.loads(line)
+        names = {name: str(_one(store, query)) for name, query in told.get("fill", {}).items()}
+        text = told["question"].format(**names) if names else told["question"]
+        yield Question(
+            told["id"],
+            told["kind"],
+            told["language"],
+            text,
+            told["form"],
+            tuple(_gold(told, names, known, store)),
+            told.get("nothing", False),
+        )
+
+
+def _gold(
+    told: Mapping[str, Any], names: Mapping[str, str], known: sqlite3.Connection, store: sqlite3.Connection
+) -> Iterator[frozenset[str]]:
+    if "said" in told:
+        yield from (frozenset({one}) for one in told["said"])
+        return
+    for name in ("rules", "store", *OTHERS):
+        if name in told:
+            base = known if "rules" in told else store
+            query = told[name].format(**names) if names else told[name]
+            found = frozenset(str(row[0]) for row in base.execute(query) if row[0] is not None)
+            if name == "ties":
+                yield from (frozenset({one}) for one in found)
+            else:
+                yield found
+                query = "SELECT translated FROM text WHERE language = ? AND english = ?"
+                translated = {one: known.execute(query, (told["language"], one)).fetchone() for one in found}
+                if any(translated.values()):
+                    yield frozenset(row[0] if row else one for one, row in translated.items())
+
+
+def _one(base: sqlite3.Connection, query: str) -> object:
+    row = base.execute(query).fetchone()
+    if row is None:
+        raise LookupError(f"the store has nothing for {query}")
+    return row[0]
+
+
+def right(question: Question, given: Given) -> bool:
+    """Whether an answer is right.
+
+    Args:
+      question: the question with its gold.
+      given: the answer.
+    """
+    if question.form == "refusal":
+        return not given.worked
+    if not given.worked or not given.proof:
+        return False
+    judge = _JUDGES[question.form]
+    return any(judge(gold, given, question) for gold in question.gold)
+
+
+def _number(gold: frozenset[str], given: Given, _: Question) -> bool:
+    """The first number of the sentence that is no part of a name is the gold."""
+    numbers = re.findall(r"(?<![\w.-])\d+(?:[\u00a0\u202f ]\d{3})*(?![\w-])", given.text)
+    words = {"no": "0", "none": "0", "aucun": "0", "aucune": "0", "geen": "0"}
+    first = re.sub(r"\D", "", numbers[0]) if numbers else None
+    if first is None:
+        first = next((words[one] for one in re.findall(r"\w+", given.text.lower()) if one in words), None)
+    return gold == {first}
+
+
+def _set(gold: frozenset[str], given: Given, question: Question) -> bool:
+    """One column of the table is the gold, nothing more and nothing less; of one or none the sentence is enough."""
+    columns = zip(*given.rows, strict=True) if given.rows else iter(())
+    if gold and any({str(cell).strip() for cell in column} == gold for column in columns):
+        return True
+    if not gold:
+        return question.empty and not given.rows
+    return len(gold) == 1 and not given.rows and _holds(given.text, next(iter(gold)))
+
+
+def _value(gold: frozenset[str], given: Given, _: Question) -> bool:
+    return bool(gold) and all(_holds(_everything(given), one) for one in gold)
+
+
+def _yes(gold: frozenset[str], given: Given, question: Question) -> bool:
+    yes, no = _YES[question.language]
+    first = re.match(r"\w+", given.text.strip().lower())
+    return first is not None and first[0] == (yes if gold == {"1"} else no)
+
+
+def _date(gold: frozenset[str], given: Given, _: Question) -> bool:
+    at = datetime.fromtimestamp(int(next(iter(gold))) / 1e6, UTC).astimezone(_ZONE)
+    return f"{at:%Y-%m-%d}" in _everything(given) or f"{at:%d/%m/%Y}" in _everything(given)
+
+
+def _state(gold: frozenset[str], given: Given, _: Question) -> bool:
+    words = _STATES[next(iter(gold))]
+    others = (word for state, known in _STATES.items() if state not in gold for word in known)
+    text = given.text.lower()
+    return any(word in text for word in words) and not any(word in text for word in others)
+
+
+_JUDGES = {
+    "number": _number,
+    "set": _set,
+    "value": _value,
+    "parts": _value,
+    "yes": _yes,
+    "date": _date,
+    "state": _state,
+}
+
+
+def _everything(given: Given) -> str:
+    return "\n".join([given.text, *(" ".join(map(str, row)) for row in given.rows)])
+
+
+def _holds(text: str, part: str) -> bool:
+    """Whether a text holds a part as whole words, whatever its case, spaces and underscores."""
+
+    def plain(one: str) -> str:
+        return " ".join(one.replace("_", " ").casefold().split())
+
+    return re.search(rf"(?<!\w){re.escape(plain(part))}(?!\w)", plain(text)) is not None

@@ -1,0 +1,99 @@
+"""The gold of questions that are worked out is computed from the files, and the judge can say no."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assistant.evaluation.worked import UNSEEN, Given, Question, catalogue, questions, right
+from energycomm.config import Config
+from energycomm.eis.database import opened
+from energycomm.eis.migrations import upgrade
+from energycomm.eis.store import Store
+from energycomm.pipeline.gateway import Gateway
+from energycomm.pipeline.progress import total
+
+
+@pytest.fixture(scope="module")
+def known(project_root: Path) -> Iterator[sqlite3.Connection]:
+    connection = catalogue(project_root / "rules")
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def asked(project_root: Path, known: sqlite3.Connection, tmp_path_factory: pytest.TempPathFactory) -> list[Question]:
+    """The questions over a store of the fixtures."""
+    path = tmp_path_factory.mktemp("worked") / "eis.db"
+    url = f"sqlite:///{path}"
+    with opened(url) as engine:
+        upgrade(engine)
+        gateway = Gateway(Config(database=url), Store(engine))
+        files = [
+            file for market in ("fr", "nl", "be") for file in sorted((project_root / "fixtures" / market).iterdir())
+        ]
+        total(gateway.inbound.take([file for file in files if file.is_file()], "test"))
+    store = sqlite3.connect(path)
+    found = list(questions(UNSEEN, known, store))
+    store.close()
+    return found
+
+
+def test_there_are_150_questions_of_every_kind_in_three_languages(asked: list[Question]) -> None:
+    assert len(asked) == len({one.text for one in asked}) == 150
+    assert set(Counter(one.language for one in asked)) == {"en", "fr", "nl"}
+    assert Counter(one.kind for one in asked)["refusal"] >= 20
+
+
+def test_every_question_has_gold_and_those_to_refuse_have_none(asked: list[Question]) -> None:
+    for one in asked:
+        assert bool(one.gold) == (one.form != "refusal"), one.id
+        assert one.empty or one.form == "refusal" or any(one.gold), one.id
+
+
+def test_the_gold_is_what_a_person_counts_in_the_files(project_root: Path, asked: list[Question]) -> None:
+    """Counted by searching the text of the files, without reading YAML."""
+    named = {one.id: one for one in asked}
+    text = (project_root / "rules/be/charges.yaml").read_text(encoding="utf-8")
+    assert named["field-16"].gold[0] == {text.split("code: be-tax-rate-known\n")[1].split("error_code: ")[1].split()[0]}
+    every = "".join(path.read_text(encoding="utf-8") for path in (project_root / "rules").glob("*/*.yaml"))
+    assert named["count-04"].gold[0] == {str(every.count("\n    error_class: missing\n"))}
+    assert named["count-05"].gold[0] == {str(every.count("\n    ebix: E50\n"))}
+
+
+def question(form: str, *gold: set[str], empty: bool = False) -> Question:
+    return Question("x-01", "x", "en", "?", form, tuple(frozenset(one) for one in gold), empty)  # type: ignore[arg-type]
+
+
+def said(text: str, *rows: tuple[str, ...], worked: bool = True) -> Given:
+    return Given(worked, text, rows, "rules/fr/head.yaml:3")
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "good", "bad"),
+    [
+        (question("number", {"12"}), said("12 rules of FR-R13 hold."), said("FR-R12 and 13 others.")),
+        (question("number", {"0"}), said("No message waits."), said("Some wait.")),
+        (question("number", {"1204"}), said("There are 1\u202f204."), said("There are 204.")),
+        (question("set", {"A", "B"}), said("Two:", ("A", "x"), ("B", "y")), said("Three:", ("A",), ("B",), ("C",))),
+        (question("set", {"A"}), said("It is A."), said("It is B.")),
+        (question("set", set(), empty=True), said("None."), said("One:", ("A",))),
+        (question("value", {"grid_operator"}), said("The grid operator."), said("The product.")),
+        (question("parts", {"FR-R01", "FR-R02"}), said("FR-R01 and FR-R02."), said("FR-R01 and FR-R021.")),
+        (question("yes", {"1"}), said("Yes, it does."), said("No.")),
+        (question("state", {"rejected"}), said("It is rejected."), said("It is accepted, not rejected.")),
+        (question("date", {"1767567600000000"}), said("Since 2026-01-05."), said("Since 2026-01-04.")),
+        (question("refusal"), said("I cannot say.", worked=False), said("It will rain.")),
+    ],
+)
+def test_the_judge_takes_what_is_right_and_nothing_else(asked_for: Question, good: Given, bad: Given) -> None:
+    assert right(asked_for, good)
+    assert not right(asked_for, bad)
+
+
+def test_an_answer_without_its_proof_is_not_right() -> None:
+    assert not right(question("number", {"12"}), said("12 rules.")._replace(proof=""))

@@ -1,8 +1,8 @@
 """Answers that are worked out, against gold that is computed without them.
 
 The gold of a question is a query in SQL. Rules and code lists are read here from their files into tables of their own,
-and the store is read by its tables: neither goes through the operations, the grammar or the engine, so that a mistake of
-theirs is not in the gold. What a page of the documentation says was written down by a person.
+and the store is read by its tables: neither goes through the operations, the grammar or the engine, so that a mistake
+of theirs is not in the gold. What a page of the documentation says was written down by a person.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ def asked(project_root: Path, known: sqlite3.Connection, tmp_path_factory: pytes
     url = f"sqlite:///{path}"
     with opened(url) as engine:
         upgrade(engine)
-        gateway = Gateway(Config(database=url), Store(engine))
+        settings: dict[str, Any] = {"database": url}
+        gateway = Gateway(Config(**settings), Store(engine))
         files = [
             file for market in ("fr", "nl", "be") for file in sorted((project_root / "fixtures" / market).iterdir())
         ]

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import typer
 
+from assistant.anomalies.commands import anomalies
 from assistant.classifier import ablation, dataset_commands, learning_commands, training_commands
 from assistant.classifier import commands as classifying
 from assistant.commands import asking, indexing
@@ -38,6 +39,7 @@ app.command()(classifying.classify)
 app.command()(classifying.shadow)
 app.command()(classifying.disagreements)
 app.command()(classifying.drift)
+app.command()(anomalies)
 if find_spec("assistant.evaluation.commands") is not None:
     from assistant.evaluation import rationale_commands, search_commands
     from assistant.evaluation.commands import app as evaluation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from energycomm.simulation.almanac import Almanac
 
@@ -49,6 +49,13 @@ class Shape:
         high = self._high[n]
         low = self._all[n] - high
         return (high + part, low) if self._high_days[n] else (high, low + part)
+
+
+class Draw(Protocol):
+    """What an access point draws."""
+
+    def until(self, day: int, minute: int) -> Bands:
+        """Energy drawn up to an instant, in Wh by band; differences are what counts."""
 
 
 class Load(NamedTuple):

@@ -7,11 +7,12 @@ of a market needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from energycomm.kernel.vocabulary import Reason
-from energycomm.simulation.consumption import Load, Shape
+from energycomm.simulation.consumption import Draw, Load, Shape
 from energycomm.simulation.meters import FOUR, ONE, TWO, Band, Meter, first_meter
 from energycomm.simulation.people import Customer, Place, draw_customer, draw_place
 from energycomm.simulation.scenario import Scenario
@@ -105,7 +106,7 @@ class Life:
 
     number: int
     place: Place
-    load: Load
+    load: Draw
     reading_day: int
     daily: bool
     fault: str | None = None
@@ -267,6 +268,7 @@ def plan_life(
     *,
     daily: bool | None = None,
     supplied_from: int | None = None,
+    drawn: Callable[[int, Load], Draw] | None = None,
 ) -> Life:
     """Plan the life of one access point.
 
@@ -277,6 +279,7 @@ def plan_life(
       fault: what will go wrong; such a life has one of everything.
       daily: whether it sends an index every day; None to leave it to chance.
       supplied_from: day of the only thing that happens, an entry; None for a whole life.
+      drawn: what the access point draws instead of a plain load, from its number and that load.
 
     Returns:
       The life; its steps are in order of time, at least three days apart, and lie within the scenario's days.
@@ -284,7 +287,9 @@ def plan_life(
     rng = Random(f"life {scenario.seed} {number}")  # noqa: S311 - simulated lives
     load = Load(shape, rng.randrange(1_200_000, 5_500_000), rng.randint(52, 72))
     often = rng.random() < scenario.daily_share if daily is None else daily
-    life = Life(number, draw_place(rng), load, rng.randint(1, 28), often, fault)
+    life = Life(
+        number, draw_place(rng), load if drawn is None else drawn(number, load), rng.randint(1, 28), often, fault
+    )
     course = _Course(life, rng, scenario.days)
     if supplied_from is not None:
         course.enter(supplied_from, "move-in")

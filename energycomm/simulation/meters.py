@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from energycomm.kernel.vocabulary import Grid
-from energycomm.simulation.consumption import Bands, Load
+from energycomm.simulation.consumption import Bands, Draw
 
 Band: TypeAlias = Literal["all", "peak", "off-peak", "peak-high", "off-peak-high", "peak-low", "off-peak-low"]
 
@@ -68,6 +68,6 @@ class Meter:
         return int(index % (1000 * 10**self.digits))
 
 
-def first_meter(serial: str, *, smart: bool, start: int, load: Load, day: int) -> Meter:
+def first_meter(serial: str, *, smart: bool, start: int, load: Draw, day: int) -> Meter:
     """The meter that hangs on the wall when the access point enters the simulation."""
     return Meter(serial, smart, 6 if smart else 5, start, load.until(day, 0))

@@ -15,7 +15,7 @@ from random import Random
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from energycomm.simulation.almanac import Almanac
-from energycomm.simulation.consumption import Shape
+from energycomm.simulation.consumption import Draw, Load, Shape
 from energycomm.simulation.expectation import Truth, TruthFile
 from energycomm.simulation.faults import FaultDraw
 from energycomm.simulation.lives import Life, Situation, Step, plan_life
@@ -83,11 +83,16 @@ class Play(ABC):
         self.steps: dict[int, list[tuple[Life, Step]]] = defaultdict(list)
         for number in range(scenario.access_points):
             fault = draw.draw()
-            life = plan_life(scenario, number, shape, fault, daily=self.market.wants_daily(fault))
+            daily = self.market.wants_daily(fault)
+            life = plan_life(scenario, number, shape, fault, daily=daily, drawn=self.drawn)
             self.lives.append(life)
             for step in life.steps:
                 self.steps[step.day].append((life, step))
         self.stages = {life.number: Stage(life, self.market, self.places(life)) for life in self.lives if life.fault}
+
+    def drawn(self, number: int, load: Load) -> Draw:
+        """What an access point draws: a plain load; a play of people with habits says otherwise."""
+        return load
 
     @abstractmethod
     def drafts(self, day: int) -> Iterator[Draft]:

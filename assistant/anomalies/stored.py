@@ -1,0 +1,42 @@
+"""What the ranking needs of a store: rows of its exports, and the powers that hold now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Engine
+
+from assistant.anomalies.energy import Point
+from energycomm.export.rows import opened_export
+from energycomm.export.subjects import Selection
+from energycomm.market.installed import installed_adapters
+
+
+def rows(engine: Engine, subject: str, selection: Selection | None = None) -> Iterator[dict[str, Any]]:
+    """The rows of an export by their columns.
+
+    Args:
+      engine: the store.
+      subject: readings, volumes or contracts.
+      selection: which rows; all by default.
+    """
+    with opened_export(engine, subject, selection or Selection(), installed_adapters().zones) as export:
+        names = [column.name for column in export.subject.columns]
+        for row in export.rows():
+            yield dict(zip(names, row, strict=True))
+
+
+def powers(contracts: Iterable[Mapping[str, Any]]) -> dict[Point, float]:
+    """The subscribed power of each access point that holds last, in kVA.
+
+    Args:
+      contracts: rows of the export `contracts`.
+    """
+    found: dict[Point, tuple[Any, float]] = {}
+    for row in contracts:
+        if row["subscribed_power"] is not None and row["power_unit"] in ("kVA", "kW"):
+            point, key = (row["market"], row["access_point"]), (row["at"], row["message"])
+            if point not in found or found[point][0] < key:
+                found[point] = key, float(row["subscribed_power"])
+    return {point: power for point, (_, power) in found.items()}

@@ -63,8 +63,9 @@ def counted(folder: Path, flux: str, size: int, url: str = "") -> int:
 @contextmanager
 def _counting() -> Iterator[None]:
     """Between begin and end callgrind counts this process."""
+    control = shutil.which("callgrind_control") or "callgrind_control"
     for word in ("on", "off"):
-        subprocess.run(["callgrind_control", f"--instr={word}", str(os.getpid())], check=True, capture_output=True)
+        subprocess.run([control, f"--instr={word}", str(os.getpid())], check=True, capture_output=True)
         if word == "on":
             yield
 

@@ -39,7 +39,7 @@ def test_the_evidence_says_who_when_why_what_went_and_what_stays_by_which_law(de
     assert run.counts == found.counts
     assert run.counts["kernel_message"] == 1
     assert run.counts["note"] == 2
-    laws = {one.what: one.law for one in run.kept}
+    laws = {one.what: f"{one.law}; {one.national}" for one in run.kept}
     assert "L123-22" in laws["grid invoices"]
     assert all(laws.values())
     # Anybody can compute the hash from what the evidence shows of the order.
@@ -104,7 +104,7 @@ def test_evidence_that_is_kept_for_its_time_has_a_day_and_a_law(desk: Desk) -> N
     assert not run.done
     assert (kept.what, kept.until) == ("requests", day(465).date().isoformat())  # the supply ended on day 100
     assert "17(3)(e)" in kept.law
-    assert "article 2224" in kept.law
+    assert "article 2224" in str(kept.national)
     again(means(desk, evidence_days=365, now=micros(day(470))))
     assert [one.done for one in proved(desk).runs] == [False, True]
 

@@ -13,7 +13,7 @@ from energycomm.transport.settings import ListenSettings, Settings, WebAddress
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
-RoleName = Literal["back_office", "consultant", "operator", "administrator"]
+RoleName = Literal["back_office", "consultant", "operator", "administrator", "officer"]
 
 
 class WebSettings(ListenSettings):
@@ -59,7 +59,7 @@ class WebSettings(ListenSettings):
         default=15, ge=8, le=64, description="Characters that a new password must have; NIST SP 800-63B asks for 15."
     )
     second_factor_roles: tuple[RoleName, ...] = Field(
-        default=("administrator",),
+        default=("administrator", "officer"),
         description="Roles that need a one-time code besides a password; others may use one.",
     )
 

@@ -49,6 +49,7 @@ RECORDED: dict[str, str] = {
     "correct undo": "1",
     "customer erase": PRM,
     "customer erasures": "",
+    "customer evidence": "1",
     "customer export": f"{PRM} --to customer.zip",
     "customer find": PRM,
     "eis archive restore": "2026-01",

@@ -51,6 +51,10 @@ class BeAtrias(TableAdapter):
     totals = frozenset(("TH",))
 
     personal = frozenset(("ConsumerInvolvedCustomerParty", "ForwardingAddress"))
+    kept_by_law: Mapping[str, str] = {
+        "grid invoices": "Code de la TVA, article 60 : dix ans (Wetboek btw, artikel 60: tien jaar)",
+        "requests": "ancien Code civil, article 2262bis : prescription de dix ans (oud Burgerlijk Wetboek: tien jaar)",
+    }
 
     def __init__(self, mapping: Table | None = None) -> None:
         """Args:

@@ -69,6 +69,10 @@ class FrEnedis(MarketAdapter):
             *("clientFinal", "nomClientFinalOuDenominationSociale"),  # C68, answers of SGE
         )
     )
+    kept_by_law: Mapping[str, str] = {
+        "grid invoices": "Code de commerce, article L123-22 : dix ans",
+        "requests": "Code civil, article 2224 : prescription de cinq ans",
+    }
     entry = Announcement(market_type="C15", event="MES")
     exit = Announcement(market_type="C15", event="RES")
     scripts: Path | None = Path(__file__).parent / "scripts"

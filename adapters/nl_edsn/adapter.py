@@ -80,6 +80,10 @@ class NlEdsn(MarketAdapter):
     exit = _announced("LossResultResponse", "EOSUPPLY")
     totals = frozenset(("T",))
     personal = frozenset(("GridContractParty",))
+    kept_by_law: Mapping[str, str] = {
+        "grid invoices": "Algemene wet inzake rijksbelastingen, artikel 52, vierde lid: zeven jaar",
+        "requests": "Burgerlijk Wetboek, Boek 3, artikel 307: verjaring na vijf jaar",
+    }
     simulator: str | None = "adapters.nl_edsn.simulator:simulator"
     lists = frozenset(
         (

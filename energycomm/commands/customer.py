@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from datetime import date, datetime, time
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +45,10 @@ def _found_points(store: Store, typed: Mapping[str, Any]) -> str:
 
 def _of_point(_store: Store, typed: Mapping[str, Any]) -> str:
     return f"access point {typed['access_point']}"
+
+
+def _of_erasure(_store: Store, typed: Mapping[str, Any]) -> str:
+    return f"erasure {typed['number']}"
 
 
 @app.command()
@@ -104,8 +108,8 @@ def export(
 
     Example: energycomm customer export 99000000000017 --to /secure/case-17.zip
     """
-    from energycomm.erasure.erasing import order_of
     from energycomm.erasure.handing import hand_over
+    from energycomm.erasure.ordering import market_of, order_of
     from energycomm.erasure.persons import person_at
     from energycomm.kernel.instants import now_micros
     from energycomm.pipeline.gateway import open_store
@@ -114,9 +118,10 @@ def export(
     if to.exists():
         raise UserError(f"{to} is there already.", "Name another file: nothing is written over.")
     with open_store(config) as store:
-        known = _market(store, access_point, market)
+        known = market_of(store, access_point, market)
         means = _means(config, store)
-        order = order_of(means, known, access_point, _instant(at, known, config))
+        day = _instant(at, known, means)
+        order = order_of(store, means.markets, known, access_point, day, now=now, by=means.by[0])
         with store.reading() as reader:
             person = person_at(reader, means.markets, known, access_point, order.since, order.until)
         try:
@@ -136,6 +141,14 @@ def erase(
     reference: Annotated[
         str, typer.Option("--reference", help="Number of the case in your register; no name: it is kept.")
     ] = "",
+    reason: Annotated[
+        str | None,
+        typer.Option(
+            "--reason",
+            metavar="REASON",
+            help="Why, for the evidence: no-longer-needed, consent-withdrawn, objected, unlawful, obliged.",
+        ),
+    ] = None,
     at: At = None,
     market: Market = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without it is only shown what would go and stay.")] = False,
@@ -147,23 +160,30 @@ def erase(
     """Show what the erasure of a customer takes out and what stays, and with --yes do it.
 
     The customer's names, contacts and traits go from every table, from raw bytes and from archives. Measures, contracts
-    and the access point stay, as nobody's. A run that was interrupted is gone on with by the same command. The audit
-    gets the certificate: how many values went, from where.
+    and the access point stay, as nobody's. A run that was interrupted is gone on with by the same command. The evidence
+    is kept: how many values went, from where, why, what stayed by which law.
 
-    Example: energycomm customer erase 99000000000017 --reference DPO-2026-17 --yes --wipe
+    Example: energycomm customer erase 99000000000017 --reason no-longer-needed --reference DPO-2026-17 --yes --wipe
     """
-    from energycomm.erasure.erasing import carry_out, order_of, plan
+    from energycomm.eis.erasures import REASONS, reason_of
+    from energycomm.erasure.erasing import carry_out, plan
+    from energycomm.erasure.ordering import market_of, order_of, unfinished
     from energycomm.kernel.instants import now_micros
     from energycomm.pipeline.gateway import open_store
 
     config, now = load(), now_micros()
     if wipe and not yes:
         raise UserError("--wipe goes with --yes.", "Look at what would go first, then give both.")
+    why = None if reason is None else reason_of(reason)
     with open_store(config) as store:
-        known = _market(store, access_point, market)
+        known = market_of(store, access_point, market)
         means = _means(config, store)
-        unfinished = None if at else _unfinished(store, known, access_point)
-        order = unfinished or order_of(means, known, access_point, _instant(at, known, config), reference)
+        order = None if at else unfinished(store, known, access_point)
+        if yes and why is None and order is None:
+            raise UserError("An erasure has a reason.", f"Give --reason: {', '.join(REASONS)}.")
+        if order is None:
+            told: dict[str, Any] = {"now": now, "by": means.by[0], "reference": reference, "reason": why}
+            order = order_of(store, means.markets, known, access_point, _instant(at, known, means), **told)
         if not yes:
             _show_plan(plan(means, order), json)
             return
@@ -210,13 +230,31 @@ def erasures(
     _show_status(config, None, json)
 
 
+@app.command()
+@recorded("customer evidence", subject=_of_erasure)
+def evidence(
+    number: Annotated[int, typer.Argument(metavar="ERASURE", help="Number of the erasure.")],
+) -> None:
+    """Print the evidence of an erasure for the auditor: who, when, why, what went, what stays by which law. No names.
+
+    Example: energycomm customer evidence 1 > erasure-1.json
+    """
+    from energycomm.eis.database import reading
+    from energycomm.erasure.evidence import proof_of
+    from energycomm.pipeline.gateway import open_store
+
+    with open_store(load()) as store, reading(store.engine) as connection:
+        print_json(proof_of(connection, number))
+
+
 def _show_plan(found: Any, json: bool) -> None:
     if json:
         print_json(found)
     else:
         typer.echo(f"{' '.join(found.names) or 'nobody by name'}, {found.order.access_point} of {found.order.market}")
         print_rows(("goes from", "values"), sorted(found.goes.items()))
-        print_rows(("stays", "because"), list(found.stays.items()))
+        rows = [(one.what, one.because, one.national or one.law, one.until or "") for one in found.stays]
+        print_rows(("stays", "because", "by which law", "until"), rows)
         typer.echo("Nothing was changed. --yes does it." if not found.hindered else "It cannot be done now:")
         for words in found.hindered:
             typer.echo(f"  {words}")
@@ -278,48 +316,15 @@ def _means(config: Config, store: Store) -> Means:
     return means_of(config, store, (system_user(), "command", socket.gethostname()))
 
 
-def _market(store: Store, access_point: str, wanted: str | None) -> str:
-    """The market of an access point.
-
-    Raises:
-      UserError: none knows it, or several do.
-    """
-    with store.reading() as reader:
-        sql = "SELECT market FROM access_point WHERE identifier = ? ORDER BY market"
-        known = [row[0] for row in reader.driver.rows(sql, (access_point,))]
-    if not known or (wanted is not None and wanted not in known):
-        where = f" of {wanted}" if wanted else ""
-        raise UserError(
-            f"There is no access point {access_point}{where}.", "`energycomm customer find` shows whose there are."
-        )
-    if wanted is None and len(known) > 1:
-        raise UserError(f"{access_point} is known in {' and '.join(known)}.", "Say which with --market.")
-    return wanted or str(known[0])
-
-
-def _unfinished(store: Store, market: str, access_point: str) -> Any:
-    """The order for an access point that was interrupted, or waits for something; None where there is none."""
-    from energycomm.eis.database import reading
-    from energycomm.eis.erasures import erasures as all_of
-
-    with reading(store.engine) as connection:
-        for one in all_of(connection):
-            same = (one.order.market, one.order.access_point) == (market, access_point)
-            if same and one.done_at is None and not one.kept:
-                return one.order
-    return None
-
-
-def _instant(day: str | None, market: str, config: Config) -> int | None:
-    from energycomm.kernel.instants import micros
+def _instant(day: str | None, market: str, means: Means) -> int | None:
+    from energycomm.erasure.ordering import noon_of
 
     if day is None:
         return None
     try:
-        found = date.fromisoformat(day)
+        return noon_of(date.fromisoformat(day), means.markets, market)
     except ValueError:
         raise UserError(f"{day!r} is no day.", "Write it like 2026-01-31.") from None
-    return micros(datetime.combine(found, time(12), _zones(config)[market]))
 
 
 def _zones(config: Config) -> Mapping[str, Any]:

@@ -26,7 +26,8 @@ app = typer.Typer(no_args_is_help=True, help="API tokens of the web services.")
 def create(
     person: Annotated[str, typer.Argument(help="Person or program in whose name the token acts.")],
     role: Annotated[
-        list[Role], typer.Option("--role", help="back_office, consultant, operator or administrator; may be repeated.")
+        list[Role],
+        typer.Option("--role", help="back_office, consultant, operator, administrator or officer; may be repeated."),
     ],
     scope: Annotated[
         list[Scope] | None,

@@ -21,7 +21,8 @@ app = typer.Typer(no_args_is_help=True, help="People and programs that use the w
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the person, as in the list.")]
 Roles = Annotated[
-    list[Role], typer.Option("--role", help="back_office, consultant, operator or administrator; may be repeated.")
+    list[Role],
+    typer.Option("--role", help="back_office, consultant, operator, administrator or officer; may be repeated."),
 ]
 
 

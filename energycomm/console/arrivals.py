@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from energycomm.console.messages import PAGE, SHEET_PAGE
 from energycomm.console.sheets import Column, Format, heads, sheet
-from energycomm.console.view import Anybody, Shared, address, page, words_of
+from energycomm.console.view import Shared, Worker, address, page, words_of
 from energycomm.eis.envelopes import ENVELOPE_ORDERS, EnvelopeSummary, list_envelopes, show_envelope
 from energycomm.eis.states import ENVELOPE_STATES
 from energycomm.eis.views import views_of
@@ -47,7 +47,7 @@ class Listing(EnvelopeSearch):
 
 
 @router.get("", openapi_extra=UNRECORDED)
-def listing(request: Request, person: Anybody, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
+def listing(request: Request, person: Worker, shared: Shared, asked: Annotated[Listing, Query()]) -> Response:
     """What arrived, the newest first unless it is sorted otherwise."""
     engine, words = shared.store.engine, words_of(request)
     if asked.format:
@@ -82,7 +82,7 @@ def _all(engine: Engine, asked: Listing) -> Iterator[EnvelopeSummary]:
 
 
 @router.get("/{number}")
-def show(request: Request, number: int, person: Anybody, shared: Shared) -> HTMLResponse:
+def show(request: Request, number: int, person: Worker, shared: Shared) -> HTMLResponse:
     """One envelope: its members, what became of its messages, what could not be read."""
     found = show_envelope(shared.store.engine, number)
     if found is None:

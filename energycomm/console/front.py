@@ -43,6 +43,7 @@ from energycomm.kernel.instants import instant, micros
 from energycomm.texts.catalogues import LANGUAGES
 from energycomm.webservice.problems import Problem
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
+from energycomm.webservice.roles import WORKERS, Role
 from energycomm.webservice.signin import local
 
 router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
@@ -56,7 +57,10 @@ DAYS = 14
 def today(
     request: Request, person: Anybody, shared: Shared, on: Annotated[date | None, Query(alias="day")] = None
 ) -> Response:
-    """Arrivals of a day and their outcomes; the page of the present day renews itself."""
+    """Arrivals of a day and their outcomes; the page of the present day renews itself. Who may see none of it is led to
+    what they may do."""
+    if not person.may(WORKERS):
+        return RedirectResponse("/customers" if Role.OFFICER in person.roles else "/account", 303)
     request.app.state.workbench.tidy()
     words = words_of(request)
     chosen = on or datetime.now(words.taste.zone).date()

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from sqlalchemy import select
 
 from energycomm.console.front import stuck_by_state
-from energycomm.console.view import Anybody, Shared, page
+from energycomm.console.view import Shared, Worker, page
 from energycomm.daemon.alarming import current
 from energycomm.daemon.alarms import BY_CODE
 from energycomm.daemon.survey import survey
@@ -33,7 +33,7 @@ SEARCHED = 20 * LATEST
 
 
 @router.get("/state", openapi_extra=UNRECORDED)
-def show(request: Request, person: Anybody, shared: Shared) -> HTMLResponse:
+def show(request: Request, person: Worker, shared: Shared) -> HTMLResponse:
     """The state of the gateway."""
     engine = shared.store.engine
     found = survey(engine, now_micros(), shared.config.daemon.answer_hours)

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from energycomm.console.view import Anybody, Operator, Shared, address, fresh, page
+from energycomm.console.view import Operator, Shared, Worker, address, fresh, page
 from energycomm.daemon import operations
 from energycomm.eis import channels as stored
 from energycomm.eis.channels import daemon_states
@@ -23,7 +23,7 @@ router = APIRouter(route_class=RecordedRoute, include_in_schema=False)
 
 
 @router.get("/channels", openapi_extra=UNRECORDED)
-def show(request: Request, person: Anybody, shared: Shared, asked: str = "") -> Response:
+def show(request: Request, person: Worker, shared: Shared, asked: str = "") -> Response:
     """Every channel of the configuration, and every daemon that gave a sign; the page renews itself."""
     channels = operations.channels(shared.config, shared.store)
     made = page(

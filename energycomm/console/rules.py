@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from energycomm.choices import one_of
 from energycomm.console.sheets import Column, Format, heads, sheet
-from energycomm.console.view import Anybody, Shared, Words, address, page, words_of
+from energycomm.console.view import Shared, Words, Worker, address, page, words_of
 from energycomm.eis.database import reading
 from energycomm.eis.tallies import Frequency, rule_frequencies
 from energycomm.engine.rule import RULE_SETS, Rule
@@ -54,7 +54,7 @@ router = APIRouter(prefix="/rules", route_class=RecordedRoute, include_in_schema
 @router.get("", openapi_extra=UNRECORDED)
 def listing(
     request: Request,
-    person: Anybody,
+    person: Worker,
     shared: Shared,
     market: str = "",
     rule_set: str = "validation_in",
@@ -107,7 +107,7 @@ def listing(
 
 
 @router.get("/{code}", openapi_extra=UNRECORDED)
-def show(request: Request, code: str, person: Anybody, shared: Shared) -> HTMLResponse:
+def show(request: Request, code: str, person: Worker, shared: Shared) -> HTMLResponse:
     """One rule: its sentence, its condition in words and as written, its examples, how often it was found."""
     rules = shared.gateway.catalogue.find(code)
     if not rules:

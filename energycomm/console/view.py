@@ -28,7 +28,7 @@ from energycomm.texts.formats import local_date, local_number
 from energycomm.texts.sentences import refilled
 from energycomm.webservice.answers import etag
 from energycomm.webservice.identity import require
-from energycomm.webservice.roles import Person, Role, Scope
+from energycomm.webservice.roles import WORKERS, Person, Role, Scope
 from energycomm.webservice.services import Services, services
 
 READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
@@ -37,6 +37,8 @@ READERS = (Role.CONSULTANT, Role.BACK_OFFICE)
 Anybody = Annotated[Person, Depends(require())]
 Reader = Annotated[Person, Depends(require(*READERS))]
 Consultant = Annotated[Person, Depends(require(Role.CONSULTANT, scope=Scope.CORRECT))]
+Worker = Annotated[Person, Depends(require(*WORKERS))]
+Officer = Annotated[Person, Depends(require(Role.OFFICER, scope=Scope.ERASE))]
 Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
 Injector = Annotated[Person, Depends(require(*READERS, scope=Scope.INJECT))]
 Shared = Annotated[Services, Depends(services)]
@@ -249,6 +251,8 @@ def page(request: Request, name: str, /, *, status: int = 200, **values: Any) ->
             person=person,
             may_read=person is not None and person.may(frozenset(READERS)),
             may_change=person is not None and person.may(frozenset((Role.CONSULTANT,)), Scope.CORRECT),
+            may_look=person is not None and person.may(WORKERS),
+            may_erase=person is not None and person.may(frozenset((Role.OFFICER,)), Scope.ERASE),
             may_administer=person is not None and person.may(frozenset((Role.ADMINISTRATOR,)), Scope.ADMINISTER),
             device=device_words,
             path=request.url.path,

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from energycomm.webservice.api import PREFIX
 from energycomm.webservice.identity import guard_of
-from energycomm.webservice.roles import words_of
+from energycomm.webservice.roles import Role, words_of
 
 
 class Route(NamedTuple):
@@ -54,7 +54,7 @@ def reference() -> str:
     """The routes as Markdown."""
     lines = ["| route | roles | scope | what | audit |", "|---|---|---|---|---|"]
     for route in api_routes():
-        roles = "any" if len(route.roles) == 4 else ", ".join(f"`{role}`" for role in route.roles)
+        roles = "any" if len(route.roles) == len(Role) else ", ".join(f"`{role}`" for role in route.roles)
         audit = "yes" if route.recorded else "no"
         lines.append(f"| `{route.method} {route.path}` | {roles} | `{route.scope}` | {route.summary} | {audit} |")
     return "\n".join(lines) + "\n"

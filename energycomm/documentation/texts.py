@@ -33,6 +33,7 @@ from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.operations import State as ChannelState
 from energycomm.eis import tables
 from energycomm.eis.domain import declarations
+from energycomm.eis.erasures import REASONS
 from energycomm.eis.finding import HOW
 from energycomm.eis.states import (
     ACKNOWLEDGEMENT_STATES,
@@ -43,6 +44,8 @@ from energycomm.eis.states import (
 )
 from energycomm.engine.report import COMMENT_WORDS, OPENING_WORDS
 from energycomm.engine.rule import RULE_SETS, Judged
+from energycomm.erasure.erasing import EVIDENCE, HINDRANCES, STAYING, WAITS
+from energycomm.erasure.handing import PARTS
 from energycomm.invoicing.disputes import DISPUTES
 from energycomm.invoicing.words import CHECKS
 from energycomm.kernel.family import KINDS
@@ -161,6 +164,10 @@ def declared() -> Iterator[str]:
         "ways of signing in": ("session by password", "session by provider", "session by token {0}"),
         "states of a reading": ("current", "replaced"),
         "roles": (str(role) for role in Role),
+        "what stays of a customer": (words for told in (*STAYING, EVIDENCE) for words in told),
+        "reasons to erase one": REASONS.values(),
+        "what hinders it, and what it waits for": (*HINDRANCES, *WAITS),
+        "what is known of one": (part.replace("_", " ") for part in PARTS),
         "titles of problems": (title for _, title in PROBLEMS.values()),
         "words of the Kernel": FRENCH,
         "values of comments": (*COMMENT_WORDS["en"].values(), OPENING_WORDS["en"].strip()),

@@ -970,8 +970,25 @@ erasure = Table(
     Column("wiped_at", BigInteger, comment="When the files of the database were written anew after it."),
     Column("counts", Text, nullable=False, comment="JSON: place -> how many values were taken out there."),
     Column("kept", Text, nullable=False, comment="JSON: what stays for a time -> until when, or why."),
+    Column("reason", String(30), comment="Why, by the article of the law; a word."),
     Index(None, "access_point"),
     comment="Customers that were erased: standing orders, which hold for what arrives or comes back later. No names.",
+)
+
+erasure_evidence = Table(
+    "erasure_evidence",
+    metadata,
+    _id(),
+    _to("erasure", "erasure_id"),
+    Column("at", BigInteger, nullable=False),
+    Column("by", String(120), nullable=False),
+    Column("via", String(140), nullable=False, comment="How they came: a session, a token, a command."),
+    Column("done", Boolean, nullable=False, comment="Whether nothing was left to be done."),
+    Column("counts", Text, nullable=False, comment="JSON: place -> how many values this run took out there."),
+    Column("kept", Text, nullable=False, comment="JSON: what stayed, why, by which law, until when."),
+    Column("order_hash", LargeBinary(32), nullable=False, comment="SHA-256 of the order, as the evidence shows it."),
+    Index(None, "erasure_id"),
+    comment="Evidence of erasures: a row for each run that took something out. No names.",
 )
 
 # --- the domain: what is known of an access point -------------------------------------------------------------------

@@ -30,12 +30,24 @@ from energycomm.eis.away import Archive, archives
 from energycomm.eis.bulk import Row, column_names, quoted
 from energycomm.eis.database import is_sqlite, reading
 from energycomm.eis.domain import row_of
-from energycomm.eis.erasures import FOREVER, Order, count, end, erasures, missing, place_order
+from energycomm.eis.erasures import (
+    Evidence,
+    Kept,
+    Order,
+    add_evidence,
+    count,
+    end,
+    erasures,
+    evidence,
+    missing,
+    numbered,
+    place_order,
+)
 from energycomm.eis.particulars import replace_particulars
 from energycomm.eis.partitions import Partitions
 from energycomm.eis.sealing import Vault, sealed_column
 from energycomm.eis.store import Store, StoreReader, StoreTransaction
-from energycomm.erasure.persons import Person, Said, last_word, person_at, stays
+from energycomm.erasure.persons import Person, Said, person_at
 from energycomm.erasure.places import PLACES, Place
 from energycomm.erasure.redaction import Whose, readable, redacted
 from energycomm.errors import Absent, DamagedRow, UserError
@@ -60,6 +72,49 @@ UNSETTLED = ("built", "sent", "acknowledged", "in-course")
 """States of requests that the market has not decided."""
 
 _ENVELOPE = "envelope "
+
+REQUESTS = "requests"
+"""What stays for a time: requests to the market with the customer's name."""
+
+_ANONYMOUS = "GDPR, recital 26: nothing leads from it to a person"
+
+STAYING = (
+    (
+        "measures, contracts, market identifiers",
+        "of the access point, for settlement and the next customer",
+        _ANONYMOUS,
+    ),
+    (
+        "grid invoices",
+        "evidence of accounts; they name the access point, no customer",
+        "GDPR, article 17(3)(b): a law obliges us to keep it",
+    ),
+    ("address of the installation", "of the access point", _ANONYMOUS),
+    (
+        "audit",
+        "who saw what; it names access points and numbers, no customer",
+        "GDPR, article 5(2): we must be able to prove what we did",
+    ),
+)
+"""What stays, whoever is erased; why; by which law."""
+
+EVIDENCE = (
+    "evidence of what the customer ordered",
+    "GDPR, article 17(3)(e): for the defence of legal claims",
+)
+"""Why requests stay for a time, and by which law."""
+
+HINDRANCES = (
+    "the supply goes on",
+    "request {0} is {1}",
+    "the partition {0} is detached",
+    "the files of archive {0} are not in {1}",
+    "the reference names the customer, and is kept: give the number of the case alone",
+)
+"""Why a customer cannot be erased now."""
+
+WAITS = ("envelope {0}", REQUESTS, "its key is in the key ring again", "it is processed")
+"""What an erasure waits for."""
 
 SKIPPED = frozenset(
     (
@@ -113,48 +168,15 @@ class Plan(Struct, frozen=True, kw_only=True):
       order: what is to be erased.
       names: what the customer is called.
       goes: place -> values that are taken out.
-      stays: what stays -> why, and until when.
+      stays: what stays, why, by which law, and until when.
       hindered: why it cannot be done now.
     """
 
     order: Order
     names: tuple[str, ...]
     goes: dict[str, int]
-    stays: dict[str, str]
+    stays: tuple[Kept, ...]
     hindered: tuple[str, ...]
-
-
-def order_of(means: Means, market: str, access_point: str, at: int | None, reference: str = "") -> Order:
-    """The order to erase a customer.
-
-    Args:
-      means: says who orders it, and when.
-      market, access_point: where the customer was.
-      at: an instant at which it was this one; None where the access point had one customer.
-      reference: number of the case in the officer's register.
-
-    Raises:
-      UserError: there is no such access point, or it is not clear which customer.
-    """
-    with means.store.reading() as reader:
-        among = [one for one in stays(reader, market, access_point) if one.names or at is not None]
-        if at is not None:
-            among = [one for one in among if one.since <= at < one.until]
-        if not among:
-            raise UserError(
-                f"No customer of {access_point} is known by name.", "Somebody who was erased is known no more."
-            )
-        if len(among) > 1:
-            zone = means.markets.zone(market)
-            days = ", ".join(instant(one.since).astimezone(zone).date().isoformat() for one in among[1:])
-            raise UserError(
-                f"{access_point} had {len(among)} customers; another one began on {days}.",
-                "Say with --at on which day it was the customer's.",
-            )
-        (stay,) = among
-        until = stay.until if stay.until < FOREVER else last_word(reader, stay)
-    times = {"since": stay.since, "until": until, "ordered_at": means.now}
-    return Order(market=market, access_point=access_point, **times, by=means.by[0][:120], reference=reference[:120])
 
 
 def plan(means: Means, order: Order) -> Plan:
@@ -163,14 +185,34 @@ def plan(means: Means, order: Order) -> Plan:
     with means.store.reading() as reader:
         person = person_at(reader, means.markets, order.market, order.access_point, order.since, order.until)
         found += _hindrances(means, reader, person)
+        found += _naming(person, order)
         kept = _kept(means, person)
     return Plan(
         order=order,
         names=person.stay.names,
         goes=_Run(means, order, dry=True).all(),
-        stays={**_always(), **kept},
+        stays=_stays(means, order.market, kept),
         hindered=tuple(found),
     )
+
+
+def place(means: Means, order: Order) -> int:
+    """Order an erasure: from now on it is done, by `do` or by the daemon.
+
+    Returns:
+      The number of the order.
+
+    Raises:
+      UserError: the supply goes on, a request is under way, an archive's files are absent, the reference names the
+        customer: nothing is changed.
+    """
+    with means.store.reading() as reader:
+        person = person_at(reader, means.markets, order.market, order.access_point, order.since, order.until)
+        hindered = [*_hindrances(means, reader, person), *_naming(person, order)]
+    if hindered:
+        raise UserError(f"The customer cannot be erased now: {'; '.join(hindered)}.", "Try again when that is over.")
+    with means.store.transaction() as tx:
+        return place_order(tx, order)
 
 
 def carry_out(means: Means, order: Order) -> int:
@@ -180,16 +222,9 @@ def carry_out(means: Means, order: Order) -> int:
       The number of the order.
 
     Raises:
-      UserError: the supply goes on, a request is under way, an archive's files are absent: nothing is changed; or the
-        store was lost: the next run goes on.
+      UserError: it cannot be done now: nothing is changed; or the store was lost: the next run goes on.
     """
-    with means.store.reading() as reader:
-        person = person_at(reader, means.markets, order.market, order.access_point, order.since, order.until)
-        hindered = list(_hindrances(means, reader, person))
-    if hindered:
-        raise UserError(f"The customer cannot be erased now: {'; '.join(hindered)}.", "Try again when that is over.")
-    with means.store.transaction() as tx:
-        number = place_order(tx, order)
+    number = place(means, order)
     do(means, number, order)
     return number
 
@@ -201,11 +236,42 @@ def do(means: Means, number: int, order: Order) -> Counter[str]:
       Place -> values that were taken out.
     """
     run = _Run(means, order, number)
-    counts = run.all()
+    taken = run.all()
     with means.store.transaction() as tx:
-        end(tx, number, means.now, run.waits)
+        counts = _prove(tx, means, number, run.waits)
     if counts:
         _certify(means, number, order, counts, run.waits)
+    return taken
+
+
+def _prove(tx: StoreTransaction, means: Means, number: int, waits: dict[str, str]) -> Counter[str]:
+    """Store that a run came to its end, and the evidence: of all that no evidence tells yet, as a run before it may
+    have been killed.
+
+    Returns:
+      Place -> values that the evidence tells.
+    """
+    before = numbered(tx.connection, number)
+    end(tx, number, means.now, waits)
+    told: Counter[str] = Counter()
+    for one in evidence(tx.connection, number):
+        told.update(one.counts)
+    counts = Counter(before.counts) - told
+    if not counts and (before.done_at is not None or waits):
+        return counts
+    person, via, _ = means.by
+    found = Evidence(
+        id=0,
+        erasure=number,
+        at=means.now,
+        by=person,
+        via=via,
+        done=not waits,
+        counts=counts,
+        kept=_stays(means, before.order.market, {name: day for name, day in waits.items() if name == REQUESTS}),
+        order_sha256=before.order.digest.hex(),
+    )
+    add_evidence(tx, found)
     return counts
 
 
@@ -259,13 +325,13 @@ def _came(store: Store, order: Order, since: int) -> bool:
 
 def _hindrances(means: Means, reader: StoreReader, person: Person) -> Iterator[str]:
     if person.stay.supplied:
-        yield "the supply goes on"
+        yield HINDRANCES[0]
     ids = [one.row.id for one in person.said]
     rows = reader.driver.matching("SELECT id, state FROM outgoing WHERE true", ids, "message_id")
-    yield from (f"request {number} is {state}" for number, state in rows if state in UNSETTLED)
+    yield from (HINDRANCES[1].format(number, state) for number, state in rows if state in UNSETTLED)
     if not is_sqlite(means.store.engine):
         away = [one.name for one in Partitions(means.store.engine).known() if not one.attached]
-        yield from (f"the partition {name} is detached" for name in away)
+        yield from (HINDRANCES[2].format(name) for name in away)
     with reading(means.store.engine) as connection:
         for archive in archives(connection):
             yield from _absent(connection, archive)
@@ -279,20 +345,33 @@ def _kept(means: Means, person: Person) -> dict[str, str]:
     if until <= means.now or not any(_is_evidence(one) for one in person.said):
         return {}
     zone = means.markets.zone(person.stay.market)
-    return {"requests": instant(until).astimezone(zone).date().isoformat()}
+    return {REQUESTS: instant(until).astimezone(zone).date().isoformat()}
 
 
 def _is_evidence(one: Said) -> bool:
     return type(one.message) in OUTGOING and any(True for _ in personal_values(one.message))
 
 
-def _always() -> dict[str, str]:
-    return {
-        "measures, contracts, market identifiers": "of the access point, for settlement and the next customer",
-        "grid invoices": "evidence of accounts; they name the access point, no customer",
-        "address of the installation": "of the access point",
-        "audit": "who saw what; it names access points and numbers, no customer",
-    }
+def _naming(person: Person, order: Order) -> Iterator[str]:
+    """What of an order would keep the customer's name."""
+    if person.traces.in_text(order.reference):
+        yield HINDRANCES[4]
+
+
+def _stays(means: Means, market: str, until: Mapping[str, str]) -> tuple[Kept, ...]:
+    """What stays whatever is erased, and what stays for a time.
+
+    Args:
+      means: knows the markets.
+      market: of the access point.
+      until: what stays for a time -> its last day.
+    """
+    national = means.markets.kept_by_law(market)
+    found = [Kept(what=what, because=because, law=law, national=national.get(what)) for what, because, law in STAYING]
+    for what, day in until.items():
+        because, law = EVIDENCE
+        found.append(Kept(what=what, because=because, law=law, national=national.get(what), until=day))
+    return tuple(found)
 
 
 class _Run:
@@ -541,9 +620,12 @@ class _Run:
             clean = self._without(one.message)
             if clean != one.message:
                 changes.append((one, clean))
-        if self.dry and changes:
-            self.counts["kernel_message"] += len(changes)
         if self.dry:
+            with self.means.store.reading() as reader:
+                for one, clean in changes:
+                    self.counts["kernel_message"] += 1
+                    if ids := self._domain_rows(reader, one, clean):
+                        self.counts[str(type(clean).kept.table)] += len(ids)  # type: ignore[union-attr]
             return
         for start in range(0, len(changes), PIECE):
             with self.means.store.transaction() as tx:
@@ -555,23 +637,30 @@ class _Run:
         number = one.row.id
         tx.driver.update(tables.kernel_message, ("xml", "erased_at"), [(number, encode(clean), self.means.now)])
         replace_particulars(tx, [(number, clean)])
+        ids = self._domain_rows(tx, one, clean)
         kept = type(clean).kept
-        if kept is None:
+        if kept is None or not ids:
             return
         table = tables.DOMAIN[kept.table]
         row: dict[str, Any] = row_of(clean)
-        if row == row_of(one.message):
-            return
         if table is tables.customer:
             row["name"] = ERASED if any(one.personal == "name" for one in personal_values(clean)) else None
+        texts = {name: value for name, value in row.items() if isinstance(table.columns[name].type, String)}
+        tx.driver.update(table, tuple(texts), [(number, *texts.values()) for number in ids])
+        self.count(tx, table.name, len(ids))
+
+    def _domain_rows(self, reader: StoreReader, one: Said, clean: KernelMessage) -> list[int]:
+        """The rows that a message made and that change with it."""
+        kept = type(clean).kept
+        if kept is None or row_of(clean) == row_of(one.message):
+            return []
+        table, number = tables.DOMAIN[kept.table], one.row.id
         if "access_point_id" in table.columns:
             where = "access_point_id = ? AND message_id = ?"
-            ids = tx.driver.rows(f"SELECT id FROM {table.name} WHERE {where}", (self.person.stay.point_id, number))
+            rows = reader.driver.rows(f"SELECT id FROM {table.name} WHERE {where}", (self.person.stay.point_id, number))
         else:
-            ids = tx.driver.rows(f"SELECT id FROM {table.name} WHERE message_id = ?", (number,))
-        texts = {name: value for name, value in row.items() if isinstance(table.columns[name].type, String)}
-        tx.driver.update(table, tuple(texts), [(found[0], *texts.values()) for found in ids])
-        self.count(tx, table.name, len(ids))
+            rows = reader.driver.rows(f"SELECT id FROM {table.name} WHERE message_id = ?", (number,))
+        return [int(row[0]) for row in rows]
 
 
 class Cleaning:
@@ -698,7 +787,7 @@ def _absent(connection: Connection, archive: Archive) -> Iterator[str]:
     for (stored,) in connection.execute(sql, {"id": archive.id}):
         for file in _FILES.decode(stored):
             if not (Path(archive.folder) / file.name).exists():
-                yield f"the files of archive {archive.name} are not in {archive.folder}"
+                yield HINDRANCES[3].format(archive.name, archive.folder)
                 return
 
 

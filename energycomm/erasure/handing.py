@@ -29,6 +29,12 @@ from energycomm.kernel.instants import instant
 from energycomm.kernel.personal import personal_values
 from energycomm.private_files import written_whole
 
+PARTS = (
+    *("messages", "kept_as", "state_changes", "findings", "told_to_the_market", "answers_of_the_market"),
+    *("told_to_the_back_office", "corrections", "opinions_of_models", "former_rows", "tickets", "notes", "read_by"),
+)
+"""Where something of a customer is kept, as the file of what is known names it."""
+
 LINES = 10_000
 """Lines of the audit that are handed over at most, the latest."""
 
@@ -50,7 +56,7 @@ def hand_over(store: Store, person: Person, to: Path, now: int) -> dict[str, int
     """
     content = everything(store, person, now)
     with written_whole(to) as file:
-        _zip(file, content)
+        packed(file, content)
     return {name: len(part) for name, part in content.items() if isinstance(part, list)}
 
 
@@ -166,7 +172,8 @@ def _read_by(store: Store, access_point: str) -> list[dict[str, Any]]:
         return [{**row, "at": instant(row["at"])} for row in connection.execute(query).mappings()]
 
 
-def _zip(file: IO[bytes], content: dict[str, Any]) -> None:
+def packed(file: IO[bytes], content: dict[str, Any]) -> None:
+    """Write what is known of a customer (`everything`) as a zip."""
     encoded = _encoder.encode(content)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("customer.json", msgspec.json.format(encoded, indent=2))

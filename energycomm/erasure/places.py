@@ -56,6 +56,7 @@ BY_THEMSELVES: Final = {
     "customer_words": "with the row of the customer, by triggers",
     "archive_piece": "the files of archives",
     "erasure": "the orders themselves",
+    "erasure_evidence": "what their runs did: numbers, and who did it",
 }
 """Tables that are done in their own way, with it. Domain rows are made anew from their message."""
 

@@ -269,6 +269,14 @@ class Personal(Protocol):
 
 
 @runtime_checkable
+class Keeping(Protocol):
+    """An adapter of a market whose law says how long records are kept (optional)."""
+
+    kept_by_law: Mapping[str, str]
+    """What is kept when a customer is erased (``grid invoices``, ``requests``) -> the law, as it is cited."""
+
+
+@runtime_checkable
 class Noticing(Protocol):
     """An adapter of a market that tells of services of a point that run and stopped (optional)."""
 

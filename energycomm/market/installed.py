@@ -9,7 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from energycomm.errors import UserError
-from energycomm.market.contract import Adapter, Mappable, Totalling
+from energycomm.market.contract import Adapter, Keeping, Mappable, Totalling
 
 GROUP = "energycomm.adapters"
 
@@ -32,6 +32,11 @@ class Markets(dict[str, Adapter]):
         """The time classes of a market that stand for all hours."""
         adapter = self[market]
         return adapter.totals if isinstance(adapter, Totalling) else frozenset()
+
+    def kept_by_law(self, market: str) -> Mapping[str, str]:
+        """What is kept when a customer is erased -> the law of the market that wants it."""
+        adapter = self[market]
+        return adapter.kept_by_law if isinstance(adapter, Keeping) else {}
 
     @property
     def zones(self) -> dict[str, ZoneInfo]:

@@ -13,6 +13,7 @@ from energycomm.webservice.routes import (
     administration,
     campaigns,
     corrections,
+    customers,
     exports,
     finding,
     injections,
@@ -45,6 +46,7 @@ SUBJECTS = (
     corrections,
     rules,
     operation,
+    customers,
     administration,
 )
 """Modules of routes, in the order of the documentation."""

@@ -12,7 +12,7 @@ from energycomm.eis.fitting import comparable
 from energycomm.pipeline.listsearch import Market as OneMarket
 from energycomm.pipeline.listsearch import Words as Words
 from energycomm.webservice.identity import require
-from energycomm.webservice.roles import Person, Role, Scope
+from energycomm.webservice.roles import WORKERS, Person, Role, Scope
 from energycomm.webservice.services import Services, services
 
 LARGEST = (1 << 63) - 1
@@ -79,6 +79,8 @@ Requester = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.REQU
 Notified = Annotated[Person, Depends(require(Role.BACK_OFFICE, scope=Scope.NOTIFY))]
 Operator = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, scope=Scope.OPERATE))]
 Administrator = Annotated[Person, Depends(require(Role.ADMINISTRATOR, scope=Scope.ADMINISTER))]
+Officer = Annotated[Person, Depends(require(Role.OFFICER, scope=Scope.ERASE))]
+Worker = Annotated[Person, Depends(require(*WORKERS))]
 Anyone = Annotated[Person, Depends(require())]
 
 

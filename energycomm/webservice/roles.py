@@ -18,6 +18,8 @@ class Role(StrEnum):
     """Keeps the gateway running: health, statistics, outbox; no content of messages."""
     ADMINISTRATOR = "administrator"
     """Reads the audit; hands out what they have themselves as tokens, and takes back tokens."""
+    OFFICER = "officer"
+    """Data protection officer: finds, hands over and erases customers' data; sees nothing else."""
 
 
 class Scope(StrEnum):
@@ -37,6 +39,8 @@ class Scope(StrEnum):
     """See how the gateway runs; send again what was given up."""
     ADMINISTER = "administer"
     """Read the audit, make and revoke tokens."""
+    ERASE = "erase"
+    """Find customers, hand over and erase their data, read the evidence."""
 
 
 class Person(Struct, frozen=True):
@@ -63,6 +67,10 @@ class Person(Struct, frozen=True):
     def may(self, roles: frozenset[Role], scope: Scope = Scope.READ) -> bool:
         """Whether they have one of the roles, and may use it for this."""
         return bool(self.roles & roles) and scope in self.scopes
+
+
+WORKERS = frozenset(Role) - {Role.OFFICER}
+"""Who sees how the gateway works: everybody but the officer, who needs none of it."""
 
 
 def words_of(values: frozenset[Role] | frozenset[Scope]) -> str:

@@ -18,7 +18,7 @@ from energycomm.engine.catalogue import Catalogue
 from energycomm.kernel.declaration import Declared
 from energycomm.texts.catalogues import translate_plural, translate_sentence
 from energycomm.webservice.roles import Role
-from tests.console.scene import CODE, Visitor
+from tests.console.scene import CODE, WRONG, Visitor
 from tests.webservice.conftest import Site
 
 BEGIN, END = "⟦", "⟧"
@@ -26,6 +26,7 @@ BEGIN, END = "⟦", "⟧"
 STARTS = (
     *("/", "/account", "/people", "/audit", "/state", "/channels", "/messages/new", "/portfolio", "/login"),
     *("/find?q=zzzz", "/find?q=99000000", "/failures?by=class", "/tickets?state=all", "/requests?state=all"),
+    *("/customers", "/erasures", f"/customers/FR/{WRONG[0]}?at=2026-03-01"),
     *(f"/failures/code/{CODE}", f"/rules/{CODE}", "/messages/999999", "/messages?state=nonsense"),
 )
 """Pages that the others are found from."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.end_to_end.conftest import place as place
+from tests.erasure.left import desk as desk
+from tests.erasure.left import french as french
 from tests.pipeline.desk import Desk
 
 

@@ -28,13 +28,14 @@ ALIKE = {
         *("Notification", "Occurrences", "Script", "Source", "Ticket", "Tickets", "Type", "Verdict"),
         *("Date", "Euros", "Incidents", "Sessions", "Version", "initial", "API", "euros", "source"),
         *("correction", "index", "original", "rectification", "taxes", "tariff", "(absent)"),
-        *("Suggestions", "code", "script", "ticket"),
+        *("Suggestions", "code", "script", "ticket", "tickets", "notes", "corrections"),
         *("absent", "message", "messages", "notifications", "tables", "version", "volume"),
         *("{n} message", "{n} ticket", "{n} action", "version {n}"),
     },
     "nl": {
         *(
             "API",
+            "tickets",
             "Account",
             "Bytes",
             "Code",

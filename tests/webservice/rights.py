@@ -16,6 +16,8 @@ ROLES = {
     "back_office": frozenset({Role.BACK_OFFICE}),
     "operators": frozenset({Role.OPERATOR, Role.ADMINISTRATOR}),
     "administrator": frozenset({Role.ADMINISTRATOR}),
+    "officer": frozenset({Role.OFFICER}),
+    "workers": frozenset({Role.BACK_OFFICE, Role.CONSULTANT, Role.OPERATOR, Role.ADMINISTRATOR}),
 }
 
 PUBLIC = {
@@ -42,12 +44,12 @@ PUBLIC = {
 
 WORDS = """
 GET    /api/v1/me                                         any            read
-GET    /api/v1/statistics                                 any            read
-GET    /api/v1/rules                                      any            read
-GET    /api/v1/rules/firing                               any            read
-GET    /api/v1/rules/{code}                               any            read
-GET    /api/v1/envelopes                                  any            read
-GET    /api/v1/envelopes/{number}                         any            read
+GET    /api/v1/statistics                                 workers        read
+GET    /api/v1/rules                                      workers        read
+GET    /api/v1/rules/firing                               workers        read
+GET    /api/v1/rules/{code}                               workers        read
+GET    /api/v1/envelopes                                  workers        read
+GET    /api/v1/envelopes/{number}                         workers        read
 
 GET    /api/v1/find                                       readers        read
 GET    /api/v1/messages                                   readers        read
@@ -77,7 +79,7 @@ POST   /api/v1/requests                                   back_office    request
 GET    /api/v1/notifications                              back_office    notify
 POST   /api/v1/notifications/pull                         back_office    notify
 POST   /api/v1/notifications/acknowledge                  back_office    notify
-GET    /api/v1/channels                                   any            read
+GET    /api/v1/channels                                   workers        read
 GET    /api/v1/alarms                                     operators      operate
 GET    /api/v1/daemons                                    operators      operate
 POST   /api/v1/channels/{name}/pause                      operators      operate
@@ -106,6 +108,25 @@ POST   /api/v1/corrections/edits/{number}                 consultant     correct
 POST   /api/v1/corrections/replays                        consultant     correct
 PATCH  /api/v1/corrections/tickets/{number}               consultant     correct
 
+POST   /api/v1/customers/find                             officer        erase
+GET    /api/v1/customers/{market}/{identifier}/export     officer        erase
+POST   /api/v1/customers/{market}/{identifier}/erasure    officer        erase
+GET    /api/v1/erasures                                   officer        erase
+GET    /api/v1/erasures/{number}                          officer        erase
+
+GET    /customers                                         officer        erase
+POST   /customers                                         officer        erase
+GET    /customers/{market}/{identifier}                   officer        erase
+GET    /customers/{market}/{identifier}/export            officer        erase
+POST   /customers/{market}/{identifier}/plan              officer        erase
+GET    /erasures                                          officer        erase
+GET    /erasures/plans/{job_id}                           officer        erase
+GET    /erasures/plans/{job_id}/progress                  officer        erase
+POST   /erasures/plans/{job_id}/do                        officer        erase
+GET    /erasures/{number}                                 officer        erase
+GET    /erasures/{number}/progress                        officer        erase
+GET    /erasures/{number}/evidence                        officer        erase
+
 GET    /api/v1/audit                                      administrator  administer
 GET    /api/v1/tokens                                     administrator  administer
 POST   /api/v1/tokens                                     administrator  administer
@@ -129,13 +150,13 @@ POST   /people/{name}/sign-out                            administrator  adminis
 
 GET    /                                                  any            read
 GET    /preferences                                       any            read
-GET    /rules                                             any            read
-GET    /envelopes                                         any            read
-GET    /envelopes/{number}                                any            read
+GET    /rules                                             workers        read
+GET    /envelopes                                         workers        read
+GET    /envelopes/{number}                                workers        read
 GET    /documentation                                     any            read
-GET    /rules/{code}                                      any            read
-GET    /state                                             any            read
-GET    /channels                                          any            read
+GET    /rules/{code}                                      workers        read
+GET    /state                                             workers        read
+GET    /channels                                          workers        read
 POST   /channels/{name}/pause                             operators      operate
 POST   /channels/{name}/resume                            operators      operate
 POST   /channels/{name}/try                               operators      operate

@@ -148,7 +148,7 @@ def test_a_person_of_the_provider_gives_what_they_have_for_ninety_days(site: Sit
     with pytest.raises(tokens.Outranked) as caught:
         tokens.mint(site.store, maker, "program", frozenset(Role), scopes=None, days=91, label="x")
     assert caught.value.excesses == (
-        tokens.Excess("roles", "back_office consultant operator", "administrator"),
+        tokens.Excess("roles", "back_office consultant officer operator", "administrator"),
         tokens.Excess("days", "91", "90"),
     )
 

@@ -38,9 +38,12 @@ class NewToken(Body):
     """A token to create."""
 
     person: str = Field(min_length=1, max_length=120, description="Person or program in whose name it acts.")
-    roles: list[Role] = Field(min_length=1, max_length=4, description="Roles of the token.")
+    roles: list[Role] = Field(min_length=1, max_length=len(Role), description="Roles of the token.")
     scopes: list[Scope] | None = Field(
-        default=None, min_length=1, max_length=7, description="What it may be used for; by default all your scopes."
+        default=None,
+        min_length=1,
+        max_length=len(Scope),
+        description="What it may be used for; by default all your scopes.",
     )
     days: int | None = Field(
         default=None,

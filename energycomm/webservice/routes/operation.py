@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 from msgspec import Struct
 from pydantic import Field
@@ -24,17 +24,13 @@ from energycomm.errors import UserError
 from energycomm.kernel.instants import now_micros
 from energycomm.pipeline.listsearch import EnvelopeSearch
 from energycomm.webservice.answers import answer, described, tagged
-from energycomm.webservice.identity import require
-from energycomm.webservice.parameters import READERS, Body, Number, Operator, Paged, Shared, Words
+from energycomm.webservice.parameters import Body, Number, Operator, Paged, Shared, Words, Worker
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
-from energycomm.webservice.roles import Person, Role
 from energycomm.webservice.routes.messages import bad_cursor
 from energycomm.webservice.services import Services
 
 router = APIRouter(tags=["operation"], route_class=RecordedRoute)
-
-Onlooker = Annotated[Person, Depends(require(Role.OPERATOR, Role.ADMINISTRATOR, *READERS))]
 
 
 class AlarmOn(Struct, frozen=True):
@@ -115,7 +111,7 @@ def alarms(request: Request, shared: Shared, _: Operator) -> Response:
 def counts(
     request: Request,
     shared: Shared,
-    _: Onlooker,
+    _: Worker,
     top: Annotated[int, Query(ge=0, le=100, description="How many error codes.")] = 10,
 ) -> Response:
     """Messages by market, type and state; the most frequent codes; envelopes; sizes; the oldest in quarantine."""
@@ -130,7 +126,7 @@ class Search(EnvelopeSearch, Paged):
 def search(
     request: Request,
     shared: Shared,
-    _: Onlooker,
+    _: Worker,
     asked: Annotated[Search, Query()],
 ) -> Response:
     """Received envelopes, the newest first unless they are sorted otherwise."""
@@ -141,7 +137,7 @@ def search(
 
 
 @router.get("/envelopes/{number}", summary="One envelope", responses=described(EnvelopeDetail))
-def show(request: Request, shared: Shared, _: Onlooker, number: Number) -> Response:
+def show(request: Request, shared: Shared, _: Worker, number: Number) -> Response:
     """Its members, the number of its messages by state, and its incidents."""
     found = show_envelope(shared.store.engine, number)
     if found is None:
@@ -159,7 +155,7 @@ class Pause(Body):
 
 
 @router.get("/channels", summary="Channels", responses=described(tuple[ChannelShown, ...]), openapi_extra=UNRECORDED)
-def all_channels(request: Request, shared: Shared, _: Onlooker) -> Response:
+def all_channels(request: Request, shared: Shared, _: Worker) -> Response:
     """Every channel of the configuration: state, backlog, when it worked last, how it failed, who paused it."""
     return tagged(request, tuple(operations.channels(shared.config, shared.store)))
 

@@ -14,7 +14,7 @@ from energycomm.engine.rulebook import RuleBook, RuleDescription, rule_book
 from energycomm.engine.rulebook import described as description
 from energycomm.pipeline.listsearch import RuleSearch
 from energycomm.webservice.answers import described, tagged
-from energycomm.webservice.parameters import Anyone, Shared, Words
+from energycomm.webservice.parameters import Shared, Words, Worker
 from energycomm.webservice.problems import not_found
 from energycomm.webservice.recording import UNRECORDED, RecordedRoute
 
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/rules", tags=["rules"], route_class=RecordedRoute)
 def search(
     request: Request,
     shared: Shared,
-    _: Anyone,
+    _: Worker,
     asked: Annotated[RuleSearch, Query()],
 ) -> Response:
     """The rules by which messages are judged at present."""
@@ -39,7 +39,7 @@ def search(
 def firing(
     request: Request,
     shared: Shared,
-    _: Anyone,
+    _: Worker,
     top: Annotated[int, Query(ge=1, le=1000, description="How many codes, the most frequent first.")] = 50,
 ) -> Response:
     """Error codes that hold now, with the number of messages; then, apart from them, those of warnings."""
@@ -54,7 +54,7 @@ def firing(
 def show(
     request: Request,
     shared: Shared,
-    _: Anyone,
+    _: Worker,
     code: Annotated[Words, Path(max_length=120, description="Code of a rule, or an error code.")],
 ) -> Response:
     """By its code or its error code, which several rules may share."""

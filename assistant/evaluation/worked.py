@@ -59,7 +59,7 @@ class Question(NamedTuple):
         `request`, `freed`, `docs` or `refusal`.
       language: `en`, `fr` or `nl`.
       text: what is asked.
-      form: of the answer; `refusal` of what must be refused, `unknown` where saying that it does not exist is right too.
+      form: of the answer; `refusal`: it must be refused; `unknown`: saying that it does not exist is right too.
       gold: answers, each of which is right; none for a question that must be refused.
       empty: whether "none" is right where the gold is empty.
     """

@@ -18,7 +18,6 @@ from energycomm.eis.store import Store
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 
-
 REFUSED = ("refusal", "unknown")
 
 

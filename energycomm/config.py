@@ -194,6 +194,12 @@ class RetentionSettings(Settings):
         description="Days after the end of a supply for which requests to the market keep the name of a customer who "
         "is erased: evidence of what the customer ordered. Without it they lose the name at once.",
     )
+    copies_days: int | None = Field(
+        default=None,
+        ge=1,
+        description="Days for which you keep copies outside of the store: backups, archived logs of the database, "
+        "logs. The evidence of an erasure says on which day the last copy of the customer goes.",
+    )
     archive: Path = Field(
         default=Path("archive"),
         description="Folder of the archives that `energycomm eis archive` writes; on storage that is backed up.",

@@ -44,7 +44,7 @@ from energycomm.eis.states import (
 )
 from energycomm.engine.report import COMMENT_WORDS, OPENING_WORDS
 from energycomm.engine.rule import RULE_SETS, Judged
-from energycomm.erasure.erasing import EVIDENCE, HINDRANCES, STAYING, WAITS
+from energycomm.erasure.erasing import COPIES, EVIDENCE, HINDRANCES, STAYING, WAITS
 from energycomm.erasure.handing import PARTS
 from energycomm.invoicing.disputes import DISPUTES
 from energycomm.invoicing.words import CHECKS
@@ -164,7 +164,7 @@ def declared() -> Iterator[str]:
         "ways of signing in": ("session by password", "session by provider", "session by token {0}"),
         "states of a reading": ("current", "replaced"),
         "roles": (str(role) for role in Role),
-        "what stays of a customer": (words for told in (*STAYING, EVIDENCE) for words in told),
+        "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),
         "reasons to erase one": REASONS.values(),
         "what hinders it, and what it waits for": (*HINDRANCES, *WAITS),
         "what is known of one": (part.replace("_", " ") for part in PARTS),

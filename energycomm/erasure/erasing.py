@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from energycomm.eis.particulars import replace_particulars
 from energycomm.eis.partitions import Partitions
 from energycomm.eis.sealing import Vault, sealed_column
 from energycomm.eis.store import Store, StoreReader, StoreTransaction
+from energycomm.erasure.files import files_in, folders_of, replace, sha256_of
 from energycomm.erasure.persons import Person, Said, person_at
 from energycomm.erasure.places import PLACES, Place
 from energycomm.erasure.redaction import Whose, readable, redacted
@@ -72,6 +73,7 @@ UNSETTLED = ("built", "sent", "acknowledged", "in-course")
 """States of requests that the market has not decided."""
 
 _ENVELOPE = "envelope "
+_FILE = "file "
 
 REQUESTS = "requests"
 """What stays for a time: requests to the market with the customer's name."""
@@ -104,6 +106,13 @@ EVIDENCE = (
 )
 """Why requests stay for a time, and by which law."""
 
+COPIES = (
+    "copies of before: backups, archived logs of the database, logs, exports, files left on servers",
+    "they cannot be written anew; a restore erases again by itself",
+    "GDPR, article 32: nobody reads them but to restore",
+)
+"""What is told, as it is out of reach; why; by which law."""
+
 HINDRANCES = (
     "the supply goes on",
     "request {0} is {1}",
@@ -113,7 +122,10 @@ HINDRANCES = (
 )
 """Why a customer cannot be erased now."""
 
-WAITS = ("envelope {0}", REQUESTS, "its key is in the key ring again", "it is processed")
+WAITS = (
+    *("envelope {0}", "its key is in the key ring again", "it is processed"),
+    *("file {0}", "it cannot be written: {0}", REQUESTS),
+)
 """What an erasure waits for."""
 
 SKIPPED = frozenset(
@@ -138,6 +150,8 @@ class Means(Struct, frozen=True):
       now: the present, microseconds since the epoch.
       by: who does it, how they came, from where: for the audit.
       watch: told of each place that is begun.
+      folders: where channels keep files that they are done with.
+      copies_days: how long copies are kept that cannot be written anew; None where nobody said.
     """
 
     store: Store
@@ -147,6 +161,8 @@ class Means(Struct, frozen=True):
     now: int
     by: tuple[str, str, str] = ("energycomm", "standing order", "")
     watch: Callable[[str], object] = lambda _place: None
+    folders: tuple[Path, ...] = ()
+    copies_days: int | None = None
 
 
 def means_of(config: Config, store: Store, by: tuple[str, str, str] = ("energycomm", "standing order", "")) -> Means:
@@ -158,7 +174,16 @@ def means_of(config: Config, store: Store, by: tuple[str, str, str] = ("energyco
       by: who does it, how they came, from where: for the audit.
     """
     markets = installed_adapters(config.mapping_files)
-    return Means(store, markets, open_keys(config), config.retention.evidence_days, now_micros(), by)
+    return Means(
+        store,
+        markets,
+        open_keys(config),
+        config.retention.evidence_days,
+        now_micros(),
+        by,
+        folders=folders_of(config),
+        copies_days=config.retention.copies_days,
+    )
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -371,7 +396,11 @@ def _stays(means: Means, market: str, until: Mapping[str, str]) -> tuple[Kept, .
     for what, day in until.items():
         because, law = EVIDENCE
         found.append(Kept(what=what, because=because, law=law, national=national.get(what), until=day))
-    return tuple(found)
+    what, because, law = COPIES
+    last = None
+    if means.copies_days is not None:
+        last = instant(means.now + means.copies_days * DAY).astimezone(means.markets.zone(market)).date().isoformat()
+    return (*found, Kept(what=what, because=because, law=law, until=last))
 
 
 class _Run:
@@ -402,6 +431,7 @@ class _Run:
         self.person, self.held, self.numbers = person, held, numbers
         if person.values:
             self._envelopes(0)
+            self._files(0)
             self._archives()
             for place in PLACES:
                 self.means.watch(place.table)
@@ -409,7 +439,8 @@ class _Run:
         else:
             # A repetition makes no message: what came since is cleaned by the elements that are a customer's.
             self._envelopes(order.ordered_at)
-        if not any(what.startswith(_ENVELOPE) for what in self.waits):
+            self._files(order.ordered_at)
+        if not any(what.startswith((_ENVELOPE, _FILE)) for what in self.waits):
             self.means.watch("messages")
             self._messages()
         return self.counts
@@ -430,7 +461,8 @@ class _Run:
         own = self.person.stay.access_point
         others = frozenset(row[0] for row in rows if row[0]) - {own}
         in_time = envelope in self.numbers["envelopes"]
-        return Whose(self.person.traces, frozenset((own,)), others, self.person.own if in_time else frozenset())
+        elements = self.person.own if in_time else frozenset[str]()
+        return Whose(self.person.traces, frozenset((own,)), others, elements, None if in_time else self._known)
 
     def _envelopes(self, since: int) -> None:
         """Raw bytes; only of what arrived from an instant on. Where some cannot be done, messages are left as they are:
@@ -482,6 +514,47 @@ class _Run:
             values = (len(content), self.means.now, sha256)
             tx.driver.run("UPDATE raw SET size = ?, erased_at = ? WHERE sha256 = ?", values)
             self.count(tx, "envelopes", 1)
+
+    def _files(self, since: int) -> None:
+        """What channels keep of envelopes, and the reasons beside them. A file that cannot be written is waited for, as
+        an envelope is."""
+        for path in files_in(self.means.folders, since):
+            self.means.watch(f"{_FILE}{path.name}")
+            try:
+                before = path.read_bytes()
+            except OSError:
+                continue  # somebody took it away
+            after = redacted(before, self._whose_file(before), self.means.keys)
+            if after == before:
+                continue
+            if self.dry:
+                self.counts["files"] += 1
+                continue
+            try:
+                replace(path, after)
+            except OSError as fault:
+                self.waits[f"{_FILE}{path}"] = f"it cannot be written: {fault.strerror}"
+                continue
+            with self.means.store.transaction() as tx:
+                self.count(tx, "files", 1)
+
+    def _whose_file(self, content: bytes) -> Whose:
+        """Whose a file is: as its envelope, where the store has it by its bytes."""
+        with self.means.store.reading() as reader:
+            rows = reader.driver.rows("SELECT min(id) FROM envelope WHERE sha256 = ?", (sha256_of(content),))
+        if rows and rows[0][0] is not None:
+            return self.whose(rows[0][0])
+        # Changed since it came, or never taken in: what it says of others is told by the access points that we know.
+        own = frozenset((self.person.stay.access_point,))
+        return Whose(self.person.traces, own, elements=self.person.own, known=self._known)
+
+    def _known(self, words: Collection[str]) -> frozenset[str]:
+        """Those words that are access points, or look like the customer's and are no number of the customer's."""
+        own = self.person.stay.access_point
+        like = {word for word in words if len(word) == len(own) and word.isdigit() and own.isdigit()}
+        with self.means.store.reading() as reader:
+            rows = reader.driver.matching("SELECT identifier FROM access_point WHERE true", sorted(words), "identifier")
+        return frozenset(row[0] for row in rows) | {word for word in like if not self.person.traces.in_text(word)}
 
     def _archives(self) -> None:
         with reading(self.means.store.engine) as connection:

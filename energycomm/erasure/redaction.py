@@ -11,11 +11,11 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 from xml.parsers import expat
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from energycomm.erasure.traces import Traces
 from energycomm.kernel.personal import ERASED
@@ -36,6 +36,8 @@ _INTERCHANGE = re.compile(r"\s*UN[A-Z][^\n]*'")
 _SEGMENT = re.compile(r"(?:\?.|[^'?])*'?|\?$", re.DOTALL)
 _ELEMENT = re.compile(r"(?:\?.|[^+'?])+", re.DOTALL)
 _RELEASE = re.compile(r"\?(.)|:", re.DOTALL)
+_WORD: Final = re.compile(r"(?<!\w)[0-9A-Za-z]{8,40}(?!\w)")
+"""What may be an identifier of an access point."""
 _MARK: Final = ERASED.encode()
 
 Span = tuple[int, int]
@@ -49,12 +51,15 @@ class Whose(Struct, frozen=True):
       points: identifiers of the customer's access points.
       others: identifiers of other access points of the same file.
       elements: elements whose content is a customer's: of files of the customer's time; of others none.
+      known: of files that nobody digested: says which words of one are access points. A name alone is no proof there:
+        nothing is taken out unless the file names the customer's access point, or has a full name or a contact.
     """
 
     traces: Traces
     points: frozenset[str]
     others: frozenset[str] = frozenset()
     elements: frozenset[str] = frozenset()
+    known: Callable[[Collection[str]], frozenset[str]] | None = None
 
     def owner(self, text: str) -> tuple[bool, bool]:
         """Whether a value is an access point of the customer's, or another."""
@@ -119,6 +124,11 @@ def _member(content: bytes, whose: Whose) -> bytes:
     )
     if not there:
         return content
+    if whose.known is not None:
+        if not any(point in text for point in whose.points) and not whose.traces.surely_in(said):
+            return content
+        points = whose.known(frozenset(_WORD.findall(text)))
+        whose = structs.replace(whose, others=whose.others | (points - whose.points), known=None)
     head = text.lstrip("\ufeff \t\r\n")[:1]
     if head == "<":
         found = _xml(content, whose)

@@ -64,6 +64,10 @@ class Traces:
         """A text that may be about anybody: left alone unless it has a full name or a contact of this customer's."""
         return self.scrub(text) if self._sure.search(text) else text
 
+    def surely_in(self, text: str) -> bool:
+        """Whether a text that may be about anybody has a full name or a contact of this customer's."""
+        return self._sure.search(text) is not None
+
     def in_text(self, text: str) -> bool:
         """Whether a text of the customer has words that tell of one."""
         return _plain(text) in self.words or self._all.search(text) is not None

@@ -115,7 +115,7 @@ def test_rows_of_a_class_go_when_they_are_old(desk: Desk, what: str) -> None:
 def test_every_class_has_a_setting_and_nothing_is_set() -> None:
     settings = RetentionSettings()
     assert policies(settings) == {}
-    beside = {"archive", "evidence_days"}  # of no class: where archives are, and what an erasure leaves
+    beside = {"archive", "evidence_days", "copies_days"}  # of no class: where archives are, and what an erasure leaves
     assert {one.setting for one in CLASSES} == RetentionSettings.model_fields.keys() - beside
 
 

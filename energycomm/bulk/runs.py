@@ -42,7 +42,9 @@ PAUSE = 2.0
 """Seconds before lost workers are asked again, longer each time."""
 
 
-_OWN = re.compile(r"run\.lock|bucket-\d+\.parquet|result-\d+|\.(bucket-\d+\.parquet|result-\d+|run\.json)\..*")
+_OWN = re.compile(
+    r"run\.lock|bucket-\d+\.parquet|(result|settled)-\d+|\.(bucket-\d+\.parquet|result-\d+|run\.json)\..*"
+)
 """Files of a run whose plan is not there: it is not begun, or it is cleared."""
 
 
@@ -128,11 +130,27 @@ class Run:
                 result = self._result(number).read_bytes()
             yield result
 
+    def unsettled(self) -> Iterator[tuple[int, bytes]]:
+        """Number and result of the buckets whose results were not acted upon yet; one is in memory."""
+        for number in range(1, self.buckets + 1):
+            if not self._settled(number).exists():
+                with _in(self._folder):
+                    result = self._result(number).read_bytes()
+                yield number, result
+
+    def settle(self, number: int) -> None:
+        """Note that the result of a bucket was acted upon."""
+        with _in(self._folder):
+            private_file(self._settled(number))
+
     def clear(self) -> None:
         """Remove all of it: who runs it again begins anew, with the store as it is then."""
         with _in(self._folder):
             (self._folder / PLAN).unlink()
             _remove_files(self._folder)
+
+    def _settled(self, number: int) -> Path:
+        return self._folder / f"settled-{number:07}"
 
     def _result(self, number: int) -> Path:
         return self._folder / f"result-{number:07}"

@@ -23,10 +23,10 @@ ProcessNumber = Annotated[
 
 
 @contextmanager
-def told_buckets() -> Iterator[Callable[[int, int], None]]:
+def told_buckets(words: str = "buckets") -> Iterator[Callable[[int, int], None]]:
     """A progress bar of buckets on standard error, where that is a terminal; gives a function (done, of)."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("buckets", total=None)
+        task = bar.add_task(words, total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -70,7 +70,7 @@ class Lacking:
     Attributes:
       buckets: of the run.
       messages: how many were looked at.
-      counts: (table, kind of message, missing, changed or surplus) -> how many.
+      counts: (table, kind of message, missing, changed or extra) -> how many.
       places: access points, and messages without one, of which something is lacking.
       faults: access points that were left out: (market, identifier, why).
     """

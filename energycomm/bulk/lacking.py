@@ -79,7 +79,7 @@ class Lack(Struct, frozen=True, kw_only=True):
 
     Attributes:
       market, identifier: of the access point; the identifier is empty without one.
-      counts: (table, kind of message, missing, changed or surplus) -> how many.
+      counts: (table, kind of message, missing, changed or extra) -> how many.
       rows: messages without an access point whose domain rows differ; of an access point all are looked at.
       derive: domain rows or supply periods of the access point differ.
       particulars, invoices: messages of which these differ.
@@ -396,7 +396,7 @@ def _point_differs(
         if floor and place not in stored:
             continue  # it is from before the floor
         if written.get(place, "none") != stored.get(place, "none"):
-            what = "missing" if place not in stored else "surplus" if place not in written else "changed"
+            what = "missing" if place not in stored else "extra" if place not in written else "changed"
             counts[_PERIOD, kinds.get(place[1], ""), what] += 1
     _compare(fold.rows, kept, kinds, counts)
     return counts.total() > before
@@ -413,12 +413,12 @@ def _compare(
         ours = Counter(contents(table, wanted.get(name, [])))
         theirs = Counter(content(table, tuple(row)) for row in stored.get(name, ()))
         missing = Counter(row[place] for row in (ours - theirs).elements())
-        surplus = Counter(row[place] for row in (theirs - ours).elements())
-        for number in missing.keys() | surplus.keys():
-            kind, changed = kinds.get(number, ""), min(missing[number], surplus[number])
+        extra = Counter(row[place] for row in (theirs - ours).elements())
+        for number in missing.keys() | extra.keys():
+            kind, changed = kinds.get(number, ""), min(missing[number], extra[number])
             counts[name, kind, "changed"] += changed
             counts[name, kind, "missing"] += missing[number] - changed
-            counts[name, kind, "surplus"] += surplus[number] - changed
+            counts[name, kind, "extra"] += extra[number] - changed
     for what in [what for what, number in counts.items() if not number]:
         del counts[what]
 

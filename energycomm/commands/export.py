@@ -21,7 +21,6 @@ from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
 from energycomm.private_files import written_whole
-from energycomm.processes import cores
 
 if TYPE_CHECKING:
     from energycomm.eis.away import Archive
@@ -80,8 +79,9 @@ def export(
     )
     config = load()
     _check_folder(to)
-    several = config.cluster.address is not None or cores() > 1
-    if work is not None or processes is not None or (several and subject != DISPUTES):
+    # Small exports are made sooner by one process: docs/scaling.md has the figures.
+    on_cluster = config.cluster.address is not None and subject != DISPUTES
+    if work is not None or processes is not None or on_cluster:
         told, away = _by_buckets(config, subject, chosen, selection, since, to, work, processes)
     else:
         told, away = _at_once(config, subject, chosen, selection, since, to)

@@ -108,7 +108,7 @@ def test_a_store_of_this_version_lacks_nothing(
             ("reading", "MeterReading", "missing"): number("reading", "message_id & 1 = 0"),
             ("series", "MeasureSeries", "changed"): number("series", "direction IS NOT NULL"),
             ("contract", "ContractTerms", "changed"): number("contract", "powers <> '[]'"),
-            ("meter", "MeterData", "surplus"): 1,
+            ("meter", "MeterData", "extra"): 1,
             ("grid_invoice", "GridInvoice", "missing"): number("grid_invoice"),
             ("supply_period", "StartOfSupply", "missing"): number("supply_period", "ended_at IS NOT NULL"),
             ("customer_words", "CustomerData", "missing"): number("customer_words"),
@@ -155,9 +155,9 @@ def test_messages_in_every_state_keep_it(database_url: str, tmp_path: Path, aske
     """Corrected, withdrawn, marked, delegated, ticketed, waiting and broken ones do as little as before."""
     desk = every_state(database_url)
     # Two readings were withdrawn and ticketed behind the back of the live path: theirs are taken back.
-    surplus = look(desk.store, asked, tmp_path / "first")[0]
-    assert surplus[("reading", "MeterReading", "surplus")] >= 1
-    assert {table for table, _, _ in surplus} <= {"reading"}
+    extra = look(desk.store, asked, tmp_path / "first")[0]
+    assert extra[("reading", "MeterReading", "extra")] >= 1
+    assert {table for table, _, _ in extra} <= {"reading"}
     before = desk.rows("SELECT id, state, waits_for FROM kernel_message ORDER BY id")
     told = desk.rows("SELECT count(*) FROM outbox")
     fill(desk.store, desk.writer, asked, tmp_path / "fill")

@@ -16,6 +16,7 @@ from energycomm.bulk.judging import Question, opened
 from energycomm.bulk.verdicts import judged_again
 from energycomm.bulk.workers import Processes
 from energycomm.correction.impact import question
+from energycomm.eis.database import snapshot
 from energycomm.pipeline.gateway import Gateway
 from energycomm.pipeline.progress import total
 
@@ -47,7 +48,8 @@ def _rows(gateway: Gateway, asked: Question, folder: Path) -> list[list[str]]:
     opened(msgspec.json.encode(asked))
     reading = _cpu() - cpu
     cpu = _cpu()
-    buckets = len(list(write_buckets(engine, folder, markets, 0)))
+    with snapshot(engine) as connection:
+        buckets = len(list(write_buckets(connection, folder, markets, 0)))
     writing = _cpu() - cpu
     costs = []
     for number in PROCESSES:

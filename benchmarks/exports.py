@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -78,32 +79,43 @@ def main(typed: list[str] | None = None) -> int:
             found, row = _export(url, folder / f"all.{form}")
             cursor = found["cursor"]
             rows.append((f"all, {form}", *row))
+        for processes in ("1", "2"):
+            words = f"all, csv, --processes {processes}"
+            rows.append((words, *_export(url, folder / "all.csv", "--processes", processes)[1]))
         month(1)
         with writing(engine) as connection:
             correct = "UPDATE reading SET status = 'replaced' WHERE id % 100 = 0 AND id <= :points"
             connection.execute(text(correct), {"points": points})
         rows.append(("a month and 1 % corrected, parquet", *_export(url, folder / "new.parquet", "--since", cursor)[1]))
         engine.dispose()
-    print("\n".join(table(("export", "rows", "s", "rows/s", "peak MB"), rows)))
+    print("\n".join(table(("export", "rows", "s", "rows/s", "CPU s", "peak MB"), rows)))
     return 0
 
 
 def _export(url: str, to: Path, *more: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """An export in a process of its own: what it told; rows, seconds, rows a second, peak memory in MB."""
+    """An export in a process of its own: what it told; rows, seconds, rows a second, CPU seconds with those of its own
+    processes, its peak memory in MB."""
     code = (
         "import sys; from pathlib import Path; from energycomm import cli; status = cli.main(sys.argv[1:]); "
         "told = Path('/proc/self/status').read_text(); print(told.split('VmHWM:')[1].split()[0], file=sys.stderr); "
         "sys.exit(status)"
     )
     command = [sys.executable, "-c", code, "export", "readings", "--to", str(to), "--json", *more]
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), _cpu()
     done = subprocess.run(
         command, capture_output=True, check=True, env={"ENERGYCOMM_DATABASE": url, "PYTHONPATH": ":".join(sys.path)}
     )
     seconds = time.perf_counter() - begin
     told = json.loads(done.stdout)
     peak = int(done.stderr.split()[-1]) // 1024
-    return told, (str(told["rows"]), f"{seconds:.1f}", f"{told['rows'] / seconds:.0f}", str(peak))
+    figures = f"{seconds:.1f}", f"{told['rows'] / seconds:.0f}", f"{_cpu() - cpu:.1f}", str(peak)
+    return told, (str(told["rows"]), *figures)
+
+
+def _cpu() -> float:
+    """CPU seconds of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "energycomm.backup": COMMON | {"energycomm.archive", "energycomm.eis"},
     "energycomm.archive": COMMON | {"energycomm.eis", "energycomm.pipeline"},
     "energycomm.erasure": LOWER | {"energycomm.archive", "energycomm.config", "energycomm.pipeline"},
-    "energycomm.bulk": LOWER | {"energycomm.pipeline", "energycomm.processes"},
+    "energycomm.bulk": LOWER | {"energycomm.export", "energycomm.pipeline", "energycomm.processes"},
     "energycomm.pipeline": LOWER
     | {"energycomm.choices", "energycomm.config", "energycomm.logs", "energycomm.portfolio", "energycomm.processes"},
 }

@@ -54,6 +54,7 @@ RECORDED: dict[str, str] = {
     "customer find": PRM,
     "eis archive restore": "2026-01",
     "eis archive write": "2026-01",
+    "eis backfill": "--dry-run",
     "eis compare": "{database}",
     "eis partition attach": "raw_chunk_p1",
     "eis partition create": "",

@@ -16,12 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, select
 
 from energycomm.bulk.runs import bucket_file
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
-from energycomm.eis.database import snapshot
 from energycomm.eis.store import MessageRow, StoreReader
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
@@ -81,7 +80,7 @@ class Point(Struct, frozen=True):
 
 
 def write_buckets(
-    engine: Engine,
+    connection: Connection,
     folder: Path,
     markets: Markets,
     since: int,
@@ -91,7 +90,7 @@ def write_buckets(
     """Write the access points with messages that are asked for, whole, in buckets; few rows are in memory.
 
     Args:
-      engine: the store.
+      connection: a snapshot of the store.
       folder: for the files.
       markets: the installed ones.
       since: microseconds since the epoch; only verdicts of messages that arrived since then are asked for.
@@ -105,7 +104,7 @@ def write_buckets(
       UserError: the database was lost, or a market is not installed.
       DamagedRow: an encrypted message cannot be opened.
     """
-    number, points = 0, _points(engine, markets, since, states)
+    number, points = 0, _points(connection, markets, since, states)
     point = next(points, None)
     while point is not None:
         number += 1
@@ -122,35 +121,34 @@ def write_buckets(
         yield path
 
 
-def _points(engine: Engine, markets: Markets, since: int, states: Collection[str]) -> Iterator[list[dict[str, Any]]]:
+def _points(
+    connection: Connection, markets: Markets, since: int, states: Collection[str]
+) -> Iterator[list[dict[str, Any]]]:
     """The rows of one access point after the other."""
-    with snapshot(engine) as connection:
-        reader = StoreReader(driver_of(connection))
-        for ids in _with_messages(connection, since, states):
-            sql = "SELECT id, market, identifier FROM access_point WHERE true"
-            named = {row[0]: (row[1], row[2]) for row in reader.driver.matching(sql, ids, "id")}
-            for market, _ in named.values():
-                markets.zone(market)
-            found = reader.messages_of(ids)
-            starts = {point: start for point in ids if (start := start_of(reader, point)) is not None}
-            for point, (floor, _) in starts.items():
-                found[point] = [row for row in found.get(point, ()) if row.effective >= floor]
-            counted = {row.id for row in counting(reader, [row for rows in found.values() for row in rows])}
-            kept = {point: [row for row in rows if row.id in counted] for point, rows in found.items()}
-            asked = {
-                row.id: row
-                for rows in kept.values()
-                for row in rows
-                if row.received_at >= since and (not states or row.state in states)
-            }
-            codes = _codes(reader, list(asked.values()))
-            for point, rows in sorted(kept.items()):
-                told = [
-                    _row(point, *named[point], row, asked=row.id in asked, codes=codes.get(row.id, "")) for row in rows
-                ]
-                if told and point in starts:
-                    told[0]["start"] = starts[point][1]
-                yield told
+    reader = StoreReader(driver_of(connection))
+    for ids in _with_messages(connection, since, states):
+        sql = "SELECT id, market, identifier FROM access_point WHERE true"
+        named = {row[0]: (row[1], row[2]) for row in reader.driver.matching(sql, ids, "id")}
+        for market, _ in named.values():
+            markets.zone(market)
+        found = reader.messages_of(ids)
+        starts = {point: start for point in ids if (start := start_of(reader, point)) is not None}
+        for point, (floor, _) in starts.items():
+            found[point] = [row for row in found.get(point, ()) if row.effective >= floor]
+        counted = {row.id for row in counting(reader, [row for rows in found.values() for row in rows])}
+        kept = {point: [row for row in rows if row.id in counted] for point, rows in found.items()}
+        asked = {
+            row.id: row
+            for rows in kept.values()
+            for row in rows
+            if row.received_at >= since and (not states or row.state in states)
+        }
+        codes = _codes(reader, list(asked.values()))
+        for point, rows in sorted(kept.items()):
+            told = [_row(point, *named[point], row, asked=row.id in asked, codes=codes.get(row.id, "")) for row in rows]
+            if told and point in starts:
+                told[0]["start"] = starts[point][1]
+            yield told
 
 
 def _with_messages(connection: Connection, since: int, states: Collection[str]) -> Iterator[Sequence[int]]:

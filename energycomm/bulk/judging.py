@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from energycomm.bulk.buckets import Point, read_bucket
+from energycomm.bulk.workers import refuse_other_program
 from energycomm.engine.folder import read_texts
 from energycomm.engine.problems import BrokenCatalogue
 from energycomm.errors import UserError
@@ -145,12 +146,7 @@ def opened(question: bytes) -> tuple[Question, Judge]:
       UserError: another version of EnergyComm asks, the rules are broken, or the engine is not installed here.
     """
     asked = msgspec.json.decode(question, type=Question)
-    here = version("energycomm")
-    if asked.program != here:
-        raise UserError(
-            f"EnergyComm {asked.program} asks, and {here} is installed where its messages are to be judged.",
-            "Install one version on all hosts.",
-        )
+    refuse_other_program(asked.program)
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     catalogue, problems = read_texts(asked.rules)
     if problems:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from energycomm.bulk.buckets import BUCKET_MESSAGES, write_buckets
 from energycomm.bulk.judging import Question, Shift, judged, read_result
@@ -32,9 +32,13 @@ class Judging:
         self.question = msgspec.json.encode(asked)
         self._asked, self._markets, self._size = asked, markets, size
 
-    def write(self, engine: Engine, folder: Path) -> Iterator[Path]:
+    def notes(self, _connection: Connection) -> dict[str, str]:
+        """Nothing."""
+        return {}
+
+    def write(self, connection: Connection, folder: Path) -> Iterator[Path]:
         """Write the buckets."""
-        return write_buckets(engine, folder, self._markets, self._asked.since, self._asked.states, self._size)
+        return write_buckets(connection, folder, self._markets, self._asked.since, self._asked.states, self._size)
 
 
 class Verdicts:

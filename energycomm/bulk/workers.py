@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from importlib.metadata import version
 from itertools import islice
 from typing import Protocol, TypeAlias
 
+from energycomm.errors import UserError
 from energycomm.processes import cores, helpers
 
 AHEAD = 2
@@ -24,6 +26,23 @@ Bucket: TypeAlias = tuple[int, bytes]
 Task: TypeAlias = Callable[[bytes, bytes], bytes]
 """A function of a module: (question, bucket) -> result. It asks no store and writes nothing, so it may be done
 anywhere, and again."""
+
+
+def refuse_other_program(asking: str) -> None:
+    """Refuse a question of another version of EnergyComm, which may judge or write otherwise.
+
+    Args:
+      asking: the version that asks.
+
+    Raises:
+      UserError: it is not the one that is installed here.
+    """
+    here = version("energycomm")
+    if asking != here:
+        raise UserError(
+            f"EnergyComm {asking} asks, and {here} is installed where its buckets are to be worked on.",
+            "Install one version on all hosts.",
+        )
 
 
 class Lost(Exception):

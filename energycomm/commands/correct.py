@@ -14,7 +14,8 @@ from energycomm.commands.correct_script import progress, user
 from energycomm.commands.correct_tickets import delegate_, export_, tickets_
 from energycomm.commands.output import Form, Json, listed, print_facts, print_json, print_rows
 from energycomm.commands.recording import recorded
-from energycomm.commands.rejudging import ProcessNumber, Work, judged_by
+from energycomm.commands.rejudging import judged_by
+from energycomm.commands.running import ProcessNumber, Work
 from energycomm.config import load
 from energycomm.correction import campaign
 from energycomm.correction.library import load_scripts

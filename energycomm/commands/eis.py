@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 
 from energycomm.commands.archiving import app as archive
 from energycomm.commands.archiving import retention
+from energycomm.commands.backfilling import backfill
 from energycomm.commands.backup import backup, backups, restore, restored
 from energycomm.commands.encryption import compact, decrypt, encrypt, verify_
 from energycomm.commands.output import Json, legal_time, print_json, print_rows
@@ -32,6 +33,7 @@ from energycomm.pipeline.gateway import make_ready, open_store
 app = typer.Typer(no_args_is_help=True, help="The Energy Information Store.")
 app.add_typer(archive, name="archive")
 app.add_typer(partition, name="partition")
+app.command()(backfill)
 app.command()(compact)
 app.command()(encrypt)
 app.command()(decrypt)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from energycomm.commands.output import Json, print_facts, print_json
+from energycomm.commands.output import Json, legal_time, print_facts, print_json
 from energycomm.commands.recording import recorded
-from energycomm.config import load
+from energycomm.commands.running import ProcessNumber, Work, told_buckets
+from energycomm.config import Config, load
 from energycomm.eis.away import told_missing
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.gateway import open_store
 from energycomm.private_files import written_whole
+
+if TYPE_CHECKING:
+    from energycomm.eis.away import Archive
+    from energycomm.export.subjects import Selection
 
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
@@ -47,17 +54,19 @@ def export(
     ] = None,
     first: Annotated[str | None, typer.Option("--from", help="First day, YYYY-MM-DD, in legal time.")] = None,
     last: Annotated[str | None, typer.Option("--until", help="Last day, YYYY-MM-DD, included.")] = None,
+    work: Work = None,
+    processes: ProcessNumber = None,
     json: Json = False,
 ) -> None:
     """Export a subject to Parquet, CSV or JSON lines, and tell the cursor to go on from.
 
+    With --work an export that was cut off goes on, of the store as it was when it began.
+
     Example: energycomm export readings --to readings.parquet --since ec1-5f0c6b7a9d3e1f20-1042-77120933
     """
     # Arrow takes a moment to load: no other command waits for it.
-    from energycomm.export.formats import pieces
-    from energycomm.export.rows import opened_export, subject_of
-    from energycomm.export.subjects import Selection
-    from energycomm.invoicing.gathering import InvoiceCheck
+    from energycomm.export.rows import subject_of
+    from energycomm.export.subjects import DISPUTES, Selection
 
     subject_of(subject)
     chosen = _format(form, to)
@@ -70,19 +79,64 @@ def export(
     )
     config = load()
     _check_folder(to)
-    zones = installed_adapters(config.mapping_files).zones
-    with open_store(config) as store:
-        invoices = InvoiceCheck(store, config.rules_folder, zones)
-        with opened_export(store.engine, subject, selection, zones, since, invoices) as found:
-            _write(to, pieces(chosen, found))
-            away = found.lacks()
+    # Small exports are made sooner by one process: docs/scaling.md has the figures.
+    on_cluster = config.cluster.address is not None and subject != DISPUTES
+    if work is not None or processes is not None or on_cluster:
+        told, away = _by_buckets(config, subject, chosen, selection, since, to, work, processes)
+    else:
+        told, away = _at_once(config, subject, chosen, selection, since, to)
     for line in told_missing(away):
         typer.echo(line, err=True)
-    told = {"file": str(to), "rows": found.told, "cursor": str(found.place)}
     if json:
         print_json({**told, "archived": [one.name for one in away]})
         return
     print_facts(told.items())
+
+
+_Answer: TypeAlias = "tuple[dict[str, Any], tuple[Archive, ...]]"
+"""What is told of an export, and the archives that hold rows which would be in it."""
+
+
+def _at_once(config: Config, subject: str, form: str, selection: Selection, since: str | None, to: Path) -> _Answer:
+    """Write the file row by row, in this process."""
+    from energycomm.export.formats import pieces
+    from energycomm.export.rows import opened_export
+    from energycomm.invoicing.gathering import InvoiceCheck
+
+    zones = installed_adapters(config.mapping_files).zones
+    with open_store(config) as store:
+        invoices = InvoiceCheck(store, config.rules_folder, zones)
+        with opened_export(store.engine, subject, selection, zones, since, invoices) as found:
+            _write(to, pieces(form, found))
+            return {"file": str(to), "rows": found.told, "cursor": str(found.place)}, found.lacks()
+
+
+def _by_buckets(
+    config: Config,
+    subject: str,
+    form: str,
+    selection: Selection,
+    since: str | None,
+    to: Path,
+    work: Path | None,
+    processes: int | None,
+) -> _Answer:
+    """Write the file from buckets that several processes, or a cluster, worked on."""
+    from energycomm.bulk.cluster import workers
+    from energycomm.bulk.exporting import exported, question
+
+    asked = question(subject, form, selection, since, installed_adapters(config.mapping_files))
+    with open_store(config) as store, ExitStack() as stack:
+        place = work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="energycomm-run-"))) / "run"
+        with told_buckets() as watch:
+            chosen = workers(config.cluster.address, processes)
+            found = stack.enter_context(exported(store.engine, asked, place, chosen, watch=watch))
+        if found.continued is not None:
+            when = legal_time().to_the_minute(found.continued)
+            typer.echo(f"goes on with the export that was begun at {when}: the store as it was then", err=True)
+        _write(to, found.pieces())
+        found.clear()
+        return {"file": str(to), "rows": found.told, "cursor": found.cursor}, found.away
 
 
 def _check_folder(to: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from energycomm.bulk.cluster import workers
 from energycomm.bulk.verdicts import Verdicts
+from energycomm.commands.running import told_buckets
 from energycomm.config import Config
 from energycomm.correction.impact import impact, question
 from energycomm.eis.store import Store
@@ -19,17 +17,8 @@ from energycomm.errors import UserError
 from energycomm.kernel.instants import micros
 from energycomm.market.installed import installed_adapters
 
-Work = Annotated[
-    Path | None, typer.Option(help="Folder that keeps the run: the same command with it continues a run that was cut.")
-]
-ProcessNumber = Annotated[
-    int | None,
-    typer.Option(
-        "--processes", min=1, help="Processes of this machine; by default the cluster, or as many as there are cores."
-    ),
-]
 
-
+@contextmanager
 def judged_by(
     config: Config,
     store: Store,
@@ -38,7 +27,7 @@ def judged_by(
     work: Path | None,
     processes: int | None,
     states: Collection[str] = (),
-) -> AbstractContextManager[Verdicts]:
+) -> Iterator[Verdicts]:
     """Stored messages judged again by some rules; nothing is stored.
 
     Args:
@@ -50,13 +39,20 @@ def judged_by(
       processes: of this machine.
       states: only messages in these states; in any when empty.
 
+    Yields:
+      What changes, as long as the block lasts; how far it is was told on standard error.
+
     Raises:
       UserError: the rules are broken, the day is none, or see `energycomm.bulk.cluster.workers`.
     """
     markets = installed_adapters(config.mapping_files)
     begin = 0 if since is None else micros(datetime.combine(day_of(since), time(), UTC))
     asked = question(folder, markets, begin, config.engine, config.curve_tolerance, states)
-    return impact(store, markets, asked, workers(config.cluster.address, processes), work)
+    with ExitStack() as stack:
+        with told_buckets() as watch:
+            chosen = workers(config.cluster.address, processes)
+            found = stack.enter_context(impact(store, markets, asked, chosen, work, watch))
+        yield found
 
 
 def day_of(text: str) -> date:

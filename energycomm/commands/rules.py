@@ -15,7 +15,8 @@ from energycomm.choices import one_of
 from energycomm.commands.options import known_codes, options_of, starting
 from energycomm.commands.output import Form, Json, listed, print_json, print_json_list, print_rows
 from energycomm.commands.recording import recorded
-from energycomm.commands.rejudging import ProcessNumber, Work, judged_by
+from energycomm.commands.rejudging import judged_by
+from energycomm.commands.running import ProcessNumber, Work
 from energycomm.config import load
 from energycomm.correction.difference import differences
 from energycomm.correction.impact import bring_about, catalogue_named

@@ -242,10 +242,10 @@ def preview(
     freed: list[int] = []
     lost: list[int] = []
     groups = [list(group) for _, group in groupby(planned.items, key=lambda item: item.place)]
-    while groups and (until is None or time.monotonic() < until):
-        slice_, groups = groups[:SLICE], groups[SLICE:]
+    done = 0
+    while done < len(groups) and (until is None or time.monotonic() < until):
         with rehearsal(store.engine):
-            for items in slice_:
+            for items in groups[done : done + SLICE]:
                 outcome, notes = _try(store, writer, items)
                 if outcome.better:
                     freed += outcome.freed
@@ -253,8 +253,9 @@ def preview(
                 for item, note in zip(items, notes, strict=True):
                     useful = outcome.better and note is None and _needed(item, outcome)
                     tried.append(Tried(item, useful, note or item.action.note))
+        done += SLICE
         watch(len(tried))
-    untried = tuple(item for items in groups for item in items)
+    untried = tuple(item for items in groups[done:] for item in items)
     return Preview(planned.selected, tuple(tried), tuple(dict.fromkeys(freed)), tuple(lost), planned.faults, untried)
 
 

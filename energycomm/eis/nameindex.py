@@ -17,7 +17,7 @@ import hashlib
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -165,6 +165,31 @@ def _fill_some(engine: Engine) -> int | None:
         driver.run("UPDATE name_gap SET upto = ?", (found[-1][0],))
         return len(found)
 
+
+def complete(engine: Engine, customer_ids: Sequence[int]) -> int:
+    """Put customers into the index that are not in it; how many were put in.
+
+    Args:
+      engine: the store, unlocked.
+      customer_ids: their rows; those that are in it already, or are gone, are left out.
+    """
+    done = 0
+    for start in range(0, len(customer_ids), BATCH):
+        with writing(engine) as connection:
+            driver = driver_of(connection)
+            found = driver.matching(_NOT_KEPT, customer_ids[start : start + BATCH], "c.id")
+            keep(driver, [(row[0], row[1]) for row in found])
+            if is_sqlite(engine):
+                for number, _ in found:
+                    findable.take_in(connection, findable.NAMES, number, number)
+            done += len(found)
+    return done
+
+
+_NOT_KEPT = (
+    "SELECT c.id, c.name FROM customer c WHERE c.name IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM customer_words w WHERE w.customer_id = c.id)"
+)
 
 _NEXT = (
     "SELECT c.id, c.name FROM customer c JOIN name_gap g ON c.id > g.upto AND c.id <= g.target ORDER BY c.id LIMIT ?"

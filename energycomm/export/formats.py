@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -39,7 +39,34 @@ def pieces(form: str, export: Export | Disputes) -> Iterator[bytes]:
       form: parquet, csv or jsonl.
       export: what is exported; Parquet keeps its subject and cursor among its metadata.
     """
-    return {"parquet": _parquet, "csv": _csv, "jsonl": _jsonl}[form](export, export.rows())
+    subject, rows = export.subject, export.rows()
+    if form == "parquet":
+        schema = _with_metadata(subject, str(export.place))
+        return _parquet(schema, _tables(schema, rows))
+    return chain(_names(form, subject), _text(form, subject, rows))
+
+
+def part(form: str, subject: Subject, rows: Iterator[Row]) -> bytes:
+    """Some rows of an export, for `joined`."""
+    if form == "parquet":
+        schema = arrow_schema(subject)
+        return b"".join(_parquet(schema, _tables(schema, rows)))
+    return b"".join(_text(form, subject, rows))
+
+
+def joined(form: str, subject: Subject, cursor: str, parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts of an export, in their order, as the one file that `pieces` gives.
+
+    Args:
+      form: parquet, csv or jsonl.
+      subject: what is exported.
+      cursor: the place that it brings whoever follows to.
+      parts: see `part`; one is in memory at a time.
+    """
+    if form == "parquet":
+        schema = _with_metadata(subject, cursor)
+        return _parquet(schema, _together(schema, parts))
+    return chain(_names(form, subject), parts)
 
 
 def arrow_schema(subject: Subject) -> pa.Schema:
@@ -61,20 +88,43 @@ def _type(column: Column) -> pa.DataType:
     }[column.type]
 
 
-def _parquet(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
+def _with_metadata(subject: Subject, cursor: str) -> pa.Schema:
     told = {
-        "energycomm.subject": export.subject.name,
+        "energycomm.subject": subject.name,
         "energycomm.schema": str(SCHEMA),
-        "energycomm.cursor": str(export.place),
+        "energycomm.cursor": cursor,
     }
-    schema = arrow_schema(export.subject).with_metadata(told)
+    return arrow_schema(subject).with_metadata(told)
+
+
+def _tables(schema: pa.Schema, rows: Iterator[Row]) -> Iterator[pa.Table]:
+    """Rows as tables, each of a row group."""
+    while some := list(islice(rows, ROWS_TOGETHER)):
+        columns = [
+            pa.array(values, type=field.type) for values, field in zip(zip(*some, strict=True), schema, strict=True)
+        ]
+        yield pa.Table.from_arrays(columns, schema=schema)
+
+
+def _together(schema: pa.Schema, parts: Iterable[bytes]) -> Iterator[pa.Table]:
+    """The rows of files as tables, each of a row group, wherever a file ends."""
+    waiting = schema.empty_table()
+    for content in parts:
+        for batch in pq.ParquetFile(pa.BufferReader(content)).iter_batches(ROWS_TOGETHER):
+            more = pa.Table.from_batches([batch.replace_schema_metadata(schema.metadata)], schema)
+            waiting = pa.concat_tables((waiting, more))
+            while waiting.num_rows >= ROWS_TOGETHER:
+                yield waiting.slice(0, ROWS_TOGETHER).combine_chunks()
+                waiting = waiting.slice(ROWS_TOGETHER)
+    if waiting.num_rows:
+        yield waiting.combine_chunks()
+
+
+def _parquet(schema: pa.Schema, groups: Iterator[pa.Table]) -> Iterator[bytes]:
     sink = _Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        while some := list(islice(rows, ROWS_TOGETHER)):
-            columns = [
-                pa.array(values, type=field.type) for values, field in zip(zip(*some, strict=True), schema, strict=True)
-            ]
-            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+        for group in groups:
+            writer.write_table(group)
             yield sink.taken()
     yield sink.taken()
 
@@ -108,13 +158,28 @@ class _Sink(io.RawIOBase):
         return found
 
 
-def _csv(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
-    names: list[Sequence[Any]] = [[column.name for column in export.subject.columns]]
-    while some := names or list(islice(rows, ROWS_TOGETHER)):
-        names = []
-        stream = io.StringIO(newline="")
-        csv.writer(stream, quoting=csv.QUOTE_MINIMAL).writerows([_cell(value) for value in row] for row in some)
-        yield stream.getvalue().encode()
+def _names(form: str, subject: Subject) -> Iterator[bytes]:
+    """What stands before the rows: the names of the columns in CSV."""
+    if form == "csv":
+        yield _lines([[column.name for column in subject.columns]])
+
+
+def _text(form: str, subject: Subject, rows: Iterator[Row]) -> Iterator[bytes]:
+    names = [column.name for column in subject.columns]
+    while some := list(islice(rows, ROWS_TOGETHER)):
+        if form == "csv":
+            yield _lines([_cell(value) for value in row] for row in some)
+            continue
+        yield b"".join(
+            _json.encode({name: value for name, value in zip(names, row, strict=True) if value is not None}) + b"\n"
+            for row in some
+        )
+
+
+def _lines(rows: Iterable[Sequence[str]]) -> bytes:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, quoting=csv.QUOTE_MINIMAL).writerows(rows)
+    return stream.getvalue().encode()
 
 
 def _cell(value: Any) -> str:
@@ -128,23 +193,14 @@ def _cell(value: Any) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
-        return _text(value)
+        return _plain(value)
     return format(value, "f") if not isinstance(value, int) else str(value)
 
 
-_text = lru_cache(maxsize=65_536)(plain_cell)
+_plain = lru_cache(maxsize=65_536)(plain_cell)
 """Texts come again and again: units, time classes, access points."""
 
 
 @lru_cache(maxsize=65_536)
 def _instant(value: datetime) -> str:
     return value.isoformat().replace("+00:00", "Z")
-
-
-def _jsonl(export: Export | Disputes, rows: Iterator[Row]) -> Iterator[bytes]:
-    names = [column.name for column in export.subject.columns]
-    while some := list(islice(rows, ROWS_TOGETHER)):
-        yield b"".join(
-            _json.encode({name: value for name, value in zip(names, row, strict=True) if value is not None}) + b"\n"
-            for row in some
-        )

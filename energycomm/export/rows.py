@@ -10,10 +10,9 @@ in between, and doing it twice does no harm.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from difflib import get_close_matches
 from itertools import groupby
 from typing import Any
@@ -22,36 +21,19 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Engine, text
 
 from energycomm.eis import changelog, tables
-from energycomm.eis.arrays import parts_of
 from energycomm.eis.away import Archive, missing
-from energycomm.eis.bulk import Driver, column_names, driver_of
+from energycomm.eis.bulk import Driver, driver_of
 from energycomm.eis.changelog import Place
 from energycomm.eis.database import snapshot
 from energycomm.errors import UserError
 from energycomm.export.disputes import Disputes
-from energycomm.export.subjects import (
-    CORRECT,
-    DISPUTES,
-    HEAD,
-    INSERT,
-    NAMES,
-    WITHDRAW,
-    Column,
-    Row,
-    Selection,
-    Subject,
-    subjects,
-)
+from energycomm.export.making import OF_MESSAGE, Making, Told, read_columns
+from energycomm.export.subjects import CORRECT, DISPUTES, INSERT, NAMES, Row, Selection, Subject, subjects
 from energycomm.invoicing.gathering import InvoiceCheck
-from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, instant, micros, midnight
+from energycomm.kernel.instants import FIRST_DAY, LAST_DAY, micros, midnight
 
 TOGETHER = 500
 """Messages that are read at a time."""
-
-OF_MESSAGE = 5
-"""Columns of a row's message that are read with it: market, access point, instant, kind, market type."""
-
-DAY_MINUTES = 1440
 
 OTHER_ZONE = 86_400_000_000
 """Microseconds by which midnight of another market may lie apart, at most."""
@@ -91,18 +73,20 @@ class Export:
         self.place = changelog.present(connection)
         self.told = 0
         self._table = tables.metadata.tables[subject.table]
-        self._names = column_names(self._table)
-        self._cause = OF_MESSAGE + self._names.index("message_id")
-        self._own = subject.columns[len(HEAD) :]
-        self._of_part = [(place, one) for place, one in enumerate(subject.columns) if one.source == "part"]
-        self._intervals = next((place for place, one in enumerate(subject.columns) if one.source == "made"), None)
-        self._empty: Row = (None,) * (len(subject.columns) - len(HEAD))
+        self._names = read_columns(subject)
+        self._cause = len(OF_MESSAGE) + self._names.index("message_id")
 
     def rows(self) -> Iterator[Row]:
         """The rows, in a fixed order; few are in memory at a time."""
-        for row in self._all() if self.since is None else self._changed(self.since):
-            self.told += 1
-            yield row
+        making = Making(self.subject, self.selection, self.zones)
+        for told in self.read():
+            for row in making.rows(told):
+                self.told += 1
+                yield row
+
+    def read(self) -> Iterator[Told]:
+        """What the rows are made of, message by message; each is to be used before the next is asked for."""
+        return self._all() if self.since is None else self._changed(self.since)
 
     def lacks(self) -> tuple[Archive, ...]:
         """The archives that hold rows which would be among these, had they not left the store."""
@@ -117,10 +101,10 @@ class Export:
     # --- reading ---
 
     def _select(self, condition: str, values: Mapping[str, Any], tail: str) -> Any:
-        """Rows of the table, after `OF_MESSAGE` columns of their message."""
+        """Rows of the table, each after `OF_MESSAGE` of its message."""
         columns = ", ".join(f't."{name}"' for name in self._names)
         at = "k.effective" if self.subject.table == "finding" else 't."at"'
-        point = "t.access_point_id" if "access_point_id" in self._names else "k.access_point_id"
+        point = "t.access_point_id" if "access_point_id" in self._table.columns else "k.access_point_id"
         sql = (
             f"SELECT k.market, a.identifier, {at}, k.kind, k.market_type, {columns} FROM {self.subject.table} t "
             f"JOIN kernel_message k ON k.id = t.message_id LEFT JOIN access_point a ON a.id = {point} "
@@ -149,33 +133,15 @@ class Export:
             values |= {f"s{number}": value for number, value in enumerate(chosen.segments)}
         return " AND ".join(parts), values
 
-    def _within(self, market: str, at: int, row: Mapping[str, Any]) -> bool:
-        """Whether a row holds on one of the days that are wanted."""
-        first, last = self.selection.first, self.selection.last
-        if first is None and last is None:
-            return True
-        zone = self.zones.get(market) or next(iter(self.zones.values()))
-        starts = at if self.subject.starts == "at" else row[self.subject.starts]
-        starts = at if starts is None else starts
-        ends = starts
-        if self.subject.ends == "at":
-            ends = at - 1
-        elif self.subject.ends is not None:
-            ends = row[self.subject.ends]
-            ends = None if ends is None else ends - 1
-        if last is not None and starts >= micros(midnight(zone, last + timedelta(days=1))):
-            return False
-        return first is None or ends is None or max(ends, starts) >= micros(midnight(zone, first))
-
-    def _all(self) -> Iterator[Row]:
+    def _all(self) -> Iterator[Told]:
         # The tables have no index on their message, and need none: it has one row in each of them but the findings.
         order = "ORDER BY t.message_id, t.id" if self.subject.table == "finding" else "ORDER BY t.id"
         condition, values = self._conditions()
         found = self._select(condition, values, order)
-        for _, several in groupby(found, key=lambda row: row[self._cause]):
-            yield from self._made_of(INSERT, several)
+        for message, several in groupby(found, key=lambda row: row[self._cause]):
+            yield Told(INSERT, message, None, several)
 
-    def _changed(self, since: Place) -> Iterator[Row]:
+    def _changed(self, since: Place) -> Iterator[Told]:
         logged = (
             "FROM change_log l JOIN change_batch b ON b.id = l.batch {} "
             "WHERE b.number > :number AND l.table_name = :name AND l.run {} 1"
@@ -205,7 +171,7 @@ class Export:
         if together:
             yield from self._told(together)
 
-    def _told(self, changes: Sequence[tuple[int, list[int], bool]]) -> Iterator[Row]:
+    def _told(self, changes: Sequence[tuple[int, list[int], bool]]) -> Iterator[Told]:
         """What became of messages: (number, rows that may be there, whether it had rows at the cursor)."""
         condition, values = self._conditions()
         ids = [number for _, rows, _ in changes for number in rows]
@@ -216,11 +182,7 @@ class Export:
                 held.setdefault(row[self._cause], []).append(row)
         origins = self._origins([message for message, _, before in changes if before])
         for message, _, before in changes:
-            rows = list(self._made_of(CORRECT if before else INSERT, held.get(message, ())))
-            if rows:
-                yield from rows
-            elif before and (origin := origins.get(message)) is not None:
-                yield (WITHDRAW, message, None, *origin, None, *self._empty)
+            yield Told(CORRECT if before else INSERT, message, origins.get(message), held.get(message, ()))
 
     def _origins(self, messages: Sequence[int]) -> dict[int, tuple[str | None, str | None]]:
         """Market and access point of messages; of those that are wanted."""
@@ -242,71 +204,11 @@ class Export:
             found[message] = (market, point)
         return found
 
-    # --- making rows ---
-
-    def _made_of(self, op: str, rows: Iterable[Any]) -> Iterator[Row]:
-        """The rows of one message, from its rows of the table."""
-        item = 0
-        for found in rows:
-            market, point, at, kind, market_type, *content = found
-            row = {"kind": kind, "market_type": market_type, **dict(zip(self._names, content, strict=True))}
-            if not self._within(market, at, row):
-                continue
-            parts: list[dict[str, Any]] = [{}]
-            if self.subject.parts:
-                parts = parts_of(row[self.subject.parts])
-            # What all parts share is made once: curves have thousands.
-            whole = [op, row["message_id"], 0, market, point, instant(at)]
-            whole += [_value(one, row[one.key]) if one.source == "row" else None for one in self._own]
-            for part in parts:
-                item += 1
-                made = whole.copy()
-                made[2] = item
-                for place, column in self._of_part:
-                    made[place] = _value(column, part.get(column.key))
-                if self._intervals is not None:
-                    made[self._intervals : self._intervals + 2] = self._interval(market, at, row, part["position"])
-                yield tuple(made)
-
-    def _interval(self, market: str, at: int, row: Mapping[str, Any], position: int) -> tuple[datetime, datetime]:
-        """Start and end of an interval. Steps of whole days, months and years follow the civil calendar."""
-        zone = self.zones.get(market) or next(iter(self.zones.values()))
-        start, minutes = instant(at), row["resolution"]
-        if minutes is not None and minutes % DAY_MINUTES:
-            step = timedelta(minutes=minutes)
-            return start + (position - 1) * step, start + position * step
-        local = start.astimezone(zone).replace(tzinfo=None)
-        bounds = []
-        for number in (position - 1, position):
-            if minutes is not None:
-                moved = local + timedelta(minutes=number * minutes)
-            else:
-                months = local.month - 1 + number * (row["resolution_months"] or 1)
-                moved = local.replace(year=local.year + months // 12, month=months % 12 + 1)
-            bounds.append(moved.replace(tzinfo=zone).astimezone(start.tzinfo))
-        return bounds[0], bounds[1]
-
 
 def _in_runs(runs: Sequence[Sequence[int]], starts: Sequence[int], number: int) -> bool:
     """Whether a row is of one of the runs (first row, how many), which are in the order of their starts."""
     place = bisect_right(starts, number) - 1
     return place >= 0 and number < runs[place][0] + runs[place][1]
-
-
-def _value(column: Column, stored: Any) -> Any:
-    """A value as it is exported, from the form in which a column or a part of the store has it."""
-    if stored is None:
-        return None
-    match column.type:
-        case "decimal":
-            return Decimal(stored)
-        case "instant":
-            return instant(stored) if isinstance(stored, int) else datetime.fromisoformat(stored)
-        case "day":
-            return date.fromisoformat(stored)
-        case "truth":
-            return bool(stored)
-    return stored
 
 
 def _in_segments(selection: Selection) -> str:
@@ -359,21 +261,40 @@ def opened_export(
             "The disputes cannot be followed by a cursor.",
             "Any price, term or reading may change them: export all of them, in the place of the former.",
         )
+    with snapshot(engine) as connection:
+        if name != DISPUTES:
+            yield export_in(connection, subject, selection, zones, cursor)
+            return
+        _check(connection, selection, zones)
+        if checker is None:
+            raise ValueError("the disputes need a checker of invoices")
+        points, place = _points(connection, selection), changelog.present(connection)
+        yield Disputes(checker, subject, selection, points, zones, place)
+
+
+def export_in(
+    connection: Connection, subject: Subject, selection: Selection, zones: Mapping[str, ZoneInfo], cursor: str | None
+) -> Export:
+    """An export in a snapshot.
+
+    Args:
+      connection: the snapshot.
+      subject: any but the disputes.
+      selection: which rows.
+      zones: market -> its legal time.
+      cursor: where an earlier export ended; only what changed since is told. All that holds without.
+
+    Raises:
+      UserError: a value is unknown, or the cursor cannot be followed from.
+    """
     if cursor is not None and selection.segments:
         raise UserError(
             "A segment cannot be asked for together with a cursor.",
             "The segment of an access point may change without its rows: follow all, and choose outside.",
         )
-    with snapshot(engine) as connection:
-        _check(connection, selection, zones)
-        if name == DISPUTES:
-            if checker is None:
-                raise ValueError("the disputes need a checker of invoices")
-            points, place = _points(connection, selection), changelog.present(connection)
-            yield Disputes(checker, subject, selection, points, zones, place)
-            return
-        since = None if cursor is None else changelog.place_of(connection, cursor)
-        yield Export(connection, subject, selection, zones, since)
+    _check(connection, selection, zones)
+    since = None if cursor is None else changelog.place_of(connection, cursor)
+    return Export(connection, subject, selection, zones, since)
 
 
 def subject_of(name: str) -> Subject:

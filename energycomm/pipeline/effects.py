@@ -25,6 +25,7 @@ from energycomm.kernel.history import stated_by
 from energycomm.kernel.instants import micros
 from energycomm.kernel.messages import ContractTerms, EndOfSupply, KernelMessage
 from energycomm.kernel.opening import is_opening
+from energycomm.kernel.personal import ERASED
 from energycomm.kernel.registers import WH_PER_UNIT, register_key, register_keys
 from energycomm.pipeline.facts import event_key, find_original, generation_for, nameless
 from energycomm.pipeline.measures import (
@@ -204,7 +205,10 @@ def store(step: Step, **computed: object) -> None:
 def store_customer(step: Step) -> None:
     """The customer behind the point, with the name in one piece."""
     m = step.message
-    store(step, name=m.company or " ".join(part for part in (m.first_name, m.name_prefix, m.surname) if part) or None)
+    parts = [part for part in (m.first_name, m.name_prefix, m.surname) if part]
+    if ERASED in parts:  # an erasure leaves one sign, however many parts the name had
+        parts = [ERASED]
+    store(step, name=m.company or " ".join(parts) or None)
 
 
 def store_meter(step: Step) -> None:

@@ -178,11 +178,15 @@ class Reassessment(Rejudging):
                     earlier = self._stored([(late.point.id, reached)])[late.point.id]
                     return self._walk(late, reached, earlier, unreadable, faults)
                 fold.rows = {}
-            fold.judge(entry)
+            self._settle(fold, entry)
             judged.append(entry)
         if not judged:
             fold.rows = {}
         return _Walk(fold, judged, start)
+
+    def _settle(self, fold: Fold, entry: Entry) -> None:
+        """Give a message its verdict, and apply what it does."""
+        fold.judge(entry)
 
     def _match_periods(self, folds: Sequence[Fold]) -> None:
         """Give the periods of the states their rows; withdraw rows of periods that are no more."""

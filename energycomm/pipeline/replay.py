@@ -248,7 +248,7 @@ def _judge_point(
     now = now_micros()
     again = Reassessment(tx, writer, zone, now, words)
     (fold,) = again.run([Late(point, since)], faults)
-    _save(tx, fold, now)
+    save_fold(tx, fold, now)
     _close_originals(tx, again.changes, now)
     correlate(tx, again.accepted, now)
     return again
@@ -265,7 +265,14 @@ def _count(outcome: Replayed, changes: Sequence[Change]) -> None:
                 outcome.other += 1
 
 
-def _save(tx: StoreTransaction, fold: Fold, now: int) -> None:
+def save_fold(tx: StoreTransaction, fold: Fold, now: int) -> None:
+    """Store what a walk through an access point came to: its state, its supply periods, the rows that are to be added.
+
+    Args:
+      tx: the transaction.
+      fold: of `Reassessment.run`.
+      now: the present, microseconds since the epoch.
+    """
     project_periods(tx, [(fold.access_point_id, fold.state)], now)
     tx.save_access_points([(fold.access_point_id, fold.state.at, dump_state(fold.state), fold.since_checkpoint)])
     for table, rows in fold.rows.items():

@@ -12,12 +12,16 @@ import pytest
 from msgspec import structs
 
 from energycomm.archive import archiving
+from energycomm.bulk.backfilling import BackfillQuestion, Lacking, lacking
 from energycomm.bulk.buckets import read_bucket, write_buckets
 from energycomm.bulk.judging import _judged_anew
+from energycomm.bulk.workers import Processes
+from energycomm.correction.impact import question
 from energycomm.eis import tables
 from energycomm.eis.archive import archive, open_raw
 from energycomm.eis.away import archives, floor_of, refuse_archived
 from energycomm.eis.comparison import differences
+from energycomm.eis.database import snapshot, writing
 from energycomm.eis.datakeys import unlock
 from energycomm.eis.meaning import canonical
 from energycomm.eis.resealing import verify
@@ -286,10 +290,32 @@ def test_the_api_and_the_pages_name_the_archive(desk: Desk, tmp_path: Path) -> N
 def test_bulk_judging_begins_with_the_stored_state(desk: Desk, tmp_path: Path) -> None:
     """Without it the nine readings that are there would wait for a start of supply."""
     away(desk, tmp_path)
-    (bucket,) = write_buckets(desk.database, tmp_path, desk.markets, 0)
+    with snapshot(desk.database) as connection:
+        (bucket,) = write_buckets(connection, tmp_path, desk.markets, 0)
     (point,) = read_bucket(bucket.read_bytes())
     verdicts = [entry.verdict for entry in _judged_anew(desk.engine, desk.markets.zone("FR"), point)]
     assert [verdict.label for verdict in verdicts if verdict is not None] == ["accepted"] * 9
+
+
+def test_what_is_there_is_derived_again_and_what_is_away_is_not_missed(
+    desk: Desk, tmp_path: Path, project_root: Path
+) -> None:
+    """Nine readings are there, three are lost: those three come again, from the stored state on."""
+    away(desk, tmp_path)
+    asked = BackfillQuestion(**structs.asdict(question(project_root / "rules", desk.markets, 0)))
+
+    def lacks(name: str) -> Lacking:
+        with lacking(desk.database, desk.markets, asked, tmp_path / name, Processes(1)) as found:
+            found.fill(desk.store, desk.writer, lambda _done, _of: None)
+            return found
+
+    assert lacks("whole").counts == {}
+    meaning = canonical(desk.database)
+    with writing(desk.database) as connection:
+        connection.exec_driver_sql("DELETE FROM reading WHERE id IN (SELECT id FROM reading ORDER BY id DESC LIMIT 3)")
+    found = lacks("spoilt")
+    assert (found.counts, found.faults) == ({("reading", "MeterReading", "missing"): 3}, [])
+    assert differences(canonical(desk.database), meaning) == []
 
 
 def test_what_lies_before_the_stored_state_is_neither_replayed_nor_explained_by_half(

@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 
 from energycomm.bulk import runs
+from energycomm.bulk.backfilling import BackfillQuestion
 from energycomm.bulk.cluster import Cluster
 from energycomm.bulk.judging import Question, Shift
 from energycomm.bulk.verdicts import judged_again
@@ -22,6 +23,9 @@ from energycomm.correction.impact import question
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
 from tests import ray_nodes
+from tests.bulk.test_backfilling import look, spoil
+from tests.bulk.test_exporting import asked as export_of
+from tests.bulk.test_exporting import at_once, by_buckets
 from tests.bulk.test_runs import filled, told
 from tests.pipeline.desk import Desk
 from tests.stores import make_store
@@ -123,6 +127,21 @@ def test_other_versions_are_told(two: ray_nodes.Cluster, monkeypatch: pytest.Mon
     monkeypatch.setattr(utils, "compute_version_info", lambda: ("1.0.0", "3.11.0"))
     with pytest.raises(UserError, match=r"other versions.*Install one version of Python, Ray and EnergyComm"):
         Cluster(two.address)
+
+
+def test_an_export_and_a_backfill_are_those_of_one_process(
+    two: ray_nodes.Cluster, tmp_path: Path, project_root: Path
+) -> None:
+    desk = filled(tmp_path)
+    for form in ("parquet", "csv"):
+        wanted = export_of("readings", form)
+        expected = at_once(desk.database, wanted)
+        assert by_buckets(desk.database, wanted, tmp_path / form, Cluster(two.address), rows=5) == expected
+    spoil(desk.store, "DELETE FROM reading")
+    lack = BackfillQuestion(**structs.asdict(question(project_root / "rules", MARKETS, 0)))
+    expected_lack = look(desk.store, lack, tmp_path / "one")
+    assert sum(expected_lack[0].values()) > 12
+    assert look(desk.store, lack, tmp_path / "two", Cluster(two.address), size=15) == expected_lack
 
 
 def test_a_killed_node_makes_no_difference(two: ray_nodes.Cluster, tmp_path: Path, asked: Question) -> None:

@@ -14,6 +14,9 @@ import pytest
 from msgspec import Struct, structs
 
 from energycomm.backup import backups, making
+from energycomm.bulk.backfilling import BackfillQuestion, lacking
+from energycomm.bulk.workers import Processes
+from energycomm.correction.impact import question
 from energycomm.eis import tables
 from energycomm.eis.auditchain import verify as verify_audit
 from energycomm.eis.comparison import canonical
@@ -94,6 +97,24 @@ def test_the_customer_goes_from_everywhere_and_the_neighbours_stay(desk: Desk) -
     assert again(means(desk, now=AFTER + 1)).total() == 0
     assert desk.rows("SELECT done_at, counts FROM erasure") == [(before, counts)]
     assert plan(means(desk), mine_again(desk)).goes == {}
+
+
+def test_what_was_erased_is_not_derived_again(desk: Desk, tmp_path: Path, project_root: Path) -> None:
+    """A late message makes the rows of the customer anew, and so does a backfill: one sign stands for the name."""
+    asked = BackfillQuestion(**structs.asdict(question(project_root / "rules", desk.markets, 0)))
+
+    def lacks(name: str) -> tuple[dict[Any, int], list[Any]]:
+        with lacking(desk.database, desk.markets, asked, tmp_path / name, Processes(1)) as found:
+            return dict(found.counts), found.faults
+
+    assert lacks("before") == ({}, [])
+    carry_out(means(desk), mine(desk))
+    names = desk.rows("SELECT name FROM customer ORDER BY id")
+    assert sorted(names) == [("***",), ("Aldegonde Durand",), ("Suivant",)]
+    assert lacks("after") == ({}, [])
+    desk.deliver([reading(PRM, day(-1), 900_000)], now=AFTER)
+    assert sorted(desk.rows("SELECT name FROM customer")) == sorted(names)
+    assert in_values(desk.database, ["*** ***"]) == []
 
 
 def mine_again(desk: Desk) -> Order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from inspect import getfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -32,6 +33,12 @@ class Markets(dict[str, Adapter]):
         """The time classes of a market that stand for all hours."""
         adapter = self[market]
         return adapter.totals if isinstance(adapter, Totalling) else frozenset()
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders that the adapters' classes are written in, those of what they are made from included."""
+        classes = (cls for adapter in self.values() for cls in type(adapter).__mro__ if cls.__module__ != "builtins")
+        return tuple(dict.fromkeys(Path(getfile(cls)).parent for cls in classes))
 
     @property
     def zones(self) -> dict[str, ZoneInfo]:

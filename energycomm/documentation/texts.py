@@ -31,6 +31,7 @@ from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
 from energycomm.correction.acting import ACTIONS
 from energycomm.correction.analysis import AGES, DIMENSIONS
+from energycomm.correction.dating import OTHER_DATES
 from energycomm.correction.library import paragraphs
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.operations import State as ChannelState
@@ -293,6 +294,8 @@ def declared() -> Iterator[Text]:
         "values of a field": bounds(),
         "facts of the history": facts(),
         "titles of tickets": ("{0}: {1} of {2} access points ({3})", "{0}: {1} of 1 access point ({2})"),
+        "advice about a wrong word": ("Known are: {0}.", "Did you mean {0}?", "There is none."),
+        "other dates of a message": OTHER_DATES,
         "why a message changed": ("waits for {0}", "the message is no longer accepted", "corrected by message {0}"),
         "a refusal at a place": ("{0} at {1}: found {2}, expected {3} ({4})", "{0} at {1}: found {2}, expected {3}"),
         "the daemon is silent": ("the last sign was of {0} at {1}Z",),

@@ -27,6 +27,9 @@ Folders: TypeAlias = tuple[Path, ...]
 """Folders of catalogues that count after those of the program: of rules, of adapters, of one's own scripts."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_SENTENCES = re.compile(r"(?<=[.?]) (?=[A-Z])")
+_OR = re.compile(r" or (?=\S+$)")
+_FIELD = re.compile(r"[a-z]\w*(?:[./]\w+)*|/[\w/]+")
 _COUNTED = re.compile(r"(\d+) (\D+)")
 
 
@@ -85,13 +88,37 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
     if found != text or language == "en":
         return found
     told = partial(translate_sentence, language=language, folders=folders)
+    pieces = _SENTENCES.split(text)
+    if len(pieces) > 1 and all((done := told(piece)) != piece for piece in pieces):
+        return " ".join(map(told, pieces))
+    field, colon, mistake = text.partition(": ")
+    if colon and _FIELD.fullmatch(field) and (done := told(mistake)) != mistake:
+        return f"{field}: {done}"
+    value = partial(_value, language=language, folders=folders)
     for template in _templates(folders):
-        if (refound := refilled(text, template, translate(template, language, folders), told)) is not None:
-            return refound
+        if (done := refilled(text, template, translate(template, language, folders), value)) is not None:
+            return done
+    if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
+        return f"{done}."
+    return _listed(text, language, folders)
+
+
+def _value(text: str, language: str, folders: Folders) -> str:
+    """A value of a sentence: a sentence of ours, something counted, a list. A single word is what somebody has to type,
+    or a name of the store: it stays."""
+    found = translate_sentence(text, language, folders) if " " in text else text
+    return _OR.sub(f" {translate('or', language)} ", text) if found == text else found
+
+
+def _listed(text: str, language: str, folders: Folders) -> str:
+    """Something that is counted, or a list of which an item at least is more than a word to type."""
     if (counted := _COUNTED.fullmatch(text)) and (forms := _counts(folders).get(counted[2])):
         number = int(counted[1])
         return translate_plural(*forms, number, language, folders).format(n=number)
-    return ", ".join(map(told, text.split(", "))) if ", " in text else text
+    items = text.split(", ")
+    if len(items) == 1 or not any(" " in one and translate_sentence(one, language, folders) != one for one in items):
+        return text
+    return ", ".join(translate_sentence(one, language, folders) for one in items)
 
 
 def _all(folders: Folders) -> list[Path]:

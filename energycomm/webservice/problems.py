@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,7 +35,7 @@ log = structlog.get_logger()
 
 MEDIA = "application/problem+json"
 LONGEST_VALUE = 200
-LONGEST_WORDS = 500
+LONGEST_WORDS = 2000
 MOST_ERRORS = 500
 MOST_BYTES = 48_000
 """Characters of a value and of a sentence, mistakes of an answer and bytes of all of them: it stays small whatever
@@ -159,7 +160,7 @@ class Problem(Exception):
             title=title,
             status=status,
             code=self.code,
-            detail=_told(self.detail, said) or title,
+            detail=said(self.detail) or title,
             instance=_short(path),
             target=self.target,
             value=self.value,
@@ -168,15 +169,8 @@ class Problem(Exception):
         )
 
 
-def _told(detail: str, said: Callable[[str], str]) -> str:
-    """What is wrong, in a language; of a field by itself, the field stays as it is called."""
-    found = said(detail)
-    field, colon, mistake = detail.partition(": ")
-    return f"{field}: {said(mistake)}" if found == detail and colon and " " not in field else found
-
-
 def _mistake_told(one: Mistake, said: Callable[[str], str]) -> Mistake:
-    return structs.replace(one, detail=_told(one.detail, said), expected=said(one.expected), advice=said(one.advice))
+    return structs.replace(one, detail=said(one.detail), expected=said(one.expected), advice=said(one.advice))
 
 
 def not_found(what: str, target: str, value: object, advice: str = "") -> Problem:
@@ -213,7 +207,9 @@ def install(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         known = code.get(error.status_code, "API_FAULT" if error.status_code >= 500 else "API_UNREADABLE")
         advice = "Send it in pieces." if known == "API_TOO_LARGE" else ""
-        return answer(request, Problem(known, str(error.detail), advice=advice, headers=headers))
+        # The framework's own phrase says no more than the title.
+        detail = "" if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
+        return answer(request, Problem(known, detail, advice=advice, headers=headers))
 
     @app.exception_handler(Conflict)
     async def _conflict(request: Request, _: Conflict) -> Response:

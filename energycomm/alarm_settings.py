@@ -33,6 +33,9 @@ class AlarmSettings(Settings):
     secret_file: Path | None = Field(default=None, description="File with the secret that they are signed with.")
     secret_env: str | None = Field(default=None, description="Environment variable with that secret.")
     ca_file: Path | None = Field(default=None, description="Authorities of the webhook's certificate, in PEM.")
+    language: Literal["en", "fr", "nl"] | None = Field(
+        default=None, description="Language of the mails and posts; `language` if not set."
+    )
     after_minutes: float = Field(default=2, ge=0, description="An alarm is told when it has lasted so long.")
     reminder_hours: float = Field(default=24, gt=0, description="An alarm that goes on is told again after so long.")
     quiet: str | None = Field(

@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "rules": {"energycomm.kernel"},
     "energycomm.market": COMMON,
     "adapters": COMMON | {"energycomm.market"},
-    "energycomm.engine": COMMON | {"energycomm.templates"},
+    "energycomm.engine": COMMON | {"energycomm.templates", "energycomm.texts"},
     "energycomm.eis": COMMON,
     "energycomm.transport": COMMON,
     "energycomm.web_settings": {"energycomm.transport"},

@@ -123,7 +123,7 @@ def group(request: Request, code: str, person: Reader, shared: Shared) -> HTMLRe
         "group.html",
         code=code,
         line=line,
-        rules=[(rule, condition_in_words(rule)) for rule in rules],
+        rules=[(rule, condition_in_words(rule, words_of(request).taste.language)) for rule in rules],
         messages=found.messages,
         more=address("/messages", code=code),
         scripts=[one for one in scripts.values() if (wants := one.declared.selection).any_code or code in wants.codes],

@@ -24,6 +24,7 @@ from energycomm.eis.messages import MessageDetail, MessageSummary, list_messages
 from energycomm.eis.states import STUCK
 from energycomm.eis.tallies import code_frequencies, combinations
 from energycomm.eis.views import views_of
+from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.instants import instant
 from energycomm.market.contract import Carrying
 from energycomm.pipeline.messagesearch import MessageSearch
@@ -155,7 +156,12 @@ def explain(request: Request, number: int, person: Reader, shared: Shared) -> HT
     found = explain_message(shared.store, gateway.catalogue, gateway.engine, gateway.markets, number)
     if found is None:
         raise not_found("Kernel message", "id", number)
-    return page(request, "explanation.html", found=found)
+    language = words_of(request).taste.language
+
+    def demanded(code: str) -> str:
+        return condition_in_words(shared.gateway.catalogue.find(code)[0], language)
+
+    return page(request, "explanation.html", found=found, demanded=demanded)
 
 
 @router.get("/messages/{number}/raw")

@@ -114,7 +114,8 @@ def show(request: Request, code: str, person: Worker, shared: Shared) -> HTMLRes
         raise not_found("rule", "code", code)
     with reading(shared.store.engine) as connection:
         counted = {severity: rule_frequencies(connection, severity).get(code) for severity in SEVERITIES}
-    return page(request, "rule.html", rules=[(rule, condition_in_words(rule)) for rule in rules], counted=counted)
+    told = [(rule, condition_in_words(rule, words_of(request).taste.language)) for rule in rules]
+    return page(request, "rule.html", rules=told, counted=counted)
 
 
 def _told(rule: Rule, words: Words) -> str:

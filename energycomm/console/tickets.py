@@ -31,7 +31,7 @@ SHOWN_MESSAGES = 50
 
 COLUMNS = (
     Column("No.", lambda one, _: one.id, "id", right=True),
-    Column("Ticket", lambda one, _: one.title),
+    Column("Ticket", lambda one, words: words.said(one.title)),
     Column("Class", lambda one, words: words.t(one.error_class), "class"),
     Column("Grid operator", lambda one, _: one.grid_operator, "operator"),
     Column("Messages", lambda one, _: len(one.messages), right=True),

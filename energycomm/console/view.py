@@ -23,7 +23,15 @@ from energycomm.market.legaltime import NO_TIME, LegalTime
 from energycomm.supplier_settings import Supplier
 from energycomm.templates import templates
 from energycomm.texts import wording
-from energycomm.texts.catalogues import LANGUAGES, NAMES, translate, translate_plural, translate_sentence
+from energycomm.texts.catalogues import (
+    LANGUAGES,
+    NAMES,
+    Folders,
+    translate,
+    translate_plural,
+    translate_sentence,
+    wanted,
+)
 from energycomm.texts.formats import local_date, local_number
 from energycomm.texts.sentences import refilled
 from energycomm.webservice.answers import etag
@@ -56,13 +64,13 @@ class Taste(Struct, frozen=True):
       language: en, fr or nl.
       theme: auto, light or dark.
       times: instants as they are shown: in the legal time of their market, or of this house.
-      rules: folder of the rules, whose texts are translated too.
+      folders: catalogues that count beside those of the program.
     """
 
     language: str
     theme: str
     times: LegalTime
-    rules: Path | None = None
+    folders: Folders = ()
 
     @property
     def zone(self) -> tzinfo:
@@ -72,30 +80,14 @@ class Taste(Struct, frozen=True):
 
 def taste_of(request: Request) -> Taste:
     """The visitor's wishes: cookies first, then the browser's language, then the configuration."""
-    config = request.app.state.services.config
+    shared: Services = request.app.state.services
+    config = shared.config
     language = request.cookies.get(COOKIE_LANGUAGE, "")
     if language not in LANGUAGES:
         language = wanted(request.headers.get("accept-language", ""), config.language)
     theme = request.cookies.get(COOKIE_THEME, "")
     times = LegalTime(installed_adapters(config.mapping_files).zones, ZoneInfo(config.web.zone))
-    return Taste(language, theme if theme in THEMES else "auto", times, config.rules_folder)
-
-
-def wanted(header: str, otherwise: str) -> str:
-    """The language of ours that a browser wants most.
-
-    Args:
-      header: `Accept-Language` (RFC 9110, section 12.5.4): ranges with weights, as in `nl-BE, fr;q=0.8`.
-      otherwise: where it wants none of ours.
-    """
-    weighed = []
-    for place, piece in enumerate(header.split(",")):
-        name, _, weight = piece.replace(" ", "").partition(";q=")
-        try:
-            weighed.append((-float(weight or 1), place, name[:2].lower()))
-        except ValueError:
-            continue
-    return next((name for weight, _, name in sorted(weighed) if weight < 0 and name in LANGUAGES), otherwise)
+    return Taste(language, theme if theme in THEMES else "auto", times, shared.texts)
 
 
 class Commented(Protocol):
@@ -122,16 +114,16 @@ class Words:
 
     def t(self, text: str, **values: object) -> str:
         """A text of ours in the visitor's language."""
-        found = translate(text, self.taste.language, self.taste.rules)
+        found = translate(text, self.taste.language, self.taste.folders)
         return found.format(**values) if values else found
 
     def said(self, sentence: str) -> str:
         """A refusal or evidence, which is finished in English, in the visitor's language."""
-        return translate_sentence(sentence, self.taste.language, self.taste.rules)
+        return translate_sentence(sentence, self.taste.language, self.taste.folders)
 
     def tn(self, one: str, several: str, number: int, **values: object) -> str:
         """The form of a text of ours that goes with a number, which stands in it as `{n}`."""
-        found = translate_plural(one, several, number, self.taste.language, self.taste.rules)
+        found = translate_plural(one, several, number, self.taste.language, self.taste.folders)
         return found.format(n=self.many(number), **values)
 
     def comment(self, finding: Commented, catalogue: Catalogue) -> str:

@@ -18,6 +18,16 @@ FAR = timedelta(days=3 * 366)
 """A market corrects some years back; what it writes further from its day is hardly of that day."""
 
 
+OTHER_DATES = (
+    "with day and month the other way round",
+    "a year later",
+    "a year earlier",
+    "in the year it was written",
+    "in the year before it was written",
+)
+"""Mistakes in a date, in words."""
+
+
 class Doubt(Struct, frozen=True, kw_only=True):
     """One thing that speaks for an error in the date of a message.
 
@@ -74,22 +84,29 @@ def _far(case: Case) -> Iterator[Doubt]:
     message = case.message
     apart = message.created - message.effective
     if abs(apart) > FAR:
-        side = "before" if apart > timedelta() else "after"
-        yield Doubt(words=f"it is dated {abs(apart).days // 365} years {side} the day it was written")
+        years = abs(apart).days // 365
+        before = apart > timedelta()
+        words = (
+            f"it is dated {years} years before the day it was written"
+            if before
+            else f"it is dated {years} years after the day it was written"
+        )
+        yield Doubt(words=words)
 
 
 def _other_dates(at: datetime, created: datetime, zone: ZoneInfo) -> Iterator[tuple[datetime, str]]:
     """Dates that may have been meant, nearer to the day that the message was written, with the mistake of each."""
     local = at.astimezone(zone)
+    written = created.astimezone(zone).year
     guesses = [
-        (local.year, local.day, local.month, "with day and month the other way round"),
-        (local.year + 1, local.month, local.day, "a year later"),
-        (local.year - 1, local.month, local.day, "a year earlier"),
-        (created.astimezone(zone).year, local.month, local.day, "in the year it was written"),
-        (created.astimezone(zone).year - 1, local.month, local.day, "in the year before it was written"),
+        (local.year, local.day, local.month),
+        (local.year + 1, local.month, local.day),
+        (local.year - 1, local.month, local.day),
+        (written, local.month, local.day),
+        (written - 1, local.month, local.day),
     ]
     seen = {local.date()}
-    for year, month, day, words in guesses:
+    for (year, month, day), words in zip(guesses, OTHER_DATES, strict=True):
         try:
             other = local.replace(year=year, month=month, day=day, fold=0)
         except ValueError:

@@ -55,6 +55,11 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
         wants = len(inspect.signature(self.correct).parameters) > len(("case", "parameters"))
         return self.correct(case, values, lookup) if wants else self.correct(case, values)
 
+    @property
+    def told(self) -> list[str]:
+        """The documentation, a paragraph each."""
+        return paragraphs(self.documentation)
+
     def meant_for(self, rules: Sequence[Rule]) -> LoadedScript:
         """The script with the codes of the rules that name it, where its selection leaves them to the rules."""
         selection = self.declared.selection
@@ -88,6 +93,11 @@ class LoadedScript(Struct, frozen=True, kw_only=True):
         """Which messages a run with these parameters is about."""
         declared = self.declared.selection
         return structs.replace(declared, codes=(values[declared.code_from],)) if declared.code_from else declared
+
+
+def paragraphs(documentation: str) -> list[str]:
+    """The paragraphs of a text, each in one line: what is translated at once."""
+    return [" ".join(one.split()) for one in documentation.split("\n\n")]
 
 
 def load_scripts(rules: Sequence[Rule], folder: Path | None = None) -> dict[str, LoadedScript]:

@@ -31,6 +31,8 @@ from energycomm.eis.store import Store
 from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, now_micros
 from energycomm.masking import mask
+from energycomm.texts import wording
+from energycomm.texts.catalogues import translate, translate_sentence
 from energycomm.transport.credentials import Secret, SecretUnreadableError
 
 log = structlog.get_logger()
@@ -39,6 +41,13 @@ SECOND = 1_000_000
 HOUR = 3_600 * SECOND
 
 What = Literal["on", "goes on", "over"]
+
+WHAT: dict[What, str] = {
+    "on": wording("on (since {since})"),
+    "goes on": wording("goes on (since {since})"),
+    "over": wording("over (since {since})"),
+}
+"""How it is with an alarm -> its words in a mail."""
 
 
 class Told(Struct, frozen=True, kw_only=True):
@@ -68,9 +77,10 @@ class Ways(NamedTuple):
 
     def send(self, alarms: Sequence[Told]) -> bool:
         """Tell of alarms by every way of the settings; whether one of them worked. The log has what did not."""
-        settings, good = self.config.alarms, False
+        settings, good, language = self.config.alarms, False, language_of(self.config)
         if settings.email_to:
-            good = self._report("mail", mail.send(settings, self.config.folder, subject_of(alarms), text_of(alarms)))
+            subject, text = subject_of(alarms, language), text_of(alarms, language)
+            good = self._report("mail", mail.send(settings, self.config.folder, subject, text))
         if settings.url is not None:
             good = self._report("webhook", self._post(alarms)) or good
         return good
@@ -116,6 +126,11 @@ def _secret_of_hook(config: Config) -> Secret | None:
         return None
     file = config.folder / settings.secret_file if settings.secret_file else None
     return Secret("secret of the webhook of alarms", file, settings.secret_env)
+
+
+def language_of(config: Config) -> str:
+    """The language of those who are told of alarms."""
+    return config.alarms.language or config.language
 
 
 def is_told(config: Config) -> bool:
@@ -186,38 +201,40 @@ def turn(store: Store, config: Config, now: int | None = None) -> int:
     ours = [(key, what) for key, what in due(config, known, now) if claim(store, key, now)]
     if not ours:
         return 0
-    good = Ways(config).send([told(key, what, known[key]) for key, what in ours])
+    good = Ways(config).send([told(key, what, known[key], language_of(config)) for key, what in ours])
     for key, what in ours:
         settle(store, key, now if good else None, over=what == "over")
     return len(ours) if good else 0
 
 
-def told(key: Key, what: What, known: Known) -> Told:
-    """An alarm in words."""
+def told(key: Key, what: What, known: Known, language: str = "en") -> Told:
+    """An alarm in words of a language."""
     code, subject = key
-    meaning, advice = BY_CODE[code].meaning, BY_CODE[code].advice
+    meaning, advice = (translate(text, language) for text in (BY_CODE[code].meaning, BY_CODE[code].advice))
     since = f"{instant(known.since):%Y-%m-%dT%H:%M:%SZ}"
-    detail = mask(known.detail)
+    detail = translate_sentence(mask(known.detail), language)
     return Told(code=code, subject=subject, what=what, since=since, detail=detail, meaning=meaning, advice=advice)
 
 
-def subject_of(alarms: Sequence[Told]) -> str:
+def subject_of(alarms: Sequence[Told], language: str = "en") -> str:
     """The subject of a mail: how many of what."""
     on = [one for one in alarms if one.what != "over"]
-    named = ", ".join(f"{one.code} {one.subject}" for one in (on or alarms)[:3])
-    more = f" and {len(on or alarms) - 3} more" if len(on or alarms) > 3 else ""
-    return f"EnergyComm: {named}{more}" + ("" if on else " over")
+    shown = ", ".join(f"{one.code} {one.subject}" for one in (on or alarms)[:3])
+    if len(on or alarms) > 3:
+        shown = translate(wording("{named} and {n} more"), language).format(named=shown, n=len(on or alarms) - 3)
+    return "EnergyComm: " + (shown if on else translate(wording("{named} over"), language).format(named=shown))
 
 
-def text_of(alarms: Sequence[Told]) -> str:
+def text_of(alarms: Sequence[Told], language: str = "en") -> str:
     """A mail: each alarm with what it means and what to do."""
     parts = []
     for one in alarms:
-        lines = [f"{one.code} {one.subject}: {one.what} (since {one.since})", one.detail, one.meaning]
-        parts.append("\n".join([*lines, *([f"Do: {one.advice}"] if one.what != "over" else [])]))
-    return "\n\n".join(
-        [*parts, f"-- \nEnergyComm on {socket.gethostname()}; energycomm alarm list shows what is on.\n"]
-    )
+        what = translate(WHAT[one.what], language).format(since=one.since)
+        lines = [f"{one.code} {one.subject}: {what}", one.detail, one.meaning]
+        do = [translate(wording("Do: {advice}"), language).format(advice=one.advice)] if one.what != "over" else []
+        parts.append("\n".join([*lines, *do]))
+    end = translate(wording("EnergyComm on {host}; `energycomm alarm list` shows what is on."), language)
+    return "\n\n".join([*parts, f"-- \n{end.format(host=socket.gethostname())}\n"])
 
 
 class OwnMemory:
@@ -251,7 +268,9 @@ class OwnMemory:
             elif before.over or before.detail != detail:
                 self._known[key] = msgspec.structs.replace(before, over=False, detail=detail)
         ours = due(self._config, self._known, now)
-        if ours and Ways(self._config).send([told(key, what, self._known[key]) for key, what in ours]):
+        if ours and Ways(self._config).send(
+            [told(key, what, self._known[key], language_of(self._config)) for key, what in ours]
+        ):
             for key, what in ours:
                 if what == "over":
                     del self._known[key]

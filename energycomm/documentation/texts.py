@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -21,14 +22,17 @@ import yaml
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
+from lxml import etree
 
-from energycomm import finding
+from energycomm import fielderrors, finding
 from energycomm.billing.period import BLOCKING, NOTED
 from energycomm.console.failures import AT_ONCE
 from energycomm.console.lifeline import LANES
 from energycomm.console.view import STATES
 from energycomm.correction.acting import ACTIONS
 from energycomm.correction.analysis import AGES, DIMENSIONS
+from energycomm.correction.dating import OTHER_DATES
+from energycomm.correction.library import paragraphs
 from energycomm.daemon.alarms import ALARMS
 from energycomm.daemon.operations import State as ChannelState
 from energycomm.eis import tables
@@ -44,11 +48,16 @@ from energycomm.eis.states import (
 )
 from energycomm.engine.report import COMMENT_WORDS, OPENING_WORDS
 from energycomm.engine.rule import RULE_SETS, Judged
+from energycomm.engine.wording import declarations as named_in_rules
+from energycomm.engine.wording import plain
 from energycomm.erasure.erasing import COPIES, EVIDENCE, HINDRANCES, STAYING, WAITS
 from energycomm.erasure.handing import PARTS
 from energycomm.invoicing.disputes import DISPUTES
 from energycomm.invoicing.words import CHECKS
+from energycomm.kernel import safexml
 from energycomm.kernel.family import KINDS
+from energycomm.kernel.history import ComputedFacts, RegisterFacts
+from energycomm.kernel.shape import items_of, shape_of
 from energycomm.kernel.verdicts import ErrorClass, Severity
 from energycomm.kernel.vocabulary import FRENCH
 from energycomm.pipeline.listsearch import AUDIT_ACTIONS
@@ -58,8 +67,19 @@ from energycomm.webservice.roles import Role
 
 PROGRAM = FOLDER.parent
 RULES = PROGRAM.parent / "rules" / "texts"
+_SHARED = PROGRAM.parent / "adapters" / "common" / "texts"
+ADAPTERS = (
+    _SHARED,
+    *(
+        file.parent / "texts"
+        for file in sorted(PROGRAM.parent.glob("adapters/*/adapter.py"))
+        if file.parent != _SHARED.parent
+    ),
+)
+"""Folders of what adapters say: first that of what they share."""
 
-CATALOGUES: dict[Path, tuple[str, ...]] = {FOLDER: LANGUAGES, RULES: tuple(one for one in LANGUAGES if one != "en")}
+_OTHER = tuple(one for one in LANGUAGES if one != "en")
+CATALOGUES: dict[Path, tuple[str, ...]] = {FOLDER: LANGUAGES, **dict.fromkeys((RULES, *ADAPTERS), _OTHER)}
 """Folder of catalogues -> their languages."""
 
 Keywords = dict[str, tuple[int, ...] | None]
@@ -70,11 +90,38 @@ SHOWN: Keywords = {"t": None, "tn": (1, 2), "Column": None}
 MARKED: Keywords = {"wording": None, "wordings": (1, 2)}
 """Functions that mark one that is shown elsewhere."""
 
-SENTENCES = ("webservice/**/*.py", "console/*.py", "correction/evidence.py", "choices.py")
-"""Files whose refusals and evidence readers see on pages."""
+SENTENCES = (
+    *("webservice/**/*.py", "console/*.py", "correction/**/*.py", "choices.py", "errors.py", "finding.py"),
+    *("billing/*.py", "erasure/*.py", "export/*.py", "invoicing/*.py", "portfolio/*.py"),
+    *("eis/archive.py", "eis/away.py", "eis/browsing.py", "eis/changelog.py", "eis/envelopes.py"),
+    *("eis/database.py", "eis/particulars.py", "eis/views.py", "eis/fitting.py"),
+    *("pipeline/*.py", "market/dispatch.py", "market/installed.py", "daemon/operations.py", "daemon/alarming.py"),
+    *("kernel/codec.py", "kernel/prescan.py", "kernel/decoder.py", "kernel/encoder.py", "kernel/check.py"),
+    *("kernel/safexml.py", "kernel/parts.py"),
+    *("transport/binding.py", "transport/ws_security.py", "transport/codes.py"),
+)
+"""Files whose refusals, evidence and notes readers see on pages and in answers of the API."""
 
-MAKERS = ("Problem", "UserError", "Evidence", "not_found", "_not_signed_in")
-"""What makes them."""
+ALARMING = ("survey.py", "watching.py", "supervisor.py")
+"""Files of the daemon that say what alarms."""
+
+SILENT = ("simulator", "conformance", "commands.py", "draft.py", "settings.py", "tableadapter.py", "particulars.py")
+"""What of the adapters is for those who write them alone."""
+
+MAKERS: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(("Problem", "UserError", "Evidence", "Doubt", "Mistake", "not_found", "_not_signed_in"), None),
+    **dict.fromkeys(("UnknownWord", "one_of", "closed", "Closed", "Absent", "HistoryArchived", "Conflict"), None),
+    **dict.fromkeys(("Modify", "Reorder", "Create", "Replay", "SetAside", "ValueError"), None),
+    **dict.fromkeys(("Refusal", "Script", "Parameter"), ()),
+    "refusal": (3,),
+    "refuse": (2, 3),
+    "AdapterCode": (3,),
+    "Code": (2,),
+}
+"""What makes them -> places of the arguments that are texts, None for all; beside those whose name is one of `TOLD`."""
+
+TOLD = ("advice", "detail", "expected", "note", "words", "message", "why", "others", "what", "title", "help")
+"""Names of arguments, and of variables of such files, that hold texts."""
 
 HEADER = """# `python -m energycomm.documentation.texts` brings this file up to date; docs/texts.md.
 msgid ""
@@ -105,24 +152,92 @@ def _extracted(file: Path, method: str, keywords: Keywords) -> Iterator[Text]:
             yield text
 
 
-def built() -> Iterator[str]:
-    """Refusals and evidence: sentences that are finished where they are made, their values as `{0}`, `{1}`."""
-    for folder in SENTENCES:
-        for file in sorted(PROGRAM.glob(folder)):
-            for node in ast.walk(ast.parse(file.read_bytes())):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in MAKERS:
-                    given = (*node.args, *(one.value for one in node.keywords if one.arg in ("advice", "detail")))
-                    yield from (text for text in map(_template, given) if " " in text)
+def built() -> Iterator[Text]:
+    """Refusals, evidence and notes of the program."""
+    for file in sorted({file for folder in SENTENCES for file in PROGRAM.glob(folder)}):
+        yield from sentences(file)
 
 
-def _template(node: ast.expr) -> str:
-    """The template of a text in code; empty where it is none."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if not isinstance(node, ast.JoinedStr):
-        return ""
+def sentences(file: Path) -> Iterator[Text]:
+    """Sentences that are finished where they are made, their values as `{0}`, `{1}`."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        given: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if name in MAKERS:
+                places = MAKERS[name]
+                given = [one for place, one in enumerate(node.args) if places is None or place in places]
+                given += [one.value for one in node.keywords if one.arg in TOLD]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in TOLD:
+            given = [node.value]
+        yield from _counted(node)
+        for expression in given:
+            yield from (text for text in templates_of(expression) if " " in text and _TOLD.search(text))
+
+
+_TOLD = re.compile(r"(?<![{\w])[^\W\d_]{2,}")
+
+
+def templates_of(node: ast.expr) -> list[str]:
+    """The templates of a text in code; of a choice those of both; none where it is no text."""
+    match node:
+        case ast.IfExp():
+            return templates_of(node.body) + templates_of(node.orelse)
+        case ast.Subscript():
+            return templates_of(node.value)
+        case ast.Constant(value=str(text)):
+            return [text]
     numbers = count()
-    return "".join(str(one.value) if isinstance(one, ast.Constant) else f"{{{next(numbers)}}}" for one in node.values)
+    text = "".join(piece if piece is not None else f"{{{next(numbers)}}}" for piece in _pieces(node))
+    return [text] if text.strip("{0}") else []
+
+
+def _pieces(node: ast.expr) -> Iterator[str | None]:
+    """The words of a text in code, None for each value."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.JoinedStr(values=values):
+            for one in values:
+                yield str(one.value) if isinstance(one, ast.Constant) else None
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            yield from _pieces(left)
+            yield from _pieces(right)
+        case _:
+            yield None
+
+
+def formatted(file: Path) -> Iterator[Text]:
+    """Every text of a file that is put together with values and has words."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.JoinedStr):
+            yield from (text for text in templates_of(node) if re.match(r"(?!SELECT).*[a-z]{3,} ", text))
+        yield from _counted(node)
+
+
+def _counted(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What is counted in words: one and several."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "counted":
+        one, *more = [str(word.value) for word in node.args[1:] if isinstance(word, ast.Constant)] or [""]
+        if one:
+            yield f"{{n}} {one}", f"{{n}} {more[0] if more else one + 's'}"
+
+
+def scripts(folder: Path) -> Iterator[str]:
+    """What correction scripts say of themselves: the paragraphs at the top of their files."""
+    for file in sorted(folder.glob("*.py")):
+        if not file.name.startswith("_"):
+            yield from paragraphs(ast.get_docstring(ast.parse(file.read_bytes())) or "")
+
+
+def spoken(adapter: Path) -> Iterator[Text]:
+    """What an adapter says: its codes with their advice, what it expected, and what its scripts are for."""
+    files = [file for file in sorted(adapter.rglob("*.py")) if not set(file.relative_to(adapter).parts) & set(SILENT)]
+    yield from chain.from_iterable(map(sentences, files))
+    for file in sorted(adapter.rglob("*.xsd")):
+        types = etree.parse(file, safexml.parser()).iter("{http://www.w3.org/2001/XMLSchema}appinfo")
+        yield from (one.text for one in types if one.text and " " in one.text)
+    yield from scripts(adapter / "scripts")
 
 
 def labels() -> Iterator[str]:
@@ -130,9 +245,26 @@ def labels() -> Iterator[str]:
     for kind in KINDS.values():
         if kind.kept is not None:
             yield from (one.label("en") for one in declarations(kind.kept.table).values())
+    yield from (one.label("en") for one in named_in_rules() if one.english)
 
 
-def declared() -> Iterator[str]:
+def facts() -> Iterator[str]:
+    """What rules read besides fields, and parts of a message one by one: their plain names."""
+    names = [one for facts in (ComputedFacts, RegisterFacts) for one in facts.__struct_fields__]
+    names += [item for kind in KINDS.values() for item in items_of(kind).values()]
+    return map(plain, dict.fromkeys(names))
+
+
+def bounds() -> Iterator[str]:
+    """What fields of Kernel messages may hold, in words, a bound each."""
+    scalars = {one.scalar for kind in KINDS.values() for one in shape_of(kind).attributes if not one.scalar.words}
+    for scalar in scalars:
+        for piece in scalar.expected().split(", "):
+            numbers = count()
+            yield re.sub(r"(?<=matching ).+|-?\d[\d-]*", lambda _: f"{{{next(numbers)}}}", piece)  # noqa: B023 - used at once
+
+
+def declared() -> Iterator[Text]:
     """What the store, the alarms and the checks name, and pages show."""
     for alarm in ALARMS:
         yield from (alarm.meaning, alarm.advice)
@@ -162,6 +294,16 @@ def declared() -> Iterator[str]:
         "actions of the audit": (one for one in AUDIT_ACTIONS if one != "read"),
         "judgements": get_args(Judged),
         "ways of signing in": ("session by password", "session by provider", "session by token {0}"),
+        "values of a field": bounds(),
+        "facts of the history": facts(),
+        "titles of tickets": ("{0}: {1} of {2} access points ({3})", "{0}: {1} of 1 access point ({2})"),
+        "advice about a wrong word": ("Known are: {0}.", "Did you mean {0}?", "There is none."),
+        "other dates of a message": OTHER_DATES,
+        "why a message changed": ("waits for {0}", "the message is no longer accepted", "corrected by message {0}"),
+        "a refusal at a place": ("{0} at {1}: found {2}, expected {3} ({4})", "{0} at {1}: found {2}, expected {3}"),
+        "the daemon is silent": ("the last sign was of {0} at {1}Z",),
+        "details of alarms": chain.from_iterable(formatted(PROGRAM / "daemon" / name) for name in ALARMING),
+        "mistakes of fields": (_numbered(f"{words}.") for words in fielderrors.WORDS.values()),
         "states of a reading": ("current", "replaced"),
         "roles": (str(role) for role in Role),
         "what stays of a customer": (words for told in (*STAYING, EVIDENCE, COPIES) for words in told),
@@ -183,6 +325,12 @@ def declared() -> Iterator[str]:
         yield from comment.split(", ")
 
 
+def _numbered(template: str) -> str:
+    """A template whose places have names, as that of a finished sentence."""
+    numbers = count()
+    return re.sub(r"{\w+}", lambda _: f"{{{next(numbers)}}}", template)
+
+
 def ruled(rules: Path, language: str) -> Iterator[str]:
     """What readers see of rules; a market speaks the languages of its code lists.
 
@@ -197,7 +345,7 @@ def ruled(rules: Path, language: str) -> Iterator[str]:
         for file in sorted(lists.parent.glob("*.yaml")):
             for rule in _rules_of(file):
                 comments = rule.get("comment", {})
-                texts = [rule["title"], rule["sentence"]]
+                texts = [rule["title"], rule["sentence"], *([rule["wait"]] if "wait" in rule else [])]
                 # A rule file has its comments in English and French.
                 texts += [] if language in comments else [comments[one] for one in ("en",) if one in comments]
                 yield from (" ".join(text.split()) for text in texts)
@@ -209,16 +357,24 @@ def _rules_of(file: Path) -> list[dict[str, Any]]:
     return loaded.get("rules") or []
 
 
+@cache
 def needed(folder: Path, language: str) -> Catalog:
     """All texts that a catalogue of a folder has to hold, without translations."""
     made = Catalog()
     found: Iterable[Text]
+    above: tuple[Catalog, ...] = ()
     if folder == FOLDER:
-        found = chain(written(), built(), declared(), () if language in ("en", "fr") else labels())
+        own = scripts(PROGRAM / "correction" / "scripts")
+        found = chain(written(), built(), declared(), own, () if language in ("en", "fr") else labels())
+    elif folder in ADAPTERS:
+        found = spoken(folder.parent)
+        # What the program, or all adapters, say is translated once.
+        above = tuple(needed(one, language) for one in (FOLDER, ADAPTERS[0]) if one != folder)
     else:
         found = ruled(folder.parent, language)
     for text in found:
-        made.add(text)
+        if not any(text in one for one in above):
+            made.add(text)
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from inspect import getfile
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -37,6 +38,12 @@ class Markets(dict[str, Adapter]):
         """What is kept when a customer is erased -> the law of the market that wants it."""
         adapter = self[market]
         return adapter.kept_by_law if isinstance(adapter, Keeping) else {}
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The folders that the adapters' classes are written in, those of what they are made from included."""
+        classes = (cls for adapter in self.values() for cls in type(adapter).__mro__ if cls.__module__ != "builtins")
+        return tuple(dict.fromkeys(Path(getfile(cls)).parent for cls in classes))
 
     @property
     def zones(self) -> dict[str, ZoneInfo]:

@@ -1,19 +1,22 @@
 """Problem details (RFC 9457): every refusal of the web services has a code, a place, a value and what to do.
 
-`application/problem+json` under /api; the pages show the same words.
+`application/problem+json` under /api, in the language of `Accept-Language`, English where it names none of ours;
+the pages show the same words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from msgspec import Struct
+from msgspec import Struct, structs
 from starlette.exceptions import HTTPException
 
 from energycomm.choices import UnknownWord
@@ -23,12 +26,16 @@ from energycomm.fielderrors import in_words
 from energycomm.kernel.counting import counted
 from energycomm.kernel.verdicts import Refusal
 from energycomm.masking import mask
+from energycomm.texts.catalogues import translate_sentence, wanted
+
+if TYPE_CHECKING:
+    from energycomm.webservice.services import Services
 
 log = structlog.get_logger()
 
 MEDIA = "application/problem+json"
 LONGEST_VALUE = 200
-LONGEST_WORDS = 500
+LONGEST_WORDS = 2000
 MOST_ERRORS = 500
 MOST_BYTES = 48_000
 """Characters of a value and of a sentence, mistakes of an answer and bytes of all of them: it stays small whatever
@@ -139,21 +146,31 @@ class Problem(Exception):
         """The HTTP status."""
         return PROBLEMS[self.code][0]
 
-    def details(self, path: str) -> Details:
-        """The body of the answer to a request for a path."""
+    def details(self, path: str, said: Callable[[str], str] = str) -> Details:
+        """The body of the answer to a request.
+
+        Args:
+          path: that was asked.
+          said: a finished English sentence in the language of the reader.
+        """
         status, title = PROBLEMS[self.code]
+        title = said(title)
         return Details(
             type=f"urn:energycomm:problem:{self.code.lower().replace('_', '-')}",
             title=title,
             status=status,
             code=self.code,
-            detail=self.detail or title,
+            detail=said(self.detail) or title,
             instance=_short(path),
             target=self.target,
             value=self.value,
-            advice=self.advice,
-            errors=self.errors,
+            advice=said(self.advice),
+            errors=tuple(_mistake_told(one, said) for one in self.errors),
         )
+
+
+def _mistake_told(one: Mistake, said: Callable[[str], str]) -> Mistake:
+    return structs.replace(one, detail=said(one.detail), expected=said(one.expected), advice=said(one.advice))
 
 
 def not_found(what: str, target: str, value: object, advice: str = "") -> Problem:
@@ -190,7 +207,9 @@ def install(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         known = code.get(error.status_code, "API_FAULT" if error.status_code >= 500 else "API_UNREADABLE")
         advice = "Send it in pieces." if known == "API_TOO_LARGE" else ""
-        return answer(request, Problem(known, str(error.detail), advice=advice, headers=headers))
+        # The framework's own phrase says no more than the title.
+        detail = "" if error.detail == HTTPStatus(error.status_code).phrase else str(error.detail)
+        return answer(request, Problem(known, detail, advice=advice, headers=headers))
 
     @app.exception_handler(Conflict)
     async def _conflict(request: Request, _: Conflict) -> Response:
@@ -223,12 +242,16 @@ def fault(request: Request, error: Exception) -> Response:
 def answer(request: Request, problem: Problem) -> Response:
     """The answer of a refusal: problem details under /api, else the page that the console made for it, else words."""
     page: Any = getattr(request.app.state, "error_page", None)
-    details = problem.details(request.url.path)
     if page is not None and not request.url.path.startswith("/api"):
         made: Response = page(request, problem)
         made.headers.update(problem.headers)
         return made
-    return Response(msgspec.json.encode(details), problem.status, problem.headers, MEDIA)
+    language = wanted(request.headers.get("accept-language", ""), "en")
+    shared: Services | None = getattr(request.app.state, "services", None)
+    said = partial(translate_sentence, language=language, folders=() if shared is None else shared.texts)
+    details = problem.details(request.url.path, said)
+    headers = {"Content-Language": language, "Vary": "Accept-Language", **problem.headers}
+    return Response(msgspec.json.encode(details), problem.status, headers, MEDIA)
 
 
 def _short(text: str, most: int = LONGEST_WORDS) -> str:

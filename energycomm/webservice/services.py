@@ -6,15 +6,18 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
 
 from fastapi import Request
 
 from energycomm.config import Config
 from energycomm.eis.database import connect
 from energycomm.eis.store import Store
+from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import BatchWriter
 from energycomm.pipeline.gateway import Gateway, make_ready, open_store
 from energycomm.pipeline.outbound import Outbound
+from energycomm.texts.catalogues import Folders
 from energycomm.transport.allowances import Guesses, RateLimit
 from energycomm.webservice.provider import Provider
 
@@ -79,6 +82,14 @@ class Services:
             if self._provider is None:
                 self._provider = Provider(self.config.oidc, self.config.folder)
             return self._provider
+
+    @cached_property
+    def texts(self) -> Folders:
+        """Folders of the catalogues that readers need beside those of the program: of rules, markets and scripts."""
+        found = [self.config.rules_folder, *installed_adapters(self.config.mapping_files).sources]
+        if self.config.scripts_folder is not None:
+            found.append(self.config.scripts_folder)
+        return tuple(folder / "texts" for folder in found if (folder / "texts").is_dir())
 
     def writer(self) -> BatchWriter:
         """The Kernel for the thread that asks: the checker of Kernel XML belongs to one thread."""

@@ -7,16 +7,20 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 
+from energycomm.console import failures as failures_page
+from energycomm.console import messages as messages_page
+from energycomm.console import rules as rules_page
 from energycomm.console import view
 from energycomm.documentation.texts import CATALOGUES, RULES, needed
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.rule import Rule
+from energycomm.engine.wording import condition_in_words
 from energycomm.kernel.declaration import Declared
-from energycomm.texts.catalogues import translate_plural, translate_sentence
+from energycomm.texts.catalogues import Folders, translate_plural, translate_sentence
 from energycomm.webservice.roles import Role
 from tests.console.scene import CODE, WRONG, Visitor
 from tests.webservice.conftest import Site
@@ -133,14 +137,14 @@ def test_no_page_says_anything_that_is_not_translated(
     label = Declared.label
     comment = view.Words.comment
 
-    def marked(text: str, language: str, rules: Path | None = None) -> str:
+    def marked(text: str, language: str, folders: Folders = ()) -> str:
         return f"{BEGIN}{text}{END}" if text in known else text
 
-    def counted(one: str, several: str, number: int, language: str, rules: Path | None = None) -> str:
+    def counted(one: str, several: str, number: int, language: str, folders: Folders = ()) -> str:
         return marked(translate_plural(one, several, number, "en"), language)
 
-    def told(sentence: str, language: str, rules: Path | None = None) -> str:
-        return f"{BEGIN}{sentence}{END}" if translate_sentence(sentence, language, rules) != sentence else sentence
+    def told(sentence: str, language: str, folders: Folders = ()) -> str:
+        return f"{BEGIN}{sentence}{END}" if translate_sentence(sentence, language, folders) != sentence else sentence
 
     def labelled(self: Declared, language: str) -> str:
         found = label(self, language)
@@ -150,7 +154,16 @@ def test_no_page_says_anything_that_is_not_translated(
         found = comment(self, finding, catalogue)
         return f"{BEGIN}{found}{END}" if found != finding.comment else found
 
+    def demanded(rule: Rule, language: str) -> str:
+        """A condition, its words between marks; the names of lists and predicates between them are code."""
+        found = condition_in_words(rule, language)
+        pieces = found.split("`")
+        pieces[::2] = [f"{BEGIN}{piece}{END}" for piece in pieces[::2]]
+        return "`".join(pieces) if found != condition_in_words(rule) else found
+
     monkeypatch.setattr(view, "translate", marked)
+    for module in (rules_page, failures_page, messages_page):
+        monkeypatch.setattr(module, "condition_in_words", demanded)
     monkeypatch.setattr(view, "translate_sentence", told)
     monkeypatch.setattr(view.Words, "comment", commented)
     monkeypatch.setattr(Declared, "label", labelled)

@@ -56,7 +56,7 @@ from tests.erasure.left import (
 )
 from tests.erasure.searching import in_archives, in_values, on_disk
 from tests.pipeline.desk import Desk
-from tests.pipeline.story import day, end, head, start
+from tests.pipeline.story import day, end, head, reading, start
 
 
 def test_every_table_is_looked_at_or_tells_of_nobody() -> None:

@@ -30,7 +30,9 @@ ALIKE = {
         *("correction", "index", "original", "rectification", "taxes", "tariff", "(absent)"),
         *("Suggestions", "code", "script", "ticket", "tickets", "notes", "corrections"),
         *("absent", "message", "messages", "notifications", "tables", "version", "volume"),
-        *("{n} message", "{n} ticket", "{n} action", "version {n}"),
+        *("{n} message", "{n} ticket", "{n} action", "version {n}", "{n} notification was"),
+        *("{left} plus {right}", "contribution", "relation", "point", "{0} wsa:RelatesTo", "{0} wsu:Timestamp"),
+        *("POST /logout/provider",),
     },
     "nl": {
         *(
@@ -49,6 +51,8 @@ ALIKE = {
             "Tickets",
         ),
         *("Tokens", "Type", "code", "contract", "database", "in", "meter", "open", "script", "ticket", "volume"),
+        *("{left} is {right}", "{left} plus {right}", "“{name}”", "curve in Wh"),
+        *("{0} wsa:RelatesTo", "{0} wsu:Timestamp", "POST /logout/provider"),
         *("curve", "gas", "operator", "In tickets", "open tickets", "{n} in tickets", "{n} ticket"),
     },
 }

@@ -16,7 +16,7 @@ from energycomm.market.legaltime import LegalTime
 from energycomm.texts.sentences import refilled
 from tests.pipeline.desk import shipped_rules
 
-RULES = Path(__file__).resolve().parents[2] / "rules"
+RULES = (Path(__file__).resolve().parents[2] / "rules" / "texts",)
 
 
 @pytest.fixture(scope="module")

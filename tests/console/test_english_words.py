@@ -140,8 +140,7 @@ def test_no_page_has_an_english_sentence(lite: Site, language: str, tmp_path: Pa
 def test_the_walk_finds_one_english_sentence(lite: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """One text of the front page is shown as it stands in the program."""
     from energycomm.console import view
-
-    real = view.translate
+    from energycomm.texts.catalogues import translate as real
 
     def forgetful(text: str, language: str, folders: tuple[Path, ...] = ()) -> str:
         return (

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from energycomm.console import STATIC
-from energycomm.console.view import Taste, Words, wanted
+from energycomm.console.view import Taste, Words
 from energycomm.market.legaltime import LegalTime
-from energycomm.texts.catalogues import translate
+from energycomm.texts.catalogues import translate, wanted
 
 FOLDER = STATIC.parent
 

@@ -69,6 +69,10 @@ class FrEnedis(MarketAdapter):
             *("clientFinal", "nomClientFinalOuDenominationSociale"),  # C68, answers of SGE
         )
     )
+    establishment_digits = 14
+    """Of a SIRET."""
+    company_digits = 9
+    """Of the SIREN that it begins with."""
     kept_by_law: Mapping[str, str] = {
         "grid invoices": "Code de commerce, article L123-22 : dix ans",
         "requests": "Code civil, article 2224 : prescription de cinq ans",

@@ -488,7 +488,8 @@ class _Run:
                 self._replace(sha256, after)
 
     def _contents(self, since: int) -> list[tuple[int, bytes, str]]:
-        """The envelopes that may tell of the customer: those of the access point, and those that nobody could read."""
+        """The envelopes that may tell of the customer: those of the access point, and those of
+        which something was refused."""
         with self.means.store.reading() as reader:
             ids = sorted(self.numbers["all_envelopes"])
             sql = "SELECT id, sha256, state FROM envelope WHERE received_at >= ?"
@@ -600,7 +601,7 @@ class _Run:
 
     def changes(self, table: Table, row: Mapping[str, Any], *, sure: bool) -> dict[str, Any]:
         """Column -> what it is to hold, of those that tell of the customer."""
-        scrub = self.person.traces.scrub_surely if sure else self.person.traces.scrub
+        scrub = self.person.traces.scrub_surely if sure else self.person.traces.scrub_wholly
         found: dict[str, Any] = {}
         for column in table.columns:
             value, name = row[column.name], column.name
@@ -926,6 +927,10 @@ _PUT_ASIDE = (
 _ALL_OF = "SELECT DISTINCT ch_message_id FROM kernel_message WHERE access_point_id = ? AND ch_message_id IS NOT NULL"
 _UNREADABLE = (
     "SELECT id, sha256, state FROM envelope WHERE state = 'failed' UNION "
+    "SELECT e.id, e.sha256, e.state FROM ch_message c JOIN envelope e ON e.id = c.envelope_id "
+    "WHERE c.outcome = 'refused' UNION "
+    "SELECT e.id, e.sha256, e.state FROM incident i JOIN ch_message c ON c.id = i.ch_message_id "
+    "JOIN envelope e ON e.id = c.envelope_id WHERE c.outcome = 'put-aside' UNION "
     "SELECT e.id, e.sha256, e.state FROM member m JOIN envelope e ON e.id = m.envelope_id WHERE m.state = 'refused'"
 )
 _POINTS_OF = (

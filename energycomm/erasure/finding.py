@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 
 from energycomm.eis.erasures import FOREVER
 from energycomm.eis.store import Store, StoreReader
 from energycomm.erasure.persons import Stay, stays
-from energycomm.erasure.traces import Traces
+from energycomm.erasure.traces import SHORTEST, Traces
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.personal import ERASED, PersonalValue, personal_kinds, personal_values
@@ -29,8 +30,8 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
 
     Args:
       store: the EIS.
-      words: a name, or several words of it; an e-mail address, a telephone number, a street; the identifier of an
-        access point, a contract's reference, a company's register number.
+      words: a name, or several words or parts of words of it; an e-mail address, a telephone number, a street; the
+        identifier of an access point, a contract's reference, a company's register number.
       market: only of this one.
 
     Returns:
@@ -41,8 +42,13 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     parts = [Traces([PersonalValue("", "contact", part)]) for part in (wanted, *wanted.split())]
     whole, single = parts[0], parts[1:]
 
+    begun = [folded(part) for part in wanted.split()]
+
     def meant(text: str) -> bool:
-        return whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single))
+        if whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single)):
+            return True
+        plain = folded(text)
+        return all(len(part) >= SHORTEST and part in plain for part in begun)
 
     found: list[Stay] = []
     with store.reading() as reader:
@@ -55,6 +61,12 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
                 among = [one for one in among if _meant(reader, one, meant)] or among
             found += among
     return found
+
+
+def folded(text: str) -> str:
+    """A text in small letters without accents."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def _told(reader: StoreReader, meant: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

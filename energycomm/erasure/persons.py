@@ -16,7 +16,7 @@ from energycomm.eis.store import MessageRow, StoreReader
 from energycomm.erasure.traces import Traces
 from energycomm.errors import UserError
 from energycomm.kernel.codec import decode
-from energycomm.kernel.messages import AccessPointData, CustomerData, KernelMessage
+from energycomm.kernel.messages import AccessPointData, CustomerData, EndOfSupply, KernelMessage
 from energycomm.kernel.parts import Address
 from energycomm.kernel.personal import ERASED, PersonalValue, names_of, personal_kinds, personal_values
 from energycomm.kernel.requests import OUTGOING
@@ -62,6 +62,7 @@ class Person(Struct, dict=True):
       beside: messages of no access point that tell of the customer: answers to searches.
       own: elements of the market whose content is a customer's.
       kept: texts of the installation, which stay with the access point.
+      companies: register number of an establishment -> that of its company.
     """
 
     stay: Stay
@@ -69,6 +70,7 @@ class Person(Struct, dict=True):
     beside: list[Said]
     own: frozenset[str]
     kept: frozenset[str]
+    companies: dict[str, str] = {}
 
     @cached_property
     def values(self) -> list[PersonalValue]:
@@ -84,7 +86,8 @@ class Person(Struct, dict=True):
     @cached_property
     def traces(self) -> Traces:
         """The customer's words."""
-        return Traces(self.values, self.kept)
+        further = [PersonalValue("company_id", "contact", number) for number in self.companies.values()]
+        return Traces([*self.values, *further], self.kept)
 
 
 def stays(reader: StoreReader, market: str, access_point: str) -> list[Stay]:
@@ -139,6 +142,8 @@ def person_at(reader: StoreReader, markets: Markets, market: str, access_point: 
     others = [_plain(one.names) for one in among if one not in same and one.names]
     mine = [one for one in said if _is_of(one, stay, others)]
     person = Person(stay, mine, [], elements_of(markets, market), _installation(said))
+    found = {str(one.value): markets.company_of(market, str(one.value)) for one in person.values}
+    person = structs.replace(person, companies={number: of for number, of in found.items() if of is not None})
     beside = list(_answers(reader, market, access_point, person.traces))
     return structs.replace(person, beside=beside)
 
@@ -229,6 +234,8 @@ def _is_of(one: Said, stay: Stay, others: Sequence[set[str]]) -> bool:
     """Whether a message is of the customer of a time, or of one of the others of its access point."""
     said, names = set(names_of(one.message)) - {ERASED}, _plain(stay.names)
     of_another = bool(said) and not (names and _same(said, names)) and any(_same(said, other) for other in others)
+    if isinstance(one.message, EndOfSupply) and 0 < one.row.effective in (stay.since, stay.until):
+        return one.row.effective == stay.until  # the end is of who leaves, at the instant at which the next one comes
     if stay.since <= one.row.effective < stay.until:
         return not of_another  # the next one may be named ahead of moving in
     asked = type(one.message) in OUTGOING and bool(said) and bool(names) and _same(said, names)

@@ -1,8 +1,9 @@
 """A file of a market without one customer: what others are told of in it stays, byte by byte.
 
-A value in a file is the customer's if the smallest part around it that names an access point names the customer's. In
-XML and JSON the parts are elements, in EDIFACT what follows an access point, elsewhere lines. Zips are opened, and so
-are files encrypted under a key of the ring: what remains of those is kept as a zip in clear.
+A value in a file is the customer's if the smallest part around it that names an access point names the customer's. A
+part that names none, beside parts of the same kind that do, stands by itself: it is the customer's if it has a full
+name or a contact. In XML and JSON the parts are elements, in EDIFACT what follows an access point, elsewhere lines.
+Zips are opened, and so are files encrypted under a key of the ring: what remains of those is kept in clear.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ _MARK: Final = ERASED.encode()
 
 Span = tuple[int, int]
 
+Waiting = list[tuple[Callable[[], None], bool]]
+"""What is to be changed in JSON once it is known whose it is; with whether the value has a full name or a contact."""
+
 
 class Whose(Struct, frozen=True):
     """Whose data are taken out of a file.
@@ -80,8 +84,8 @@ def redacted(content: bytes, whose: Whose, keys: KeyRing | None = None, depth: i
         return _zip(content, whose, keys, depth)
     clear = None if keys is None or depth >= DEEPEST else _decrypted(content, keys)
     if clear is not None:
-        opened = _zip(clear, whose, keys, depth)
-        return content if opened is clear else opened
+        opened = redacted(clear, whose, keys, DEEPEST if not zipfile.is_zipfile(io.BytesIO(clear)) else depth)
+        return content if opened == clear else opened
     return _member(content, whose)
 
 
@@ -109,9 +113,10 @@ def _zip(content: bytes, whose: Whose, keys: KeyRing | None, depth: int) -> byte
 def _decrypted(content: bytes, keys: KeyRing) -> bytes | None:
     window = Window(content, 0, len(content))
     for key in keys.in_order():
-        if key.opens_beginning(content[:64]) and (size := key.clear_size(window)) is not None:
+        if (size := key.clear_size(window)) is not None:
             clear = b"".join(key.decrypt(window, size))
-            if zipfile.is_zipfile(io.BytesIO(clear)):
+            # A wrong key leaves a valid padding by chance: what comes out has to be something.
+            if zipfile.is_zipfile(io.BytesIO(clear)) or (clear and form_of(clear[:_HEAD]) != "binary"):
                 return clear
     return None
 
@@ -146,6 +151,10 @@ def _text(content: bytes) -> tuple[str, str]:
     """The text of a file, and its encoding; any bytes are a text."""
     named = _ENCODING.match(content)
     tried = ["utf-16"] if content[:2] in (b"\xff\xfe", b"\xfe\xff") else []
+    if not tried and b"\x00" in content[:_HEAD]:
+        # UTF-16 without a mark: every other byte of what is mostly letters is zero.
+        head = content[:_HEAD]
+        tried = ["utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be"]
     tried += ["utf-8"] if named is None else [named[1].decode("ascii"), "utf-8"]
     for encoding in tried:
         try:
@@ -159,6 +168,7 @@ class _Node(Struct):
     """An element that is open.
 
     Attributes:
+      tag: its name.
       behind: where its start tag ends.
       personal: it is below an element whose content is a customer's, or is one.
       leaf: it has no elements in it.
@@ -167,8 +177,12 @@ class _Node(Struct):
       named: places that have the customer's words, and the values beside them.
       below: places below elements whose content is a customer's.
       own, other: whether an access point of the customer's, or another, is named in it.
+      sure: what it has of the customer's words is a full name or a contact.
+      pointed: names of the elements in it that name an access point.
+      doubts: the elements in it that name none, with what they have.
     """
 
+    tag: str
     behind: int
     personal: bool
     leaf: bool = True
@@ -178,6 +192,9 @@ class _Node(Struct):
     below: list[Span] = field(default_factory=list)
     own: bool = False
     other: bool = False
+    sure: bool = False
+    pointed: set[str] = field(default_factory=set)
+    doubts: list[_Node] = field(default_factory=list)
 
 
 def _xml(content: bytes, whose: Whose) -> bytes | None:
@@ -186,7 +203,7 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
         return None
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    open_: list[_Node] = [_Node(0, personal=False)]
+    open_: list[_Node] = [_Node("", 0, personal=False)]
     gone: list[Span] = []
 
     def refuse(*_: Any) -> None:
@@ -199,7 +216,7 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
             raise ValueError("a tag that cannot be read")
         parent = open_[-1]
         parent.leaf = False
-        node = _Node(tag.end(), parent.personal or name.rpartition(":")[2] in whose.elements)
+        node = _Node(name, tag.end(), parent.personal or name.rpartition(":")[2] in whose.elements)
         if len(attributes):
             spans = [one.span(1) if one[1] is not None else one.span(2) for one in _attributes(content, tag)]
             node.values += list(zip(spans, attributes.values(), strict=True))
@@ -225,7 +242,10 @@ def _xml(content: bytes, whose: Whose) -> bytes | None:
     except (expat.ExpatError, ValueError):
         return None
     root = open_.pop()
-    _close(root, _Node(0, personal=False), whose, gone)
+    last = _Node("", 0, personal=False)
+    _close(root, last, whose, gone)
+    for one in last.doubts:
+        root.named += one.named
     if not root.own and not root.other:
         gone += root.named  # no access point anywhere: the words are all that is known
     clean = _without(content, gone)
@@ -250,16 +270,26 @@ def _close(node: _Node, parent: _Node, whose: Whose, gone: list[Span]) -> None:
     told = [place for place, value in node.values if place not in points and whose.traces.told_by(value)]
     if told and not points:
         told = [place for place, _ in node.values]  # a name, and what stands beside it: title, date of birth
+    words = [value for place, value in node.values if place in told and whose.traces.told_by(value)]
+    node.sure = node.sure or len(set(words)) > 1 or any(whose.traces.surely_in(word) for word in words)
     node.named += told
+    for one in node.doubts:
+        if one.sure and one.tag in node.pointed:
+            gone += one.named + one.below
+        else:
+            node.named += one.named
+            node.below += one.below
+            node.sure = node.sure or one.sure
     if node.personal:
         node.below += [place for place, _ in node.values if place not in points]
     if node.own:
         gone += node.named
         if not node.other:
             gone += node.below
-    elif not node.other:
-        parent.named += node.named
-        parent.below += node.below
+    if node.own or node.other:
+        parent.pointed.add(node.tag)
+    elif node.named or node.below:
+        parent.doubts.append(node)
     parent.own, parent.other = parent.own or node.own, parent.other or node.other
 
 
@@ -285,46 +315,58 @@ def _json(text: str, whose: Whose) -> str | None:
         except ValueError:
             return None
     before = json.dumps(root)
-    waiting: list[Callable[[], None]] = []
+    waiting: Waiting = []
     own, other = _walk(root, whose, waiting, personal=False)
     if own or not other:
-        for change in waiting:
-            change()
+        _change(waiting)
     if json.dumps(root) == before:
         return text
     return "".join(json.dumps(one, ensure_ascii=False) + ("\n" if lines else "") for one in root)
 
 
-def _walk(held: Any, whose: Whose, waiting: list[Callable[[], None]], *, personal: bool) -> tuple[bool, bool]:
+def _walk(held: Any, whose: Whose, waiting: Waiting, *, personal: bool) -> tuple[bool, bool]:
     """Go through a value; what is in doubt is done by whoever names an access point further up.
 
     Returns:
       Whether an access point of the customer's, and whether another, is named in it.
     """
     own = other = False
-    mine: list[Callable[[], None]] = []
+    mine: Waiting = []
+    alone: list[Waiting] = []
     items = list(held.items()) if isinstance(held, dict) else list(enumerate(held))
     for key, value in items:
         below = personal or key in whose.elements
+        has_own = has_other = False
         if isinstance(value, dict | list):
-            has_own, has_other = _walk(value, whose, mine, personal=below)
+            inside: Waiting = []
+            has_own, has_other = _walk(value, whose, inside, personal=below)
+            alone.append(inside)
         elif isinstance(value, str):
             has_own, has_other = whose.owner(value)
             if not has_own and not has_other:
                 if below:
-                    mine.append(_setting(held, key, ERASED))
+                    mine.append((_setting(held, key, ERASED), whose.traces.surely_in(value)))
                 elif whose.traces.told_by(value):
                     clean = whose.traces.scrub(value)
-                    mine.append(_setting(held, key, clean if clean != value else ERASED))
-        else:
-            has_own = has_other = False
+                    change = _setting(held, key, clean if clean != value else ERASED)
+                    mine.append((change, whose.traces.surely_in(value)))
         own, other = own or has_own, other or has_other
+    for inside in alone:
+        # Of a list some items name access points: one that names none stands by itself.
+        if isinstance(held, list) and (own or other) and any(sure for _, sure in inside):
+            _change(inside)
+        else:
+            mine += inside
     if own:
-        for change in mine:
-            change()
+        _change(mine)
     elif not other:
         waiting += mine
     return own, other
+
+
+def _change(waiting: Waiting) -> None:
+    for change, _ in waiting:
+        change()
 
 
 def _setting(held: Any, key: Any, value: str) -> Callable[[], None]:

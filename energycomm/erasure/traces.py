@@ -46,10 +46,11 @@ class Traces:
         names, contacts = list(dict.fromkeys(names)), list(dict.fromkeys(contacts))
         self.words = frozenset(_plain(text) for text in (*names, *contacts) if text != ERASED)
         texts = {text for text in (*names, *contacts) if len(text) >= SHORTEST and text != ERASED}
+        parts = {part for name in names for part in _parts(name)}
         # A single name is a word of others' texts too; contacts and full names are not.
         sure = {text for text in texts if text in contacts or " " in text}
         sure |= {f"{one} {other}" for one in names for other in names if one != other and ERASED not in (one, other)}
-        self._all, self._sure = _pattern(texts), _pattern(sure)
+        self._all, self._sure, self._parted = _pattern(texts), _pattern(sure), _pattern(texts | parts)
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -60,9 +61,16 @@ class Traces:
             return ERASED
         return self._all.sub(ERASED, text)
 
+    def scrub_wholly(self, text: str) -> str:
+        """A text that people or programs wrote of the customer, without parts of names too: of Camille Morel neither
+        Camille nor Morel is left. Files of a market are not done so: their tags and codes are words as well."""
+        if _plain(text) in self.words:
+            return ERASED
+        return self._parted.sub(ERASED, text)
+
     def scrub_surely(self, text: str) -> str:
         """A text that may be about anybody: left alone unless it has a full name or a contact of this customer's."""
-        return self.scrub(text) if self._sure.search(text) else text
+        return self.scrub_wholly(text) if self._sure.search(text) else text
 
     def surely_in(self, text: str) -> bool:
         """Whether a text that may be about anybody has a full name or a contact of this customer's."""
@@ -82,6 +90,12 @@ class Traces:
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _parts(name: str) -> list[str]:
+    """The words of a name of several: not its particles (de la, van der), nor what is short."""
+    words = re.findall(r"\w+", name)
+    return [word for word in words if len(words) > 1 and len(word) > SHORTEST and not word.islower()]
 
 
 def _within(part: str, word: str) -> bool:

@@ -277,6 +277,17 @@ class Keeping(Protocol):
 
 
 @runtime_checkable
+class Registering(Protocol):
+    """An adapter of a market in which the register number of an establishment begins with that of its company
+    (optional)."""
+
+    establishment_digits: int
+    """Digits of an establishment's number."""
+    company_digits: int
+    """How many of them, the first ones, are the company's: who is a business alone is found by either."""
+
+
+@runtime_checkable
 class Noticing(Protocol):
     """An adapter of a market that tells of services of a point that run and stopped (optional)."""
 

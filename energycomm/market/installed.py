@@ -10,7 +10,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from energycomm.errors import UserError
-from energycomm.market.contract import Adapter, Keeping, Mappable, Totalling
+from energycomm.market.contract import Adapter, Keeping, Mappable, Registering, Totalling
 
 GROUP = "energycomm.adapters"
 
@@ -38,6 +38,14 @@ class Markets(dict[str, Adapter]):
         """What is kept when a customer is erased -> the law of the market that wants it."""
         adapter = self[market]
         return adapter.kept_by_law if isinstance(adapter, Keeping) else {}
+
+    def company_of(self, market: str, number: str) -> str | None:
+        """The register number of the company that an establishment's begins with; None where it is no such number."""
+        adapter = self[market]
+        digits = "".join(number.split())
+        if not isinstance(adapter, Registering) or not digits.isdigit() or len(digits) != adapter.establishment_digits:
+            return None
+        return digits[: adapter.company_digits]
 
     @property
     def sources(self) -> tuple[Path, ...]:

@@ -137,8 +137,9 @@ def zipped(parts: dict[str, bytes]) -> bytes:
 
 
 def means(desk: Desk, **more: Any) -> Means:
-    settings: dict[str, Any] = {"evidence_days": None, "now": AFTER, "by": ("dora", "test", "here"), **more}
-    return Means(desk.store, installed_adapters(), KeyRing(), **settings)
+    settings: dict[str, Any] = {"evidence_days": None, "now": AFTER, "by": ("dora", "test", "here")}
+    settings = {"keys": KeyRing(), **settings, **more}
+    return Means(desk.store, installed_adapters(), **settings)
 
 
 def mine(desk: Desk) -> Order:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from pathlib import Path
 from typing import IO
 
 from msgspec import structs
@@ -13,10 +12,11 @@ from msgspec import structs
 from adapters.common.codes import Unreadable
 from adapters.common.coverage import Ledger
 from adapters.common.pieces import Values
-from adapters.common.table import Document, Table, read_table
+from adapters.common.table import Document
 from adapters.common.tableadapter import TableAdapter
 from adapters.dk_energinet.codes import OWN, refusal, with_hub_code
 from adapters.dk_energinet.digesting import DIGESTERS
+from adapters.dk_energinet.documents import TABLE, declarable
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Sniff, Transaction
 
@@ -90,7 +90,7 @@ class Energinet(TableAdapter):
           Unreadable: so it is (TYPE_DECLARED).
         """
         declared = values.get("type")
-        known = declarable(self.table, document.label)
+        known = declarable(document.label)
         if declared is not None and known and declared not in known:
             raise Unreadable(refusal("TYPE_DECLARED", f"{document.root}/type", declared, " or ".join(known)))
         return ()
@@ -102,21 +102,9 @@ class Energinet(TableAdapter):
         return with_settings(super().ledger(), self.table)
 
 
-def declarable(table: Table, label: str) -> Sequence[str]:
-    """The types that the header of a document may declare; none where they are not known.
-
-    Args:
-      table: of the hub.
-      label: of the document.
-    """
-    return tuple(table.raw["documents"][label].get("declares", ()))
-
-
 def _twin(part: Transaction) -> Refusal:
     return refusal("TRANSACTION_REPEATED", "mRID", part.reference, "an identifier for each transaction")
 
 
-adapter = Energinet(
-    read_table(Path(__file__).with_name("table.yaml"), besides=("declares",)), digesters=DIGESTERS, codes=OWN
-)
+adapter = Energinet(TABLE, digesters=DIGESTERS, codes=OWN)
 """What the entry point ``dk`` of the group ``energycomm.adapters`` names."""

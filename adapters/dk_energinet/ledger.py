@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adapters.common.coverage import Ledger, LedgerDocument, Reason
 from adapters.common.table import Leaf, Node, Table
-from adapters.dk_energinet.adapter import declarable
+from adapters.dk_energinet.documents import declarable
 
 _SAID_OF_DOCUMENT = {
     "document": "names one delivery of the document: the next has another",
@@ -44,7 +44,7 @@ def with_settings(ledger: Ledger, table: Table) -> Ledger:
         for path, leaf in leaves
         if leaf.name in _SAID_OF_DOCUMENT
     ]
-    documents = [_with(one, heads[one.label], declarable(table, one.label)) for one in ledger.documents]
+    documents = [_with(one, heads[one.label], declarable(one.label)) for one in ledger.documents]
     return ledger._replace(documents=documents, rows=[*ledger.reasoned(), *rows])
 
 

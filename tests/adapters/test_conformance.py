@@ -37,7 +37,8 @@ NOT_SHOWN = {
     "ruritania": {"answer"},
 }
 """Checks that cannot be made on some of a market's fixtures: EDIFACT counts its messages, an answer of a service is one
-message, a Danish acknowledgement is one too, no schema of the SGE's requests is in the package, Ruritania has no simulator."""
+message, a Danish acknowledgement is one too, no schema of the SGE's requests is in the package, Ruritania has no
+simulator."""
 MEASURED = {"ledger"}
 """Checks that other tests make: tests/adapters/test_coverage.py."""
 

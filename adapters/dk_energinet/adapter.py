@@ -3,7 +3,8 @@ Satisfies `energycomm.market.contract.Adapter`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from io import BytesIO
 from typing import IO
 
@@ -14,11 +15,13 @@ from adapters.common.coverage import Ledger
 from adapters.common.pieces import Values
 from adapters.common.table import Document
 from adapters.common.tableadapter import TableAdapter
+from adapters.dk_energinet import requests
 from adapters.dk_energinet.codes import OWN, refusal, with_hub_code
 from adapters.dk_energinet.digesting import DIGESTERS
 from adapters.dk_energinet.documents import TABLE, declarable
+from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.verdicts import Refusal
-from energycomm.market.contract import MemberHead, Sniff, Transaction
+from energycomm.market.contract import MemberHead, OutgoingMessage, Sniff, Transaction
 
 _MOST_REMEMBERED = 1 << 17
 """Identifiers of one document that are remembered: so many transactions are more than any document of the hub has."""
@@ -28,8 +31,10 @@ _NONE = "-"
 
 
 class Energinet(TableAdapter):
-    """Reads what the Danish hub defines. An object may be used by several threads."""
+    """Reads and writes what the Danish hub defines. An object may be used by several threads."""
 
+    builds: frozenset[str] = requests.KINDS
+    answer_within: Mapping[str, timedelta] = dict.fromkeys(requests.KINDS, timedelta(days=1))
     personal = frozenset(
         (
             "firstCustomer_MarketParticipant.mRID",
@@ -94,6 +99,10 @@ class Energinet(TableAdapter):
         if declared is not None and known and declared not in known:
             raise Unreadable(refusal("TYPE_DECLARED", f"{document.root}/type", declared, " or ".join(known)))
         return ()
+
+    def build(self, message: KernelMessage, reference: str) -> OutgoingMessage | Refusal:
+        """The document that asks for what a Kernel message says, in XML."""
+        return requests.build(message, reference)
 
     def ledger(self) -> Ledger:
         """See `TableAdapter.ledger`; what a header says of its document alone is not kept."""

@@ -20,6 +20,12 @@ OWN: tuple[AdapterCode, ...] = (
         "Two transactions of one document have the same identifier; the first one is read.",
         "Ask the sender for a document with an identifier for each transaction.",
     ),
+    AdapterCode(
+        "BUILD_SCHEMA",
+        "build",
+        "The request does not satisfy the schema of its document.",
+        "Correct the value that is named.",
+    ),
 )
 """Codes of this adapter beside the shared ones."""
 

@@ -169,6 +169,17 @@ def decimal_form(text: str) -> bool:
 
 
 @predicate
+def decimals(number: Decimal) -> int:
+    """Digits after the point of a number, without zeros at its end.
+
+    >>> decimals(Decimal("0.125")), decimals(Decimal("7.50")), decimals(Decimal("1E+3"))
+    (3, 1, 0)
+    """
+    told = number.normalize().as_tuple().exponent
+    return -told if isinstance(told, int) and told < 0 else 0
+
+
+@predicate
 def starts_with(text: str, beginning: str) -> bool:
     """Whether a text begins with another one.
 

@@ -25,6 +25,8 @@ from energycomm.market.contract import LONGEST_NAME, Announcement
 
 FORMS = ("xml", "json", "csv", "edifact")
 PARTICULAR, LEFT_OUT = "particular", "left-out"
+WHOLE = "."
+"""Path of the piece that is the document itself, without what its header tells."""
 _DOCUMENT = frozenset(
     ("about", "form", "forms", "root", "versions", "schema", "fixed", "header", "pieces", "keys", "columns",
      "separator", "name"),
@@ -133,7 +135,7 @@ class Piece(NamedTuple):
     """An element that is a CH message.
 
     Attributes:
-      path: element names from the root of the document.
+      path: element names from the root of the document; none where the document itself is the one CH message.
       node: its leaves.
       makes: kinds of the Kernel messages that are made of it, the first of them always; of a document that is sent,
         kinds that it is made of.
@@ -465,8 +467,8 @@ class _Reader:
         digester = row.get("digester")
         if not makes and not digester:
             raise self.fault(where, "makes or digester is expected", row)
-        path = tuple(name.split("/"))
-        node = Node(path[-1], needed=True)
+        path = () if name == WHOLE else tuple(name.split("/"))
+        node = Node(path[-1] if path else WHOLE, needed=True)
         self._fields(node, row, "leaves", where, makes)
         fixed = self._row(row, "fixed", where)
         for owner in (fixed, shared):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import cached_property
 from hashlib import blake2b
 from io import BytesIO
@@ -210,6 +211,8 @@ class _Member:
         self.seed = blake2b(digest_size=16)
         self.version: str | None = None
         self.position = 0
+        self.whole: Any = None
+        """The document, where it is one CH message: its schema knows it with its header."""
 
     def parts(self, content: IO[bytes]) -> Iterator[tuple[MemberHead | Transaction, Any]]:
         """The head and each transaction with the content it was read of; raises `Unreadable`."""
@@ -222,6 +225,8 @@ class _Member:
         for path, piece in parts:
             if self.version is None:
                 self._find_version(piece)
+            if not path and path in self.document.pieces:
+                self.whole, piece = piece, self._body(piece, view)
             if path not in self.document.pieces:
                 self._take(path, piece)
             elif not told and form == "json" and not self._whole():
@@ -232,7 +237,7 @@ class _Member:
                 if not told:
                     told = True
                     yield self._open(form), None
-                yield self._transaction(path, piece, view), piece
+                yield self._transaction(path, piece, view), piece if path else self.whole
         if not told:
             yield self._open(form), None
         for path, piece in held:
@@ -280,8 +285,21 @@ class _Member:
         space = namespace_of(str(content.tag)) if isinstance(content, etree._Element) else None
         self.version = next((version for version, known in versions.items() if known == space), next(iter(versions)))
 
+    def _body(self, content: Any, view: View) -> Any:
+        """What a document that is one CH message holds besides its header, which is taken."""
+        head = self.document.head
+        for name, child in view.items(content, head):
+            self._take((name,), child)
+        if isinstance(content, dict):
+            return {name: held for name, held in content.items() if name not in head.children}
+        if not isinstance(content, etree._Element):
+            return {}
+        body = etree.Element(content.tag)
+        body.extend(deepcopy(child) for name, child in view.items(content, head) if name not in head.children)
+        return body
+
     def _take(self, path: tuple[str, ...], content: Any) -> None:
-        name = path[0]
+        name = path[0] if path else ""
         if name in self.document.head.children and name not in self.heads:
             self.heads.add(name)
             self.reading.take(name, content, self.document.head, self.document.head.tag)
@@ -337,7 +355,7 @@ class _Member:
         messages: tuple[KernelMessage, ...] = ()
         refusals, notes = list(reading.refusals), list(reading.notes)
         if self.document.schema is not None and isinstance(content, etree._Element):
-            self._checked(content, refusals, notes)
+            self._checked(content if path else self.whole, refusals, notes)
         reference = values.get("reference") or self.head.get("reference") or "-"
         point = values.get("access_point") or self.head.get("access_point")
         if not refusals:

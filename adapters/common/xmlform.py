@@ -25,7 +25,8 @@ def split(
       root: local name of the root element.
       namespaces: those that the document may have; None for none.
       header: names of the root's children that make the header.
-      pieces: paths of the elements that are CH messages.
+      pieces: paths of the elements that are CH messages; an empty one for the document itself, which is then held
+        whole.
 
     Raises:
       Unreadable: the root is another (ROOT_UNEXPECTED).
@@ -33,7 +34,7 @@ def split(
     """
     spaces = ["" if space is None else f"{{{space}}}" for space in namespaces]
     # The root comes last: where there is no piece, its children are the header still.
-    tags = [space + name for space in spaces for name in {root, *(path[-1] for path in pieces)}]
+    tags = [space + name for space in spaces for name in {root, *(path[-1] for path in pieces if path)}]
     deepest = max(len(path) for path in pieces)
     begun = False
     for element in safexml.iterate(stream, tags):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from adapters.be_atrias import adapter as be_adapter
 from adapters.common.conformance.subject import Subject as Tried
 from adapters.common.conformance.subject import members_of, requests_of
+from adapters.dk_energinet import adapter as dk_adapter
 from adapters.fr_enedis import adapter as fr_adapter
 from adapters.nl_edsn import adapter as nl_adapter
 from energycomm.market.contract import Adapter
@@ -118,6 +119,21 @@ def _nl_first_piece(content: bytes) -> tuple[int, int] | None:
     return None
 
 
+def _dk_restamp(content: bytes) -> bytes:
+    """Another time and another identifier of the document, as every delivery has its own."""
+    changed, count = re.subn(rb"<(createdDateTime|Creation)>[^<]*<", rb"<\1>2027-11-30T01:02:03Z<", content, count=1)
+    assert count == 1
+    return changed
+
+
+def _dk_first_piece(content: bytes) -> tuple[int, int] | None:
+    tag = re.search(rb"<(Series|MktActivityRecord|Payload\w+)>", content)
+    if tag is None or b"<Acknowledgement_MarketDocument" in content:
+        return None
+    closing = b"</" + tag[1] + b">"
+    return tag.start(), content.index(closing) + len(closing)
+
+
 def _zz_restamp(content: bytes) -> bytes:
     changed, count = re.subn(rb"<At>[^<]*<", b"<At>2027-11-30T01:02:03+01:00<", content, count=1)
     assert count == 1
@@ -144,6 +160,7 @@ def _subject(
 
 SUBJECTS: dict[str, Subject] = {
     "be_atrias": _subject(be_adapter, "adapters.be_atrias", FIXTURES / "be", _be_restamp, _be_first_piece),
+    "dk_energinet": _subject(dk_adapter, "adapters.dk_energinet", FIXTURES / "dk", _dk_restamp, _dk_first_piece),
     "fr_enedis": _subject(fr_adapter, "adapters.fr_enedis", FIXTURES / "fr", _fr_restamp, _fr_first_piece),
     "nl_edsn": _subject(nl_adapter, "adapters.nl_edsn", FIXTURES / "nl", _nl_restamp, _nl_first_piece),
     "ruritania": _subject(_ruritania.adapter, "ruritania", FICTIVE / "envelopes", _zz_restamp, _zz_first_piece),

@@ -32,11 +32,13 @@ EVERY_CASE = [(name, path) for name, subject in SUBJECTS.items() for path in sub
 each_adapter = pytest.mark.parametrize("name", SUBJECTS)
 NOT_SHOWN = {
     "be_atrias": {"duplicate", "neighbour", "stream"},
+    "dk_energinet": {"duplicate", "neighbour", "header", "stream", "answer"},
     "fr_enedis": {"duplicate", "neighbour", "header", "stream", "request schema"},
     "ruritania": {"answer"},
 }
 """Checks that cannot be made on some of a market's fixtures: EDIFACT counts its messages, an answer of a service is one
-message, no schema of the SGE's requests is in the package, Ruritania has no simulator."""
+message, a Danish acknowledgement is one too, no schema of the SGE's requests is in the package, Ruritania and Denmark
+have no simulator."""
 MEASURED = {"ledger"}
 """Checks that other tests make: tests/adapters/test_coverage.py."""
 

@@ -69,7 +69,7 @@ def test_each_rule_says_where_the_market_says_so(rules: Catalogue) -> None:
 
 
 def test_all_six_rule_sets_have_their_files(project_root: Path) -> None:
-    for folder in ("common", "be", "fr", "nl"):
+    for folder in ("common", "be", "dk", "fr", "nl"):
         texts = [file.read_text() for file in (project_root / "rules" / folder).glob("*.yaml")]
         stated = {match.group(1) for text in texts if (match := re.search(r"^rule_set: (\w+)$", text, re.M))}
         assert stated == set(RULE_SETS)

@@ -1,0 +1,159 @@
+"""What is sent to the Danish hub: valid by its own schemas in XML and in JSON; its answers find their requests."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+from lxml import etree
+
+from adapters.common.conformance.subject import read
+from adapters.dk_energinet import adapter
+from adapters.dk_energinet.requests import KINDS, build
+from energycomm.kernel.family import KINDS as KERNEL
+from energycomm.kernel.messages import KernelMessage, RequestAnswer, RequestStatus
+from energycomm.kernel.verdicts import Refusal
+from energycomm.market.contract import OutgoingMessage
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = {row["kind"]: row for row in json.loads((ROOT / "fixtures/requests/kinds/dk.json").read_text("utf-8"))}
+SCHEMAS = {
+    "RequestChangeOfSupplier": ("structure-requestchangeofsupplier", "Request-Change-of-Supplier"),
+    "RequestChangeCustomerCharacteristics": ("structure-requestchangecustomercharacteristics", None),
+    "RequestValidatedMeasureData": ("measure-requestvalidatedmeasuredata", "Request-validated-measure-data"),
+    "RequestAggregatedMeasureData": ("measure-requestaggregatedmeasuredata", "Request-aggregated-measure-data"),
+    "RequestWholesaleSettlement": ("measure-requestwholesalesettlement", "Request-wholesale-settlement"),
+}
+"""Document -> the hub's schemas of it, of XML and of JSON where the latter is public."""
+each_kind = pytest.mark.parametrize("kind", sorted(KINDS))
+
+
+def _request(kind: str, **changed: Any) -> KernelMessage:
+    return msgspec.convert({"market_type": "request", **EXAMPLES[kind], **changed}, KERNEL[kind], strict=False)
+
+
+def _built(kind: str, form: Any = "xml", **changed: Any) -> OutgoingMessage:
+    made = build(_request(kind, **changed), "OUR-1", form)
+    assert isinstance(made, OutgoingMessage), made
+    return made
+
+
+@each_kind
+def test_a_request_is_valid_by_the_hubs_schema_of_xml(kind: str, shared: Path) -> None:
+    made = _built(kind)
+    schema = etree.XMLSchema(
+        etree.parse(shared / "markets/dk/cim_xml" / f"urn-ediel-org-{SCHEMAS[made.type][0]}-0-1.xsd")
+    )
+    schema.assertValid(etree.fromstring(made.content))
+
+
+@each_kind
+def test_a_request_is_valid_by_the_hubs_schema_of_json(kind: str, shared: Path) -> None:
+    made = _built(kind, "json")
+    name = SCHEMAS[made.type][1]
+    content = json.loads(made.content)
+    if name is None:
+        return  # the hub's schema of this document is public in XML alone; the next test reads both forms
+    folder = shared / "markets/dk/cim_json"
+    lists = ("urn-entsoe-eu-local-extension-types.schema.json", "urn-entsoe-eu-wgedi-codelists.schema.json")
+    text = (folder / f"{name}-assembly-model.schema.json").read_text("utf-8-sig")
+    definitions: dict[str, Any] = {}
+    for file in lists:  # what the schema names in other files is put into it
+        text = text.replace(f"{file}#", "#")
+        held = (folder / file).read_text("utf-8-sig")
+        for other in lists:
+            held = held.replace(f"{other}#", "#")
+        definitions |= json.loads(held)["definitions"]
+    schema = json.loads(text)
+    schema["definitions"] = definitions | schema["definitions"]
+    schema.pop("$id", None)  # a place on the disk of who wrote it
+    jsonschema_rs.Draft7Validator(schema).validate(content)
+
+
+@each_kind
+def test_both_forms_of_a_request_say_the_same(kind: str) -> None:
+    told = []
+    for form in ("xml", "json"):
+        made = _built(kind, form)
+        (transaction,) = read(adapter, made.content, f"request.{form}", made.type).transactions
+        (copy,) = transaction.messages
+        assert isinstance(copy, RequestStatus)
+        assert (copy.correlation, copy.state, copy.initiated_by_us) == ("OUR-1", "sent", True)
+        told.append(copy)
+    assert told[0] == told[1]
+
+
+def test_days_are_written_as_midnights_in_denmark() -> None:
+    """In March the clock is changed: the month begins at 23:00 and ends at 22:00 in universal time."""
+    made = _built("AggregatedDataRequest", start="2026-03-01", end="2026-03-31").content
+    assert b"dateTime>2026-02-28T23:00:00Z<" in made
+    assert b"dateTime>2026-03-31T22:00:00Z<" in made
+
+
+@pytest.mark.parametrize(("run", "process"), [("first", "D04"), ("second", "D05"), ("correction", "D32")])
+def test_a_run_of_the_settlement_is_its_process(run: str, process: str) -> None:
+    assert f"processType>{process}<".encode() in _built("SettlementRequest", version=run).content
+
+
+def test_what_the_hub_has_no_code_for_is_not_written() -> None:
+    refused = build(_request("SettlementRequest", charge_type="other"), "OUR-1")
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.path, refused.value) == ("BUILD_VALUE", "charge_type", "other")
+
+
+def test_a_request_without_its_point_is_not_written() -> None:
+    refused = build(_request("MoveInRequest", access_point=None), "OUR-1")
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.path) == ("BUILD_MISSING", "access_point")
+
+
+def test_an_identifier_that_the_hub_does_not_take_is_not_written() -> None:
+    refused = build(_request("MoveInRequest"), "x" * 37)
+    assert isinstance(refused, Refusal)
+    assert refused.code == "BUILD_SCHEMA"
+
+
+@pytest.mark.parametrize(
+    ("file", "correlation", "accepted", "codes"),
+    [
+        ("supplier_confirmed.xml", "OUR-2001", True, []),
+        ("supplier_confirmed.json", "OUR-2002", True, []),
+        ("supplier_refused.xml", "OUR-2003", False, ["E17", "D17"]),
+        ("sums_refused.xml", "OUR-0001", False, ["E17", "E86"]),
+        ("measures_refused.xml", "OUR-0002", False, ["E10"]),
+        ("settlement_refused.json", "OUR-0003", False, ["D14"]),
+    ],
+)
+def test_an_answer_finds_its_request_with_every_reason(
+    file: str, correlation: str, accepted: bool, codes: list[str]
+) -> None:
+    path = ROOT / "fixtures" / "dk" / file
+    (transaction,) = read(adapter, path.read_bytes(), file).transactions
+    (answer,) = transaction.messages
+    assert isinstance(answer, RequestAnswer)
+    assert (answer.correlation, answer.accepted) == (correlation, accepted)
+    assert [reason.code for reason in answer.reasons] == codes
+
+
+def test_an_acknowledgement_without_reasons_is_one_message() -> None:
+    """It says nothing but that the hub received a document: the document is the CH message."""
+    for file in ("received.xml", "received.json"):
+        content = (ROOT / "fixtures" / "dk" / file).read_bytes()
+        (transaction,) = read(adapter, content, file).transactions
+        (status,) = transaction.messages
+        assert isinstance(status, RequestStatus)
+        assert status.state == "acknowledged"
+        assert status.request == status.correlation
+        assert adapter.explain("CIM_Acknowledgement", io.BytesIO(content), file, 1) == []
+
+
+def test_an_acknowledgement_with_reasons_refuses_what_it_names() -> None:
+    content = (ROOT / "fixtures" / "dk" / "not_received.xml").read_bytes()
+    (transaction,) = read(adapter, content, "not_received.xml").transactions
+    found = [(one.correlation, one.code) for one in transaction.messages if isinstance(one, RequestAnswer)]
+    assert sorted(found) == [("OUR-2007", "A02"), ("OUR-2007", "E10"), ("OUR-2008", "E86")]

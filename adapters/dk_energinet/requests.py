@@ -110,7 +110,7 @@ def build(message: KernelMessage, reference: str, form: Form = "xml") -> Outgoin
         return unreadable.refusal
     schema = _schema(document.label)
     if not schema.validate(root):
-        error = next(iter(schema.error_log))
+        error = schema.error_log[0]
         return refusal("BUILD_SCHEMA", str(error.path or document.label), error.message, "what the schema says")
     if form == "xml":
         etree.indent(root)

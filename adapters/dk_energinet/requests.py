@@ -110,7 +110,7 @@ def build(message: KernelMessage, reference: str, form: Form = "xml") -> Outgoin
         return unreadable.refusal
     schema = _schema(document.label)
     if not schema.validate(root):
-        error = schema.error_log[0]
+        (error, *_) = tuple(schema.error_log)  # type: ignore[arg-type]
         return refusal("BUILD_SCHEMA", str(error.path or document.label), error.message, "what the schema says")
     if form == "xml":
         etree.indent(root)

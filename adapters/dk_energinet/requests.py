@@ -110,7 +110,8 @@ def build(message: KernelMessage, reference: str, form: Form = "xml") -> Outgoin
         return unreadable.refusal
     schema = _schema(document.label)
     if not schema.validate(root):
-        (error, *_) = tuple(schema.error_log)  # type: ignore[arg-type]
+        log: list[etree._LogEntry] = list(schema.error_log)  # type: ignore[call-overload]
+        error = log[0]
         return refusal("BUILD_SCHEMA", str(error.path or document.label), error.message, "what the schema says")
     if form == "xml":
         etree.indent(root)

@@ -43,14 +43,18 @@ class Traces:
             text = " ".join(str(one.value).split())
             if isinstance(one.value, str) and one.personal != "trait" and text and _plain(text) not in stays:
                 (names if one.personal == "name" else contacts).append(text)
-        names, contacts = list(dict.fromkeys(names)), list(dict.fromkeys(contacts))
-        self.words = frozenset(_plain(text) for text in (*names, *contacts) if text != ERASED)
-        texts = {text for text in (*names, *contacts) if len(text) >= SHORTEST and text != ERASED}
+        names = [name for name in dict.fromkeys(names) if not _is_erased(name)]
+        contacts = [contact for contact in dict.fromkeys(contacts) if not _is_erased(contact)]
+        self.words = frozenset(_plain(text) for text in (*names, *contacts))
+        texts = {text for text in (*names, *contacts) if len(text) >= SHORTEST}
         parts = {part for name in names for part in _parts(name)}
         # A single name is a word of others' texts too; contacts and full names are not.
         sure = {text for text in texts if text in contacts or " " in text}
-        sure |= {f"{one} {other}" for one in names for other in names if one != other and ERASED not in (one, other)}
+        sure |= {f"{one} {other}" for one in names for other in names if one != other}
         self._all, self._sure, self._parted = _pattern(texts), _pattern(sure), _pattern(texts | parts)
+        # Of a name of several words a text may have only some: beside what is taken out they are no words of others.
+        near = {part for name in names for part in re.split(r"[ \-]", name) if len(part) >= SHORTEST}
+        self._beside = _beside(_pattern(near).pattern)
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -59,7 +63,8 @@ class Traces:
         """A text that belongs to the customer, without the words that tell of one."""
         if _plain(text) in self.words:
             return ERASED
-        return self._all.sub(ERASED, text)
+        clean, number = self._all.subn(ERASED, text)
+        return self._beside.sub(ERASED, clean) if number else clean
 
     def scrub_wholly(self, text: str) -> str:
         """A text that people or programs wrote of the customer, without parts of names too: of Camille Morel neither
@@ -96,6 +101,16 @@ def _parts(name: str) -> list[str]:
     """The words of a name of several: not its particles (de la, van der), nor what is short."""
     words = re.findall(r"\w+", name)
     return [word for word in words if len(words) > 1 and len(word) > SHORTEST and not word.islower()]
+
+
+def _is_erased(text: str) -> bool:
+    return set(text.split()) == {ERASED}
+
+
+def _beside(words: str) -> re.Pattern[str]:
+    """An expression of what was taken out, with the words on both sides of it and what was taken out beside it."""
+    mark = re.escape(ERASED)
+    return re.compile(rf"(?:{words}[ \-])*{mark}(?:[ \-](?:{words}|{mark}))*", re.IGNORECASE)
 
 
 def _within(part: str, word: str) -> bool:

@@ -147,6 +147,29 @@ def test_words_are_found_in_any_usual_writing(text: str, clean: str) -> None:
     assert TRACES.scrub(text) == clean
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("of Aldegonde Quinquengrogne, in person", "of ***, in person"),
+        ("Quinquengrogne Marie", "***"),  # a part of the first names
+        ("Marie-Louise Quinquengrogne and Anne", "*** and Anne"),
+        ("Anne-Marie Quinquengrogne", "Anne-***"),
+        ("Marie came", "Marie came"),  # nothing else tells of the customer
+        ("Quinquengrogne\tMarie;Aldegonde", "***\tMarie;***"),  # columns stay columns
+        ("Maries Quinquengrogne", "Maries ***"),
+    ],
+)
+def test_a_name_of_which_a_part_is_found_leaves_no_other_part_beside_it(text: str, clean: str) -> None:
+    values = [
+        PersonalValue("first_name", "name", "Aldegonde"),
+        PersonalValue("second_name", "name", "Marie Louise"),
+        PersonalValue("surname", "name", "Quinquengrogne"),
+    ]
+    once = Traces(values).scrub(text)
+    assert once == clean
+    assert Traces([*values, PersonalValue("name", "name", "*** ***")]).scrub(once) == clean
+
+
 def test_a_single_name_is_no_proof_in_a_text_about_anybody() -> None:
     assert TRACES.scrub_surely("Zoë asked") == "Zoë asked"
     assert TRACES.scrub_surely("Zoë asked, Éloi & Fils too") == "*** asked, *** too"

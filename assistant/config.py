@@ -95,7 +95,7 @@ class AssistantConfig(BaseSettings):
     )
     log: bool = Field(default=True, description="Whether questions, retrievals and answers are logged.")
     retention_days: int = Field(default=90, ge=1, description="Days after which the log is deleted.")
-    language: Literal["en", "fr"] = Field(default="en", description="Language of the web page.")
+    language: Literal["en", "fr", "nl"] = Field(default="en", description="Language of the web page.")
     names_file: Path | None = Field(default=None, description="File of names, one a line, that are scrubbed too.")
     remotes: tuple[RemoteSetting, ...] = Field(default=(), description="Remote sources, indexed with `index remotes`.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -15,10 +16,13 @@ from assistant.knowledge.index import Index, open_index
 from assistant.knowledge.lexical import code_form, codes
 from assistant.knowledge.sentences import split
 from energycomm.config import Config
+from energycomm.console.view import Taste, Words
 from energycomm.correction.explanation import Explanation, FailedRule, explain
 from energycomm.engine.catalogue import Catalogue
+from energycomm.engine.wording import condition_in_words
 from energycomm.errors import UserError
 from energycomm.market.installed import installed_adapters
+from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_catalogue, open_engine, open_store
 from energycomm.pipeline.history import history_before
 
@@ -60,7 +64,7 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
       config: the gateway's configuration: its store and rules.
       assistant: the assistant's: its index adds the house's documents, where there is one.
       message_id: the message.
-      language: en or fr.
+      language: en, fr or nl.
 
     Raises:
       UserError: there is no such message, or the store cannot be read.
@@ -72,7 +76,9 @@ def explain_message(config: Config, assistant: AssistantConfig, message_id: int,
         found = explain(store, catalogue, engine, markets, message_id)
         if found is None:
             raise UserError(f"There is no message {message_id}.", "`energycomm message list` lists them.")
-        writer = _Writer(found, catalogue, _index(assistant), language)
+        folders = (config.rules_folder / "texts", *(folder / "texts" for folder in markets.sources))
+        times = LegalTime(markets.zones, ZoneInfo(config.web.zone))
+        writer = _Writer(found, catalogue, _index(assistant), Words(Taste(language, "auto", times, folders)))
         codes_ = dict.fromkeys(one.error_code for one in found.verdict)
         past = [past_cases(store.engine, code, found.kind or "", message_id) for code in codes_]
         parts = [
@@ -98,27 +104,26 @@ def _index(assistant: AssistantConfig) -> Index | None:
 
 
 class _Writer:
-    def __init__(self, found: Explanation, catalogue: Catalogue, index: Index | None, language: str) -> None:
-        self.found, self.catalogue, self.index = found, catalogue, index
-        self.language = language if language in WORDS else "en"
-        self.words = WORDS[self.language]
+    def __init__(self, found: Explanation, catalogue: Catalogue, index: Index | None, reader: Words) -> None:
+        self.found, self.catalogue, self.index, self.reader = found, catalogue, index, reader
+        self.words = WORDS.get(reader.taste.language, WORDS["en"])
 
     def summary(self) -> str:
         found = self.found
         wrong = [*(one.code for one in found.schema_errors), *(one.error_code for one in found.verdict)]
         listed = ", ".join(dict.fromkeys(wrong))
-        waits_for = None if found.waiting is None else found.waiting.what
+        awaited = "" if found.waiting is None else self.reader.said(found.waiting.what)
         day = f"{found.effective:%Y-%m-%d}" if found.effective else self.words["no time"]
         return self.words["summary"].format(
             id=found.message_id, kind=found.kind, type=found.type, day=day,
-            state=self.words.get(found.state, found.state), codes=listed or waits_for or self.words["nothing"],
+            state=self.words.get(found.state, found.state), codes=listed or awaited or self.words["nothing"],
         )  # fmt: skip
 
     def findings(self) -> Part:
-        said = [Said(text=f"{one.code}: {one.path} {one.value or ''}", evidence=(one.expected,))
+        said = [Said(text=f"{one.code}: {one.path} {one.value or ''}", evidence=(self.reader.said(one.expected),))
                 for one in self.found.schema_errors]  # fmt: skip
         for one in self.found.verdict:
-            comment = one.comment_fr if self.language == "fr" else one.comment
+            comment = self.reader.comment(one, self.catalogue)
             evidence = [f"{one.rule}: {one.field} = {one.value}", *([] if one.still else [self.words["not_now"]])]
             said.append(Said(text=f"{one.error_code}: {comment}", evidence=tuple(evidence)))
         return Part(title=self.words["verdict"], statements=tuple(said))
@@ -128,12 +133,21 @@ class _Writer:
         if waiting is None:
             return Part(title="", statements=())
         evidence = tuple(
-            f"{rule.code}: {rule.sentence} ({_values(rule)})" for rule in self.found.failed if rule.outcome == "waits"
+            f"{rule.code}: {self.reader.t(rule.sentence)} ({_values(rule)})"
+            for rule in self.found.failed
+            if rule.outcome == "waits"
         )
         until = f"{waiting.until:%Y-%m-%d}" if waiting.until else "-"
-        said = [Said(text=self.words["waits"].format(what=waiting.what, until=until), evidence=evidence)]
+        said = [
+            Said(text=self.words["waits"].format(what=self.reader.said(waiting.what), until=until), evidence=evidence)
+        ]
         if waiting.misdated:
-            said.append(Said(text=self.words["misdated"], evidence=tuple(doubt.words for doubt in waiting.doubts)))
+            said.append(
+                Said(
+                    text=self.words["misdated"],
+                    evidence=tuple(self.reader.said(doubt.words) for doubt in waiting.doubts),
+                )
+            )
         return Part(title=self.words["waiting"], statements=tuple(said))
 
     def settled(self) -> Part:
@@ -144,7 +158,9 @@ class _Writer:
         text = self.words["freed_on"].format(day=f"{settled.at:%Y-%m-%d}", by=settled.by)
         return Part(
             title=self.words["settled"],
-            statements=(Said(text=text, evidence=tuple(one for one in (by, settled.why) if one)),),
+            statements=(
+                Said(text=text, evidence=tuple(one for one in (by, self.reader.said(settled.why or "")) if one)),
+            ),
         )
 
     def facts(self) -> Part:
@@ -152,7 +168,7 @@ class _Writer:
         for rule in self.found.failed:
             if rule.outcome == "violated" and rule.severity == "error":
                 item = f" ({self.words['item']} {rule.item})" if rule.item else ""
-                said.append(Said(text=f"{rule.code}{item}: {_values(rule)}", evidence=(rule.demands,)))
+                said.append(Said(text=f"{rule.code}{item}: {_values(rule)}", evidence=(self._demanded(rule),)))
         known = self.words["history"].format(count=self.found.earlier)
         start, end = self.found.supply_start, self.found.supply_end
         said.append(Said(text=known, evidence=(f"{start} – {end or '…'}",) if start else ()))
@@ -163,8 +179,18 @@ class _Writer:
         for code in dict.fromkeys(one.rule for one in self.found.verdict):
             for rule in self.catalogue.find(code)[:1]:
                 evidence = [f"{rule.file}:{rule.line}", rule.source, *self._documents(rule.error_code)]
-                said.append(Said(text=f"{rule.error_code} {rule.title}: {rule.sentence}", evidence=tuple(evidence)))
+                said.append(
+                    Said(
+                        text=f"{rule.error_code} {self.reader.t(rule.title)}: {self.reader.t(rule.sentence)}",
+                        evidence=tuple(evidence),
+                    )
+                )
         return Part(title=self.words["rules"], statements=tuple(said))
+
+    def _demanded(self, failed: FailedRule) -> str:
+        """The condition of a rule in words of the reader."""
+        language = self.reader.taste.language
+        return next((condition_in_words(rule, language) for rule in self.catalogue.find(failed.rule)), failed.demands)
 
     def _documents(self, error_code: str) -> list[str]:
         """Sentences of the house's documents that name the error code, beside the rule itself."""

@@ -1,4 +1,4 @@
-"""What an explanation says around its facts, in English and French."""
+"""What an explanation says around its facts, in English, French and Dutch."""
 
 from __future__ import annotations
 
@@ -67,5 +67,38 @@ WORDS: dict[str, dict[str, str]] = {
         "rejected": "rejeté",
         "quarantined": "en quarantaine",
         "treated": "traité",
+    },
+    "nl": {
+        "summary": "Bericht {id} ({kind}, {type}, ingaand {day}) is {state}: {codes}.",
+        "nothing": "geen fout",
+        "no time": "geen eigen tijd",
+        "verdict": "Wat er is gevonden",
+        "not_now": "met de regels en de historie van vandaag zou het niet meer worden gevonden",
+        "waiting": "Waarop het wacht",
+        "waits": "Het wacht op {what}, tot {until}.",
+        "misdated": "Een fout in de datum is waarschijnlijker dan een bericht dat nog moet komen.",
+        "settled": "Wat het heeft vrijgegeven",
+        "freed_on": "Het liep vast en is vrijgegeven op {day} door {by}.",
+        "by_message": "bericht {id}",
+        "facts": "Wat de regels hebben gelezen",
+        "item": "onderdeel",
+        "history": "Er gaan {count} geaccepteerde berichten van de aansluiting aan vooraf.",
+        "rules": "Wat de regels zeggen",
+        "similar": "Vergelijkbare gevallen",
+        "past": "{code}: {total} andere berichten hadden het, {still} hebben het nog.",
+        "freed": "bericht {id} is vrijgegeven op {day} ({state})",
+        "corrected": "een gecorrigeerde versie kwam ervoor in de plaats",
+        "correction": "Een correctie",
+        "proposal": "{field}: {after} in plaats van {before}.",
+        "dry_run": "proefdraai: het bericht zou {outcome} zijn; er is niets opgeslagen",
+        "from": "de waarde komt van: {why}",
+        "left": "waarschuwingen die blijven: {codes}",
+        "no_proposal": "Geen van {tried} voorgestelde waarden geeft het bericht vrij: "
+        "de netbeheerder moet het corrigeren.",
+        "confirm": "De regels accepteren het; alleen de netbeheerder of de meter kan bevestigen dat het klopt.",
+        "accepted": "geaccepteerd",
+        "rejected": "geweigerd",
+        "quarantined": "in quarantaine",
+        "treated": "behandeld",
     },
 }

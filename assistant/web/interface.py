@@ -1,4 +1,4 @@
-"""What the web page says, in English and French."""
+"""What the web page says, in English, French and Dutch."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ WORDS: dict[str, dict[str, str]] = {
         "reading": "Reading the sources …",
         "failed": "That did not work:",
         "gone": "This document is no longer indexed.",
-        "other": "Français",
-        "other_code": "fr",
         "empty": "Type a question.",
     },
     "fr": {
@@ -63,8 +61,36 @@ WORDS: dict[str, dict[str, str]] = {
         "reading": "Lecture des sources …",
         "failed": "Cela n'a pas fonctionné :",
         "gone": "Ce document n'est plus indexé.",
-        "other": "English",
-        "other_code": "en",
         "empty": "Écrivez une question.",
+    },
+    "nl": {
+        "title": "EnergyComm-assistent",
+        "ask": "Vragen",
+        "placeholder": "Waarom wordt een meterstand geweigerd als de stand daalt?",
+        "sources": "Bronnen",
+        "no_sources": "Hier verschijnen de bronnen van een antwoord.",
+        "looked_at": "Bekeken, niet aangehaald",
+        "history": "Geschiedenis",
+        "new": "Nieuw gesprek",
+        "filters": "Filters",
+        "market": "Markt",
+        "on": "Geldig op",
+        "language": "Taal van de bronnen",
+        "source": "Bron",
+        "version": "Versie",
+        "all": "alle",
+        "good": "Goed antwoord",
+        "bad": "Slecht antwoord",
+        "comment": "Wat was er goed of slecht?",
+        "send": "Versturen",
+        "thanks": "Genoteerd, dank u.",
+        "copy": "Kopiëren met bronnen",
+        "copied": "Gekopieerd",
+        "close": "Sluiten",
+        "page": "pagina",
+        "reading": "De bronnen worden gelezen …",
+        "failed": "Dat is niet gelukt:",
+        "gone": "Dit document is niet meer geïndexeerd.",
+        "empty": "Typ een vraag.",
     },
 }

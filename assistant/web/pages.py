@@ -30,6 +30,7 @@ from assistant.retrieval.query import Filters
 from assistant.web.interface import WORDS
 from assistant.web.marking import blocks_of, copied, lines_of
 from energycomm.errors import UserError
+from energycomm.texts.catalogues import NAMES
 
 LONGEST_QUESTION = 2_000
 MOST_WAITING = 64
@@ -164,6 +165,7 @@ class _Chat:
             request,
             "chat.html",
             words=self._words(chosen),
+            names=NAMES,
             lang=chosen or self.config.language,
             turns=[_shown(e.answer, e.id, e.good) for e in self.log.conversation(name, visit.author)],
             history=[] if not self.log.enabled else self.log.latest(30, author=visit.author),

@@ -211,6 +211,8 @@ def asked(document: dict[str, object]) -> Iterator[tuple[str, str]]:
             continue
         place = re.sub(r"{\w+}", "999999", path)
         yield place, "no-such=1"
+        if place != path:
+            yield place, ""
         for parameter in methods["get"].get("parameters", []):
             if parameter["in"] == "query":
                 yield place, f"{parameter['name']}=nonsense"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import tomllib
 from pathlib import Path
 from string import Formatter
 
@@ -10,8 +12,10 @@ import pytest
 from babel.messages.catalog import Message
 from babel.messages.pofile import read_po
 
+from assistant.explanation import words as explanation
+from assistant.web import interface
 from energycomm.documentation.texts import CATALOGUES, needed, updated
-from energycomm.texts.catalogues import FOLDER
+from energycomm.texts.catalogues import FOLDER, LANGUAGES
 
 ALL = [(folder, language) for folder, languages in CATALOGUES.items() for language in languages]
 COMPLETE = [(folder, language) for folder, language in ALL if language != "en"]
@@ -126,3 +130,37 @@ def test_the_extraction_finds_what_pages_say_and_what_declarations_name() -> Non
         "the power is not that of the contract",  # check of invoices
         "by grid_operator",  # grouping
     }
+
+
+def test_the_assistants_pages_say_the_same_things_in_each_language() -> None:
+    for words in (interface.WORDS, explanation.WORDS):
+        assert set(words) == set(LANGUAGES)
+        for language, texts in words.items():
+            assert texts.keys() == words["en"].keys()
+            assert {key: places(text) for key, text in texts.items()} == {
+                key: places(text) for key, text in words["en"].items()
+            }
+            if language != "en":
+                alike = {key for key, text in texts.items() if text == words["en"][key]}
+                assert alike <= {"sources", "source", "version", "page", "filters", "by_message"}
+
+
+def test_a_package_has_the_catalogues_of_each_folder() -> None:
+    """The wheel takes whole packages; nothing keeps a folder of texts out of it, and its folder is a package's."""
+    root = FOLDER.parent.parent
+    build = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
+    packages = [root / name for name in build["targets"]["wheel"]["packages"]]
+    shipped = [root / name.lstrip("/") for name in build["targets"]["sdist"]["include"]]
+    ignored = subprocess.run(
+        ["git", "check-ignore", *(str(folder / "fr.po") for folder in CATALOGUES)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ignored.stdout == ""
+    for folder, languages in CATALOGUES.items():
+        assert all((folder / f"{language}.po").is_file() for language in languages)
+        assert any(folder.is_relative_to(package) for package in packages)
+        assert any(folder.is_relative_to(place) for place in shipped)
+    assert "exclude" not in build["targets"]["wheel"]

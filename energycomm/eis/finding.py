@@ -132,6 +132,20 @@ def customers_named(connection: Connection, text: str, *, mistyped: bool) -> lis
     return _Questions(connection).customers(words, mistyped=mistyped)
 
 
+def customers_reached(connection: Connection, text: str, *, mistyped: bool) -> list[FoundRow]:
+    """Customers by a telephone number, an e-mail address or a company's register number: whole, by the beginning or
+    the end of it.
+
+    Args:
+      connection: to the store.
+      text: the number or the address, whatever stands between its signs.
+      mistyped: one sign may be wrong.
+    """
+    if not nameindex.readings(text):
+        return []
+    return _Questions(connection).reached(text, mistyped=mistyped)
+
+
 def references_like(connection: Connection, text: str) -> list[FoundRow]:
     """CH messages by the market's reference, whole or its beginning, in the case that is typed or in another.
 
@@ -221,18 +235,35 @@ class _Questions:
         # Each word is one of some hashes, and all words must be there. Short ones are only compared with the names.
         long = [word for word in words if len(word) >= SHORTEST] or words
         wanted = [nameindex.likely(word, secret) if mistyped else [nameindex.beginning(word, secret)] for word in long]
-        place = _PLACES["customer"]
-        condition, values = self._hashes(wanted)
-        sql = (
-            f"SELECT t.name, {place.market}, {place.key} FROM customer t {place.join} "
-            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
-        )
         found: dict[tuple[str, str], FoundRow] = {}
-        for name, market, key in self._driver.rows(sql, values):
-            how = fit_of_name(name, words, mistyped=mistyped)
+        for name, _, market, key in self._candidates(wanted):
+            how = fit_of_name(name or "", words, mistyped=mistyped)
             if how is not None:
                 found[name, key] = FoundRow("customer", "name", name, how, market, key)
         return list(found.values())
+
+    def reached(self, text: str, *, mistyped: bool) -> list[FoundRow]:
+        """Customers with contacts like this text."""
+        secret = nameindex.secret_of(self._driver, make=False)
+        if secret is None:
+            return []
+        found: dict[tuple[str, str], FoundRow] = {}
+        for _, content, market, key in self._candidates([nameindex.asked_contact(text, secret, mistyped=mistyped)]):
+            for field, value in nameindex.contacts_of(content):
+                how = fit_of_contact(value, text, mistyped=mistyped)
+                if how is not None:
+                    found[value, key] = FoundRow("customer", field, value, how, market, key)
+        return list(found.values())
+
+    def _candidates(self, wanted: Sequence[Sequence[str]]) -> list[Any]:
+        """(name, content, market, access point) of customers who have one of the hashes of each."""
+        place = _PLACES["customer"]
+        condition, values = self._hashes(wanted)
+        sql = (
+            f"SELECT t.name, t.content, {place.market}, {place.key} FROM customer t {place.join} "
+            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
+        )
+        return self._driver.rows(sql, values)
 
     def _hashes(self, wanted: Sequence[Sequence[str]]) -> tuple[str, list[object]]:
         if not self._sqlite:
@@ -287,6 +318,18 @@ def fit_of_name(name: str, words: Sequence[str], *, mistyped: bool) -> How | Non
     if mistyped and all(any(near_word(one, word) for one in there) for word in words):
         return "similar"
     return None
+
+
+def fit_of_contact(value: str, typed: str, *, mistyped: bool) -> How | None:
+    """How a contact of a customer fits one that is typed; None where it does not."""
+    pairs = [(there, asked) for there in nameindex.readings(value) for asked in nameindex.readings(typed)]
+    if any(there == asked for there, asked in pairs):
+        return "whole"
+    if any(there.startswith(asked) for there, asked in pairs):
+        return "beginning"
+    if any(there.endswith(asked) or (asked.startswith("@") and asked in there) for there, asked in pairs):
+        return "part"
+    return "similar" if mistyped and any(near_word(there, asked) for there, asked in pairs) else None
 
 
 def near_word(one: str, other: str) -> bool:

@@ -259,7 +259,7 @@ class StoreTransaction(StoreReader):
             rows = [{"id": i, **row} for i, row in zip(self.reserve(table, len(rows)), rows, strict=True)]
         self.driver.insert(table, rows)
         if table is tables.customer:
-            nameindex.keep(self.driver, [(row["id"], row.get("name")) for row in rows])
+            nameindex.keep(self.driver, [(row["id"], row.get("name"), row.get("content")) for row in rows])
 
     def insert_columns(self, table: Table, columns: NewColumns) -> None:
         """Store rows that are given as columns, as `insert` does; their ids too, where the table has them."""

@@ -1101,8 +1101,8 @@ customer_words = Table(
     "customer_words",
     metadata,
     Column("customer_id", Id, primary_key=True, autoincrement=False, comment="customer; triggers delete it with that."),
-    Column("words", Text, nullable=False, comment="Keyed hashes of words of the name, with spaces between."),
-    comment="The index of customers' names, which holds none (energycomm.eis.nameindex).",
+    Column("words", Text, nullable=False, comment="Keyed hashes of name and contacts, spaces between."),
+    comment="The index of customers' names and contacts, which holds none (energycomm.eis.nameindex).",
 )
 
 # --- what models say beside the rules --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -211,7 +212,7 @@ def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str
     Raises:
       TooShort: nothing of it is long enough to be looked for.
     """
-    text = " ".join(text.split())[:LONGEST]
+    text = plain(text)
     refresh(engine)
     with reading(engine) as connection:
         numbered = list(_numbered(connection, text))
@@ -225,6 +226,13 @@ def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str
     return Found(
         words=text, groups=_grouped(found, limit), mistyped=mistyped and bool(found), searched=KINDS, notes=notes
     )
+
+
+def plain(text: str) -> str:
+    """What was typed or pasted, without signs that nobody sees: marks of direction, of no width, controls; cut."""
+    kinds = ((sign, unicodedata.category(sign)) for sign in text[: LONGEST * 4])
+    seen = ("" if kind == "Cf" else " " if kind in ("Cc", "Cs", "Cn", "Co") else sign for sign, kind in kinds)
+    return " ".join("".join(seen).split())[:LONGEST].strip()
 
 
 def _numbered(connection: Connection, text: str) -> Iterator[FoundRow]:
@@ -256,7 +264,7 @@ def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
 def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
     for words in _forms(text):
         if len(words) == 1:
-            yield from values_near(connection, words[0][:64])
+            yield from values_near(connection, words[0])
     yield from customers_named(connection, text, mistyped=True)
     yield from customers_reached(connection, text, mistyped=True)
     names = {

@@ -19,9 +19,7 @@ TABLE = "The index of customers' names and contacts, which holds none (energycom
 def upgrade() -> None:
     """Words go with a former contact too; say up to which customer contacts are still to be put in."""
     op.execute("DELETE FROM name_gap")
-    op.execute(
-        "INSERT INTO name_gap (one, upto, target) SELECT 1, 0, max(id) FROM customer HAVING max(id) IS NOT NULL"
-    )
+    op.execute("INSERT INTO name_gap (one, upto, target) SELECT 1, 0, max(id) FROM customer HAVING max(id) IS NOT NULL")
     findable.follow(op.get_bind())
     if op.get_bind().dialect.name == "postgresql":
         op.alter_column("customer_words", "words", existing_type=sa.Text(), comment=WORDS)

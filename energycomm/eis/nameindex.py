@@ -167,9 +167,7 @@ def kept(name: str, secret: bytes, contacts: Iterable[Contact] = ()) -> str:
             *(hash_of("first", word[:letters], secret) for letters in BEGINNINGS if len(word) >= letters),
         )
     }
-    found |= {
-        hash_of(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)
-    }
+    found |= {hash_of(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)}
     return " ".join(sorted(found))
 
 

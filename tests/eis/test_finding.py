@@ -316,7 +316,9 @@ def test_the_index_holds_no_name(engine: Engine, store: Store) -> None:
     if is_sqlite(engine):
         held += ["find_customer_words", "find_customer_words_data", "find_customer_words_idx"]
     told = content(engine, held)
-    assert not any(word in told for word in ("zoe", "durand", "lefevre", "dur ", "lefèvre", "61234", "example", "73282"))
+    assert not any(
+        word in told for word in ("zoe", "durand", "lefevre", "dur ", "lefèvre", "61234", "example", "73282")
+    )
     assert named(engine, "durand") == [(PRM, "beginning")]
 
 
@@ -364,8 +366,8 @@ def test_a_store_of_before_is_filled_in_pieces(empty_url: str, monkeypatch: pyte
         for number in range(1, 8):
             columns = "id, access_point_id, at, message_id, name, content"
             sql = f"INSERT INTO customer ({columns}) VALUES (:n, 1, 0, 1, :name, :content)"
-            # As a store of before has them: their contacts are in no index.
-            connection.execute(text(sql), {"n": number, "name": f"Customer Number{'abcdefg'[number - 1] * 3}", "content": "{}"})
+            name = f"Customer Number{'abcdefg'[number - 1] * 3}"
+            connection.execute(text(sql), {"n": number, "name": name, "content": f'{{"phone":"061234567{number}"}}'})
     migrations.upgrade(engine)
     assert found(engine, PRM) == {("access_point", PRM, "whole")}
     monkeypatch.setattr(nameindex, "BATCH", 3)
@@ -384,4 +386,5 @@ def test_a_store_of_before_is_filled_in_pieces(empty_url: str, monkeypatch: pyte
     with reading(engine) as connection:
         assert nameindex.unfinished(connection) == 0
     assert (len(named(engine, "numberccc")), len(named(engine, "numberggg"))) == (1, 1)
+    assert reached(engine, "0612345677") == [("phone", PRM, "whole")]
     engine.dispose()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -12,10 +11,11 @@ from sqlalchemy import Engine, text
 
 from energycomm import finding as everything
 from energycomm.eis import finding, tables
-from energycomm.eis.bulk import Driver, driver_of
+from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import connect, is_sqlite, reading
 from energycomm.eis.store import Store
 from tests.eis.rows import DAY, put, put_ch_messages, put_kernel_message
+from tests.eis.watched import Watched
 from tests.pipeline.desk import shipped_rules
 
 ROWS: Final = 3_000
@@ -73,56 +73,6 @@ def full(database_url: str) -> Iterator[Engine]:
             connection.execute(text("VACUUM (ANALYZE)"))
     yield engine
     engine.dispose()
-
-
-class Watched:
-    """Counts the rows that each question touches."""
-
-    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.worst, self.sql = 0, ""
-        self._sqlite = is_sqlite(engine)
-        with reading(engine) as connection:
-            kind = type(driver_of(connection))
-        plain = kind.rows
-
-        def rows(driver: Driver, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-            self._note(sql, *(self._steps if self._sqlite else self._planned)(driver, sql, values, plain))
-            return plain(driver, sql, values)
-
-        monkeypatch.setattr(kind, "rows", rows)
-
-    def _note(self, sql: str, touched: int) -> None:
-        if touched > self.worst:
-            self.worst, self.sql = touched, sql
-
-    def _steps(self, driver: Any, sql: str, values: Sequence[Any], plain: Any) -> tuple[int]:
-        """SQLite: a row that is looked at takes some instructions, five at least."""
-        counted = [0]
-
-        def step() -> int:
-            counted[0] += 1
-            return 0
-
-        driver._connection.set_progress_handler(step, 10)
-        try:
-            plain(driver, sql, values)
-        finally:
-            driver._connection.set_progress_handler(None, 0)
-        return (counted[0] * 2,)
-
-    def _planned(self, driver: Any, sql: str, values: Sequence[Any], plain: Any) -> tuple[int]:
-        # A table of this size is read though there is an index: whether there is one that serves is what is asked.
-        plain(driver, "SELECT set_config('enable_seqscan', 'off', false)")
-        ((told,),) = plain(driver, f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", values)
-        plan = json.loads(told) if isinstance(told, str) else told
-        return (max(_touched(plan[0]["Plan"])),)
-
-
-def _touched(plan: dict[str, Any]) -> Iterator[int]:
-    left_out = ("Rows Removed by Filter", "Rows Removed by Index Recheck", "Rows Removed by Join Filter")
-    yield int(plan["Actual Rows"] + sum(plan.get(name, 0) for name in left_out)) * int(plan["Actual Loops"] or 1)
-    for below in plan.get("Plans", ()):
-        yield from _touched(below)
 
 
 def test_nothing_that_is_typed_is_an_error_or_reads_a_table(full: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

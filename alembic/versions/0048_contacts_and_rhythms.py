@@ -1,4 +1,5 @@
-"""Customers are found by telephone, e-mail address and register number; rhythms of measures are kept."""
+"""Customers are found by telephone, e-mail address and register number; rhythms of measures are kept; orders by an
+index."""
 
 from __future__ import annotations
 
@@ -21,6 +22,8 @@ def upgrade() -> None:
     """Words go with a former contact too; say up to which customer contacts are still to be put in, and that every
     rhythm is to be worked out."""
     _rhythms()
+    ordered = sa.text("request IS NOT NULL AND duplicate_of IS NULL")
+    op.create_index("ix_envelope_ordered", "envelope", ["received_at"], postgresql_where=ordered, sqlite_where=ordered)
     op.execute("DELETE FROM name_gap")
     op.execute("INSERT INTO name_gap (one, upto, target) SELECT 1, 0, max(id) FROM customer HAVING max(id) IS NOT NULL")
     findable.follow(op.get_bind())

@@ -99,6 +99,9 @@ def _details(entry: Entry, times: LegalTime, market: str) -> str:
     for name, value in entry.content.items():
         if value in (None, "", (), []) or name in _DULL:
             continue
+        if isinstance(value, bool):
+            parts.append(f"{'' if value else 'not '}{name.replace('_', ' ')}")
+            continue
         if isinstance(value, datetime):
             value = times.when(value, market)
         elif isinstance(value, tuple | list):

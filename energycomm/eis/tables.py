@@ -160,6 +160,9 @@ OPEN = text(OPEN_STATES)
 WAITING = text("state IN ('archived', 'processing')")
 HELD = text("holder IS NOT NULL")
 
+ORDERED = text("request IS NOT NULL AND duplicate_of IS NULL")
+"""Envelopes that came for an order."""
+
 envelope = Table(
     "envelope",
     metadata,
@@ -191,6 +194,7 @@ envelope = Table(
     Index(None, "name", "id"),
     Index(None, "state", "name", "id"),
     Index(None, "received_at"),
+    Index("ix_envelope_ordered", "received_at", postgresql_where=ORDERED, sqlite_where=ORDERED),
 )
 
 member = Table(

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from energycomm.eis.erasures import FOREVER
+from energycomm.eis.nameindex import words_of
 from energycomm.eis.store import Store, StoreReader
 from energycomm.erasure.persons import Stay, stays
-from energycomm.erasure.traces import Traces
+from energycomm.erasure.traces import DIGITS, SHORTEST, Traces
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.personal import ERASED, PersonalValue, personal_kinds, personal_values
@@ -30,7 +31,8 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     Args:
       store: the EIS.
       words: a name, or several words of it; an e-mail address, a telephone number, a street; the identifier of an
-        access point, a contract's reference, a company's register number.
+        access point, a contract's reference, a company's register number. The beginnings of all words of a name will
+        do, and a part of a number.
       market: only of this one.
 
     Returns:
@@ -41,8 +43,10 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     parts = [Traces([PersonalValue("", "contact", part)]) for part in (wanted, *wanted.split())]
     whole, single = parts[0], parts[1:]
 
+    begun = _begun(wanted)
+
     def meant(text: str) -> bool:
-        return whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single))
+        return whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single)) or begun(text)
 
     found: list[Stay] = []
     with store.reading() as reader:
@@ -55,6 +59,25 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
                 among = [one for one in among if _meant(reader, one, meant)] or among
             found += among
     return found
+
+
+def _begun(wanted: str) -> Callable[[str], bool]:
+    """Whether words of a text begin like all words that were typed; or a number in it holds the one that was."""
+    words = words_of(wanted)
+    digits = "".join(sign for sign in wanted if sign.isdigit()).lstrip("0")
+    if len(digits) >= DIGITS and not any(sign.isalpha() for sign in wanted):
+        return lambda text: any(digits in re.sub(r"\D", "", number) for number in _NUMBERS.findall(text))
+    if not words or min(map(len, words)) < SHORTEST:
+        return lambda _: False
+
+    def begun(text: str) -> bool:
+        there = words_of(text)
+        return all(any(one.startswith(word) for one in there) for word in words)
+
+    return begun
+
+
+_NUMBERS = re.compile(r"[0-9][0-9 ().\-/]*")
 
 
 def _told(reader: StoreReader, meant: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

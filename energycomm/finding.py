@@ -3,13 +3,15 @@
     found = find(store.engine, catalogue, scripts, "99000000000404")
 
 Identifiers and references are found whole, by their beginning, by a part, and with one mistake; so are the names of
-customers, but for parts. Which columns of the store are searched is declared in `energycomm.eis.findable`.
+customers, but for parts, and their contacts, by the beginning and the end. Which columns of the store are searched is
+declared in `energycomm.eis.findable`.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -26,6 +28,7 @@ from energycomm.eis.finding import (
     FoundRow,
     How,
     customers_named,
+    customers_reached,
     fit,
     numbers_of,
     references_like,
@@ -33,7 +36,7 @@ from energycomm.eis.finding import (
     values_like,
     values_near,
 )
-from energycomm.eis.nameindex import unfinished
+from energycomm.eis.nameindex import CONTACTS, unfinished
 from energycomm.eis.tallies import code_frequencies
 from energycomm.engine.catalogue import Catalogue
 
@@ -79,6 +82,7 @@ _WAYS: Final[Mapping[tuple[str, str], _Way]] = {
         for column, words in one.columns.items()
     },
     ("customer", "name"): _Way("customer", "name", *_POINT),
+    **{("customer", field): _Way("customer", words, *_POINT) for field, words in CONTACTS.items()},
     ("ch_message", "reference"): _Way("message", "the market's reference", *_MESSAGE),
     ("envelope", "reference"): _Way("message", "the market's reference", *_FILE),
     ("kernel_message", "id"): _Way("message", "number", *_MESSAGE),
@@ -208,7 +212,7 @@ def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str
     Raises:
       TooShort: nothing of it is long enough to be looked for.
     """
-    text = " ".join(text.split())[:LONGEST]
+    text = plain(text)
     refresh(engine)
     with reading(engine) as connection:
         numbered = list(_numbered(connection, text))
@@ -222,6 +226,13 @@ def find(engine: Engine, catalogue: Catalogue, scripts: Iterable[str], text: str
     return Found(
         words=text, groups=_grouped(found, limit), mistyped=mistyped and bool(found), searched=KINDS, notes=notes
     )
+
+
+def plain(text: str) -> str:
+    """What was typed or pasted, without signs that nobody sees: marks of direction, of no width, controls; cut."""
+    kinds = ((sign, unicodedata.category(sign)) for sign in text[: LONGEST * 4])
+    seen = ("" if kind == "Cf" else " " if kind in ("Cc", "Cs", "Cn", "Co") else sign for sign, kind in kinds)
+    return " ".join("".join(seen).split())[:LONGEST].strip()
 
 
 def _numbered(connection: Connection, text: str) -> Iterator[FoundRow]:
@@ -242,6 +253,7 @@ def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
         if len(form) == 1:
             yield from references_like(connection, form[0])
     yield from customers_named(connection, text, mistyped=False)
+    yield from customers_reached(connection, text, mistyped=False)
     asked = text.split()
     for table, column, value, key in _declared(connection, catalogue, scripts):
         how = fit(value, asked)
@@ -252,8 +264,9 @@ def _fitting(connection: Connection, catalogue: Catalogue, scripts: Iterable[str
 def _similar(connection: Connection, catalogue: Catalogue, scripts: Iterable[str], text: str) -> Iterator[FoundRow]:
     for words in _forms(text):
         if len(words) == 1:
-            yield from values_near(connection, words[0][:64])
+            yield from values_near(connection, words[0])
     yield from customers_named(connection, text, mistyped=True)
+    yield from customers_reached(connection, text, mistyped=True)
     names = {
         value.casefold(): (table, column, value, key)
         for table, column, value, key in _declared(connection, catalogue, scripts)
@@ -298,7 +311,7 @@ def _notes(connection: Connection) -> Iterator[str]:
         )
     left = unfinished(connection)
     if left:
-        yield f"Names of about {left} customers are not in the index yet: run `energycomm eis index`."
+        yield f"Names and contacts of about {left} customers are not in the index yet: run `energycomm eis index`."
 
 
 def _grouped(rows: Iterable[FoundRow], limit: int) -> tuple[Group, ...]:

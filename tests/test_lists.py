@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ import pytest
 import typer
 
 from energycomm import cli
+from energycomm.commands.access_point import _details
 from energycomm.commands.options import starting
+from energycomm.eis.timeline import Entry
 from energycomm.errors import ExitCode
+from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.messagesearch import MessageSearch
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, reading, start
@@ -144,6 +148,19 @@ def test_a_list_that_the_store_does_not_sort_is_sorted_by_any_column(run: Any) -
     listed = json.loads(run("outbox list --json --sort id --limit 2"))
     assert [str(one["id"]) for one in listed] == [row[0] for row in shown("--sort id --limit 2")]
     assert "no column to sort by" in run("outbox list --sort nothing", ExitCode.USAGE)
+
+
+def test_the_life_of_a_point_is_told_to_the_second(run: Any) -> None:
+    told = run(f"access-point show {POINTS[0]}")
+    assert re.search(r"received at 20\d\d-\d\d-\d\d \d\d:\d\d", told)
+    assert not re.search(r"\d\d:\d\d:\d\d\.\d|\+00:00", told)
+
+
+def test_what_is_so_or_not_so_is_told_in_words() -> None:
+    times = LegalTime({}, UTC)
+    for initiated, words in ((True, "initiated by us"), (False, "not initiated by us")):
+        entry = Entry(at=None, what="request", message_id=7, content={"initiated_by_us": initiated, "reference": "A1"})
+        assert _details(entry, times, "FR") == f"{words}, reference A1"
 
 
 def test_rules_are_sorted_by_a_column(run: Any) -> None:

@@ -14,7 +14,7 @@ from energycomm.config import load
 from energycomm.eis.overdue import HEAD, cells, overdue_points
 from energycomm.eis.timeline import Entry, timelines
 from energycomm.errors import UserError
-from energycomm.market.contract import Noticing
+from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.gateway import open_store
@@ -86,7 +86,7 @@ def overdue(
         found = overdue_points(
             store.engine,
             datetime.now(UTC),
-            notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
+            notices=notices_of(markets),
             **wanted.model_dump(),
             limit=form.taken(limit),
         )
@@ -98,6 +98,9 @@ def _details(entry: Entry, times: LegalTime, market: str) -> str:
     parts = []
     for name, value in entry.content.items():
         if value in (None, "", (), []) or name in _DULL:
+            continue
+        if isinstance(value, bool):
+            parts.append(f"{'' if value else 'not '}{name.replace('_', ' ')}")
             continue
         if isinstance(value, datetime):
             value = times.when(value, market)

@@ -68,17 +68,17 @@ def overdue(
 ) -> Response:
     """The points that we supply and whose measures stay away, those that are missed longest first; or all as a file."""
     about(request, "overdue access points")
-    found = missed(shared, asked, MOST_MISSED)
     if asked.format:
-        return missed_sheet(shared, found, asked.format)
+        return missed_sheet(shared, missed(shared, asked, MOST_MISSED), asked.format)
+    found = missed(shared, asked, LISTED + 1)
     kept = {"market": asked.market or "", "usual": asked.usual, "grace": asked.grace}
     markets = sorted(installed_adapters(shared.config.mapping_files))
     return page(
         request,
         "overdue.html",
         found=found[:LISTED],
-        number=len(found),
-        cut=len(found) == MOST_MISSED,
+        number=min(len(found), LISTED),
+        cut=len(found) > LISTED,
         asked=kept,
         markets=markets,
         sheets={form: address("/access-points/overdue", **kept, format=form) for form in ("csv", "xlsx")},

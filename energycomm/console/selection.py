@@ -12,10 +12,11 @@ from contextlib import nullcontext
 from itertools import groupby
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import select
 
 from energycomm.console.jobs import Job, Workbench
@@ -26,8 +27,10 @@ from energycomm.console.view import Consultant, Reader, Shared, words_of
 from energycomm.correction.analysis import Judged
 from energycomm.correction.cases import read_cases
 from energycomm.correction.evidence import evidence_of
+from energycomm.correction.export import export
 from energycomm.correction.replaying import replay_messages
 from energycomm.correction.tickets import TICKETABLE, change_ticket, delegate, make_tickets, tickets
+from energycomm.correction.trackers import TrackerTrouble, open_tracker
 from energycomm.eis import tables
 from energycomm.eis.database import reading, rehearsal
 from energycomm.eis.messages import summaries
@@ -50,6 +53,9 @@ NOT_DELEGATED = wording("only what is refused is delegated")
 NOT_TICKETED = wording("only what is refused gets a ticket")
 TICKETED = wording("it is in an open ticket already")
 CLOSED = wording("it is closed already")
+NO_TRACKER = wording("no tracker is configured")
+MANY_TRACKERS = wording("there are several trackers: `energycomm correct export --to NAME`")
+EXPORTED = wording("the tracker knows it as it is")
 
 What = Literal["messages", "tickets"]
 Numbers = Annotated[list[int] | None, Form(alias="chosen", max_length=MOST)]
@@ -63,12 +69,14 @@ class Asked(Struct, frozen=True, kw_only=True):
       why: reason, note, for the record.
       to: the colleague, or the owner of a ticket.
       due: days until a ticket is due.
+      rehearsed: it is a dry run: nobody outside is to be told.
     """
 
     by: str
     why: str = "-"
     to: str = ""
     due: int = 14
+    rehearsed: bool = False
 
 
 class Effect(Struct, frozen=True, kw_only=True):
@@ -165,12 +173,32 @@ def _close(_: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[
     return dict.fromkeys(closed, CLOSED)
 
 
+def _export(shared: Services, store: Store, ids: Sequence[int], asked: Asked) -> dict[int, str]:
+    """Tickets go to the tracker; a dry run only says which would not, and asks nobody."""
+    config = shared.config
+    if len(config.trackers) != 1:
+        return dict.fromkeys(ids, MANY_TRACKERS if config.trackers else NO_TRACKER)
+    if asked.rehearsed:
+        return {}
+    (setting,) = config.trackers
+    try:
+        tracker = open_tracker(setting, config.folder)
+    except TrackerTrouble as trouble:
+        return dict.fromkeys(ids, str(trouble))
+    chosen = [one for one in tickets(store) if one.id in set(ids)]
+    web = config.web
+    done = export(store, tracker, setting.name, chosen, public_url=web.public_url, zone=ZoneInfo(web.zone))
+    notes = {"unchanged": EXPORTED}
+    return {one.ticket: one.words or notes[one.what] for one in done if one.words or one.what in notes}
+
+
 ACTIONS = {
     one.name: one
     for one in (
         Action(name="replay", title=wording("Replay"), of="messages", asks=("why",), do=_replay),
         Action(name="delegate", title=wording("Delegate"), of="messages", asks=("to", "why"), do=_delegate),
         Action(name="ticket", title=wording("Make tickets"), of="messages", asks=("to", "due"), do=_ticket),
+        Action(name="export", title=wording("Export to the tracker"), of="tickets", asks=(), do=_export),
         Action(name="close", title=wording("Close tickets"), of="tickets", asks=(), do=_close),
     )
 }
@@ -259,6 +287,8 @@ def attempt(bench: Workbench, action: Action, ids: Sequence[int], by: str, back:
 def _work(
     shared: Services, action: Action, ids: Sequence[int], asked: Asked, back: str, *, rehearsed: bool
 ) -> Callable[[Job], Done]:
+    asked = structs.replace(asked, rehearsed=rehearsed)
+
     def work(job: Job) -> Done:
         effects: list[Effect] = []
         job.step(0, len(ids))

@@ -11,6 +11,7 @@ from energycomm.daemon.duties import Desk, Duty
 from energycomm.eis import tables
 from energycomm.eis.bulk import driver_of
 from energycomm.eis.database import reading
+from energycomm.eis.overdue import refresh
 from energycomm.eis.partitions import Partitions
 from energycomm.eis.store import Store
 from energycomm.eis.tallies import settle
@@ -18,6 +19,7 @@ from energycomm.erasure.erasing import again, means_of
 from energycomm.invoicing.gathering import InvoiceCheck
 from energycomm.invoicing.keeping import check_changed
 from energycomm.kernel.instants import now_micros
+from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
 from energycomm.pipeline.batch import Tally
 from energycomm.pipeline.delivery import overdue
@@ -57,8 +59,14 @@ class Housekeeping(Duty):
             self._by_the_calendar()
         if time.monotonic() >= self._invoices_due:
             self._invoices()
+            self._rhythms()
             self._invoices_due = time.monotonic() + INVOICES_EVERY
         return None
+
+    def _rhythms(self) -> None:
+        """Work out the rhythms of measures that changed: whoever asks for what is missed finds little left to do."""
+        notices = notices_of(installed_adapters(self.desk.config.mapping_files))
+        refresh(self.desk.store.engine, now_micros(), notices)
 
     def _invoices(self) -> None:
         """Check the grid invoices that are complete, and those that something changed for."""

@@ -48,9 +48,11 @@ REPORT_DAYS = 60
 _RESULTS = (
     "SELECT request, max(files), min(received_at), "
     "count(DISTINCT CASE WHEN files IS NULL AND state <> 'failed' THEN coalesce(series_number, -id) END), "
-    "max(received_at) FROM envelope WHERE request IS NOT NULL AND duplicate_of IS NULL "
-    "GROUP BY market, request HAVING max(received_at) > ?"
+    "max(received_at) FROM envelope WHERE duplicate_of IS NULL AND request IN ("
+    "SELECT request FROM envelope WHERE request IS NOT NULL AND duplicate_of IS NULL AND received_at > ?"
+    ") GROUP BY market, request HAVING max(received_at) > ?"
 )
+"""The orders of which something came lately, by an index: what came before is not looked at."""
 
 
 class Survey(Struct):
@@ -153,7 +155,8 @@ def survey(engine: Engine, now: int, answer_hours: float) -> Survey:
         soon = now + round(answer_hours * 3600) * SECOND
         found.answers_due = {row[0]: row[1] for row in driver.rows(_ANSWERS_DUE, (soon,))}
         found.put_aside = driver.rows(_PUT_ASIDE, (now - DAY,))[0][0]
-        for request, files, first, there, _ in driver.rows(_RESULTS, (now - REPORT_DAYS * DAY,)):
+        lately = now - REPORT_DAYS * DAY
+        for request, files, first, there, _ in driver.rows(_RESULTS, (lately, lately)):
             if files is None:
                 if now - first > REPORT_HOURS * 3600 * SECOND:
                     found.unreported.append(request)

@@ -7,7 +7,7 @@ was built without FTS5, the same questions are answered by reading the tables, w
 SQLite takes rows into the index when somebody searches, many at once, which costs a twentieth of doing so at each
 arrival; what came since is read. So searches find all that is stored, and arrivals do not wait.
 
-Names of customers are in no such index: `energycomm.eis.nameindex`.
+Names and contacts of customers are in no such index: `energycomm.eis.nameindex`.
 """
 
 # ruff: noqa: S608 - statements are put together from names of our own tables and columns, never from values
@@ -67,7 +67,7 @@ FINDABLE: Final = {
 """What is searched, by table. Each column is one of few a point, a file or a case: none is one of each message."""
 
 NAMES: Final = Findable("customer_words", {"words": "name"}, "customer", "customer_id")
-"""Names of customers, in words that say nothing without the store's key (`energycomm.eis.nameindex`)."""
+"""Names and contacts of customers, in words that say nothing without the store's key (`energycomm.eis.nameindex`)."""
 
 INDEXED: Final = {**FINDABLE, NAMES.table: NAMES}
 
@@ -82,7 +82,7 @@ def install(connection: Connection) -> bool:
       Whether this database can: else searches read the tables.
     """
     sqlite = connection.dialect.name == "sqlite"
-    _follow(connection)
+    follow(connection)
     if sqlite and not _has_trigrams(connection):
         return False
     able = sqlite or _has_extension(connection)
@@ -204,8 +204,13 @@ def take_in(connection: Connection, one: Findable, first: int, last: int) -> Non
         connection.exec_driver_sql(f"INSERT INTO {one.stem} (rowid, {names}) {sql}")
 
 
-def _follow(connection: Connection) -> None:
-    """Make the triggers by which an entry of the index of names goes with its customer, or with a former name."""
+def follow(connection: Connection) -> None:
+    """Make the triggers by which an entry of the index of names goes with its customer, or with a former name or
+    contact.
+
+    Args:
+      connection: in a writing transaction; the tables are there.
+    """
     for statement in _SQLITE if connection.dialect.name == "sqlite" else _POSTGRES:
         connection.exec_driver_sql(statement)
 
@@ -215,7 +220,8 @@ _SQLITE: Final = (
     "DROP TRIGGER IF EXISTS customer_words_former",
     "CREATE TRIGGER customer_words_gone AFTER DELETE ON customer BEGIN "
     "DELETE FROM customer_words WHERE customer_id = OLD.id; END",
-    "CREATE TRIGGER customer_words_former AFTER UPDATE OF name ON customer WHEN OLD.name IS NOT NEW.name BEGIN "
+    "CREATE TRIGGER customer_words_former AFTER UPDATE OF name, content ON customer "
+    "WHEN OLD.name IS NOT NEW.name OR OLD.content <> NEW.content BEGIN "
     "DELETE FROM customer_words WHERE customer_id = OLD.id; END",
 )
 
@@ -228,7 +234,7 @@ _POSTGRES: Final = (
     """CREATE OR REPLACE FUNCTION forget_former_words() RETURNS trigger LANGUAGE plpgsql AS $body$
     BEGIN
       DELETE FROM customer_words w USING gone g JOIN come c ON c.id = g.id
-      WHERE w.customer_id = g.id AND g.name IS DISTINCT FROM c.name;
+      WHERE w.customer_id = g.id AND (g.name IS DISTINCT FROM c.name OR g.content <> c.content);
       RETURN NULL;
     END $body$""",
     "DROP TRIGGER IF EXISTS customer_words_gone ON customer",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Engine
@@ -29,6 +30,9 @@ SHORTEST: Final = 3
 """Signs that a part must have to be looked for: those of a trigram."""
 
 SHORTEST_SIMILAR: Final = 6
+DIFFERENT: Final = 3
+"""Different signs that a mistyped word must have: one of zeros would be looked for in all that has zeros."""
+
 MOST: Final = 60
 """Rows that one question takes out of an index."""
 
@@ -110,9 +114,9 @@ def values_near(connection: Connection, word: str) -> list[FoundRow]:
 
     Args:
       connection: to the store.
-      word: with at least `SHORTEST_SIMILAR` signs; nothing is found by fewer.
+      word: with at least `SHORTEST_SIMILAR` signs, some of them different; nothing is found by fewer.
     """
-    if len(word) < SHORTEST_SIMILAR:
+    if len(word) < SHORTEST_SIMILAR or len(set(word)) < DIFFERENT:
         return []
     asked = _Questions(connection)
     return [row for one in FINDABLE.values() for column in one.columns for row in asked.near(one, column, word)]
@@ -132,6 +136,20 @@ def customers_named(connection: Connection, text: str, *, mistyped: bool) -> lis
     return _Questions(connection).customers(words, mistyped=mistyped)
 
 
+def customers_reached(connection: Connection, text: str, *, mistyped: bool) -> list[FoundRow]:
+    """Customers by a telephone number, an e-mail address or a company's register number: whole, by the beginning or
+    the end of it.
+
+    Args:
+      connection: to the store.
+      text: the number or the address, whatever stands between its signs.
+      mistyped: one sign may be wrong.
+    """
+    if not nameindex.readings(text):
+        return []
+    return _Questions(connection).reached(text, mistyped=mistyped)
+
+
 def references_like(connection: Connection, text: str) -> list[FoundRow]:
     """CH messages by the market's reference, whole or its beginning, in the case that is typed or in another.
 
@@ -143,7 +161,7 @@ def references_like(connection: Connection, text: str) -> list[FoundRow]:
     rows: dict[int, Any] = {}
     for typed in dict.fromkeys((text, text.upper(), text.lower())):
         # Up to the first text that does not begin so; signs are compared by their numbers on both databases.
-        last = typed[:-1] + chr(min(ord(typed[-1]) + 1, 0x10FFFF))
+        last = typed[:-1] + _after(typed[-1])
         rows |= {row[2]: row for row in driver.rows(sql, (typed, last))}
     point, colon, _ = text.partition(":")
     if colon:
@@ -156,6 +174,12 @@ def references_like(connection: Connection, text: str) -> list[FoundRow]:
         if how is not None:
             found.append(FoundRow(table, "reference", reference, how, market, str(key)))
     return found
+
+
+def _after(sign: str) -> str:
+    """The sign that follows, of those that a text may hold."""
+    following = ord(sign) + 1
+    return chr(0xE000 if 0xD800 <= following < 0xE000 else min(following, 0x10FFFF))
 
 
 _REFERENCES: Final = (
@@ -191,6 +215,8 @@ class _Questions:
     def like(self, one: Findable, column: str, words: Sequence[str]) -> list[FoundRow]:
         """What holds all words. What fits better is asked for apart where there is more than is taken."""
         found: dict[tuple[str, str], FoundRow] = {}
+        if not any(indexed(word) for word in words) or max(map(len, words)) > _longest(one.table, column):
+            return []
         for before, after in (("%", "%"), ("", "%"), ("", "")):
             first, *others = words
             patterns = [f"{before}{self._escaped(first)}{after}", *(f"%{self._escaped(word)}%" for word in others)]
@@ -207,6 +233,8 @@ class _Questions:
         """What holds a word but for one mistake."""
         found: dict[tuple[str, str], FoundRow] = {}
         for left, right in holes(word):
+            if not (indexed(left) or indexed(right)) or len(word) > _longest(one.table, column) + 1:
+                continue
             pattern = f"%{self._escaped(left)}%{self._escaped(right)}%".replace("%%", "%")
             for value, market, key in self._rows(one, column, [pattern]):
                 if one_mistake(value, word):
@@ -221,18 +249,35 @@ class _Questions:
         # Each word is one of some hashes, and all words must be there. Short ones are only compared with the names.
         long = [word for word in words if len(word) >= SHORTEST] or words
         wanted = [nameindex.likely(word, secret) if mistyped else [nameindex.beginning(word, secret)] for word in long]
-        place = _PLACES["customer"]
-        condition, values = self._hashes(wanted)
-        sql = (
-            f"SELECT t.name, {place.market}, {place.key} FROM customer t {place.join} "
-            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
-        )
         found: dict[tuple[str, str], FoundRow] = {}
-        for name, market, key in self._driver.rows(sql, values):
-            how = fit_of_name(name, words, mistyped=mistyped)
+        for name, _, market, key in self._candidates(wanted):
+            how = fit_of_name(name or "", words, mistyped=mistyped)
             if how is not None:
                 found[name, key] = FoundRow("customer", "name", name, how, market, key)
         return list(found.values())
+
+    def reached(self, text: str, *, mistyped: bool) -> list[FoundRow]:
+        """Customers with contacts like this text."""
+        secret = nameindex.secret_of(self._driver, make=False)
+        if secret is None:
+            return []
+        found: dict[tuple[str, str], FoundRow] = {}
+        for _, content, market, key in self._candidates([nameindex.asked_contact(text, secret, mistyped=mistyped)]):
+            for field, value in nameindex.contacts_of(content):
+                how = fit_of_contact(value, text, mistyped=mistyped)
+                if how is not None:
+                    found[value, key] = FoundRow("customer", field, value, how, market, key)
+        return list(found.values())
+
+    def _candidates(self, wanted: Sequence[Sequence[str]]) -> list[Any]:
+        """(name, content, market, access point) of customers who have one of the hashes of each."""
+        place = _PLACES["customer"]
+        condition, values = self._hashes(wanted)
+        sql = (
+            f"SELECT t.name, t.content, {place.market}, {place.key} FROM customer t {place.join} "
+            f"WHERE t.id IN (SELECT customer_id FROM customer_words WHERE {condition} LIMIT {CANDIDATES})"
+        )
+        return self._driver.rows(sql, values)
 
     def _hashes(self, wanted: Sequence[Sequence[str]]) -> tuple[str, list[object]]:
         if not self._sqlite:
@@ -262,9 +307,30 @@ class _Questions:
         return [(row[0], row[1], row[2]) for row in self._driver.rows(sql, values)]
 
     def _escaped(self, word: str) -> str:
-        """A word as a pattern. SQLite takes an index only for patterns without escapes: `_` finds more than it should
-        there, which is left out afterwards."""
-        return word if self._sqlite else re.sub(r"([\\%_])", r"\\\1", word)
+        """A word as a pattern. SQLite takes an index only for patterns without escapes, and neither database surely
+        knows the case of more than ASCII: `_` finds more than it should, which is left out afterwards."""
+        if self._sqlite:
+            return _FOREIGN.sub("_", word)
+        return re.sub(r"[^\x00-\x7f]", "_", re.sub(r"([\\%_])", r"\\\1", word))
+
+
+def indexed(word: str) -> bool:
+    """Whether an index of trigrams can look for a word: signs that stand for others in a pattern end a run of signs,
+    and PostgreSQL keeps letters and digits alone."""
+    return any(
+        len(run) >= SHORTEST and sum(sign.isalnum() for sign in run) >= SHORTEST - 1 for run in _FOREIGN.split(word)
+    )
+
+
+@cache
+def _longest(table: str, column: str) -> int:
+    """Signs that a value of a column has at most."""
+    kind = tables.metadata.tables[table].columns[column].type
+    return getattr(kind, "length", None) or 1 << 30
+
+
+_FOREIGN: Final = re.compile(r"[%_\\]|[^\x00-\x7f]")
+"""Signs of a pattern that no trigram is made of."""
 
 
 def fit(value: str, words: Sequence[str]) -> How | None:
@@ -287,6 +353,18 @@ def fit_of_name(name: str, words: Sequence[str], *, mistyped: bool) -> How | Non
     if mistyped and all(any(near_word(one, word) for one in there) for word in words):
         return "similar"
     return None
+
+
+def fit_of_contact(value: str, typed: str, *, mistyped: bool) -> How | None:
+    """How a contact of a customer fits one that is typed; None where it does not."""
+    pairs = [(there, asked) for there in nameindex.readings(value) for asked in nameindex.readings(typed)]
+    if any(there == asked for there, asked in pairs):
+        return "whole"
+    if any(there.startswith(asked) for there, asked in pairs):
+        return "beginning"
+    if any(there.endswith(asked) or (asked.startswith("@") and asked in there) for there, asked in pairs):
+        return "part"
+    return "similar" if mistyped and any(near_word(there, asked) for there, asked in pairs) else None
 
 
 def near_word(one: str, other: str) -> bool:

@@ -1,10 +1,11 @@
-"""Customers found by their names, whole, by the beginning of a word or with one letter wrong, from an index that holds
-no name.
+"""Customers found by their names and contacts, whole, by the beginning of a word or with one sign wrong, from an index
+that holds none of them.
 
 A name is kept as keyed hashes: of each word, of its first letters, and of the word with one letter left out. Two words
-that differ by one letter, or by two neighbours in the wrong order, have one of these in common. Whoever reads the index
+that differ by one letter, or by two neighbours in the wrong order, have one of these in common. So are a telephone
+number, an e-mail address and a company's register number, which are found by their ends too. Whoever reads the index
 without the key sees which customers share a word, and nothing of the word. The key is made by chance, once for a store,
-and is sealed like its content (`energycomm.eis.sealing`). What is found is compared with the names themselves.
+and is sealed like its content (`energycomm.eis.sealing`). What is found is compared with the customers themselves.
 
 A row of the index belongs to a row of customers, and goes with it: triggers of the database see to that, whoever
 deletes a customer or changes its name.
@@ -19,8 +20,9 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 from sqlalchemy import Connection, Engine, select
 
 from energycomm.eis import findable, tables
@@ -39,7 +41,43 @@ LETTERS: Final = 7
 SHORTEST_MISTYPED: Final = 4
 BATCH: Final = 500
 
+CONTACTS: Final = {"phone": "telephone", "email": "e-mail address", "company_id": "company number"}
+"""Fields of a customer's content by which somebody is found -> what a value is, in words."""
+
+SHORTEST_CONTACT: Final = 5
+"""Signs of a part of a contact that is looked for: its beginning, or its end."""
+
+ENDS: Final = (5, 9)
+"""Signs of the beginnings and ends of contacts that are kept."""
+
+NATIONAL: Final = (9, 8)
+"""Digits that a telephone number may have without its country: it is found with and without that."""
+
+LONGEST_CONTACT: Final = 40
+MISTAKEN: Final = 14
+"""Signs of a contact from which one may be missing."""
+
 _WORD: Final = re.compile(r"[^\W_]+")
+_NUMBER: Final = re.compile(r"[+(]?[0-9][0-9 ().\-/]*")
+_REGISTERED: Final = re.compile(r"(?:[a-z]{2} ?)?[0-9][0-9 .\-]*[0-9]")
+
+
+class Content(msgspec.Struct):
+    """What a customer's content tells of contacts."""
+
+    phone: str | None = None
+    email: str | None = None
+    company_id: str | None = None
+
+
+_content = msgspec.json.Decoder(Content)
+
+
+class Contact(NamedTuple):
+    """A contact of a customer: its field, and the value as it is stored."""
+
+    field: str
+    value: str
 
 
 def words_of(name: str) -> list[str]:
@@ -56,8 +94,71 @@ def near(word: str) -> set[str]:
     return {word, head} | {head[:place] + head[place + 1 :] for place in range(len(head))}
 
 
-def kept(name: str, secret: bytes) -> str:
-    """What the index keeps of a name: hashes with spaces between."""
+def contacts_of(content: str | None) -> list[Contact]:
+    """The contacts in a customer's content, JSON."""
+    if not content:
+        return []
+    told = _content.decode(content)
+    return [Contact(name, value) for name in CONTACTS if (value := getattr(told, name))]
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """The ways to read a contact, as it is stored or typed, whatever stands between its signs.
+
+    A number is read without its first zeros; one that begins with a country, by its last digits too; a register number
+    without the letters before it. Anything else is read in small letters, as an e-mail address.
+
+    Returns:
+      The likeliest first; none of what is too short, or is several words.
+    """
+    bare = " ".join(text.casefold().split())
+    if _NUMBER.fullmatch(bare) or _REGISTERED.fullmatch(bare):
+        digits = "".join(sign for sign in bare if sign.isascii() and sign.isdigit())
+        found = [digits.lstrip("0")]
+        if bare.startswith(("+", "00")):
+            found = [digits[-length:].lstrip("0") for length in NATIONAL] + found
+    else:
+        found = [] if " " in bare else [bare]
+    return tuple(dict.fromkeys(one[:LONGEST_CONTACT] for one in found if len(one) >= SHORTEST_CONTACT))
+
+
+def _mistaken(one: str) -> Iterable[tuple[str, str]]:
+    """A contact whole, its beginning, and what is left of that when one sign is left out."""
+    head = one[:MISTAKEN]
+    return (("contact", part) for part in (one, head, *(head[:at] + head[at + 1 :] for at in range(len(head)))))
+
+
+def _parts(one: str) -> Iterable[tuple[str, str]]:
+    """What the index keeps of a contact; of an e-mail address also how its domain begins."""
+    yield from _mistaken(one)
+    _, at, domain = one.partition("@")
+    for length in ENDS:
+        if len(one) >= length:
+            yield "begins", one[:length]
+            yield "ends", one[-length:]
+        if at:
+            yield "begins", f"@{domain}"[:length]
+
+
+def asked_contact(text: str, secret: bytes, *, mistyped: bool) -> list[str]:
+    """Hashes of which every customer has one who has such a contact: whole, by its beginning or its end; or with one
+    sign wrong.
+
+    Args:
+      text: as it is typed.
+      secret: key of the index.
+      mistyped: one sign may be wrong.
+    """
+    found: dict[str, None] = {}
+    for one in readings(text):
+        length = max(length for length in ENDS if length <= len(one))
+        ends = (("contact", one), ("begins", one[:length]), ("ends", one[-length:]))
+        found |= dict.fromkeys(hash_of(*part, secret) for part in (_mistaken(one) if mistyped else ends))
+    return list(found)
+
+
+def kept(name: str, secret: bytes, contacts: Iterable[Contact] = ()) -> str:
+    """What the index keeps of a name and of contacts: hashes with spaces between."""
     found = {
         hashed
         for word in words_of(name)[:MOST_WORDS]
@@ -66,6 +167,7 @@ def kept(name: str, secret: bytes) -> str:
             *(hash_of("first", word[:letters], secret) for letters in BEGINNINGS if len(word) >= letters),
         )
     }
+    found |= {hash_of(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)}
     return " ".join(sorted(found))
 
 
@@ -105,18 +207,22 @@ def secret_of(driver: Driver, *, make: bool) -> bytes | None:
     return secret
 
 
-def keep(driver: Driver, names: Iterable[tuple[int, str | None]]) -> None:
+def keep(driver: Driver, customers: Iterable[tuple[int, str | None, str | None]]) -> None:
     """Put customers into the index.
 
     Args:
       driver: in the transaction that stores them.
-      names: id of the row of customers, and its name.
+      customers: id of the row of customers, its name, and its content, JSON.
     """
-    told = [(number, name) for number, name in names if name]
+    told = [
+        (number, name or "", contacts)
+        for number, name, content in customers
+        if (contacts := contacts_of(content)) or name
+    ]
     if told:
         secret = secret_of(driver, make=True)
         assert secret is not None
-        rows = [{"customer_id": number, "words": kept(name, secret)} for number, name in told]
+        rows = [{"customer_id": number, "words": kept(name, secret, contacts)} for number, name, contacts in told]
         driver.insert(tables.customer_words, rows)
 
 
@@ -128,7 +234,7 @@ def unfinished(connection: Connection) -> int:
 
 
 def fill(engine: Engine, watch: Callable[[int], object] = lambda _: None) -> int:
-    """Put the customers into the index whose names were stored before there was one.
+    """Put the customers into the index who were stored before there was one, or before it held as much.
 
     In transactions of a few hundred; others may work meanwhile. A run that is ended is gone on with by the next.
 
@@ -159,7 +265,9 @@ def _fill_some(engine: Engine) -> int | None:
         if not found:
             driver.run("DELETE FROM name_gap")
             return 0
-        keep(driver, [(row[0], row[1]) for row in found])
+        sql = "DELETE FROM customer_words WHERE customer_id BETWEEN ? AND ?"
+        driver.run(sql, (found[0][0], found[-1][0]))
+        keep(driver, [(row[0], row[1], row[2]) for row in found])
         if is_sqlite(engine):
             findable.take_in(connection, findable.NAMES, found[0][0], found[-1][0])
         driver.run("UPDATE name_gap SET upto = ?", (found[-1][0],))
@@ -192,5 +300,6 @@ _NOT_KEPT = (
 )
 
 _NEXT = (
-    "SELECT c.id, c.name FROM customer c JOIN name_gap g ON c.id > g.upto AND c.id <= g.target ORDER BY c.id LIMIT ?"
+    "SELECT c.id, c.name, c.content FROM customer c "
+    "JOIN name_gap g ON c.id > g.upto AND c.id <= g.target ORDER BY c.id LIMIT ?"
 )

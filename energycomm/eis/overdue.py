@@ -1,15 +1,24 @@
-"""Access points that we supply and whose measures stay away, by age: a supplier must bill them, or hold the bill."""
+"""Access points that we supply and whose measures stay away, by age: a supplier must bill them, or hold the bill.
+
+The rhythm of each supplied point is kept in a table, so that the list is read by an index whatever the store holds.
+Whoever judges a point notes that its rhythm is to be worked out anew (`stale`); that is done when somebody asks, and by
+the daemon, many points at once (`refresh`). A rhythm also says between which instants it holds: what is told of a later
+day, the end of a service or the beginning of a supply, changes it then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from sqlalchemy import Engine
 
-from energycomm.eis.bulk import Row, driver_of
-from energycomm.eis.database import reading
+from energycomm.eis import tables
+from energycomm.eis.bulk import Driver, PostgresDriver, Row, driver_of
+from energycomm.eis.database import is_sqlite, reading, writing, writing_now
+from energycomm.errors import UserError
 from energycomm.kernel.instants import instant, micros
 
 DAY = 86_400_000_000
@@ -17,19 +26,25 @@ MONTH = 30.44
 """Days of a mean month."""
 REMEMBERED = 4
 """Instants of its last measures from which the rhythm of a point is taken."""
+PIECE = 500
+"""Points whose rhythm is worked out in one transaction."""
+RUNNING, STOPPED, NOT_YET = 1, 0, 2
+"""Of a rhythm: measures are to come; none are any more; none are yet."""
+ALWAYS = 1 << 62
+"""Later than any instant, and with a minus earlier."""
 
 _SQL = f"""
 WITH service AS (
   SELECT r.access_point_id AS p, max(CASE WHEN r.state = 'done' AND r.at <= ? THEN r.at END) AS stopped
   FROM request r JOIN kernel_message k ON k.id = r.message_id
-  WHERE {{notices}} GROUP BY r.access_point_id, r.reference
+  WHERE r.access_point_id IN ({{points}}) AND ({{notices}}) GROUP BY r.access_point_id, r.reference
 ), ended AS (
   SELECT v.p, max(CASE WHEN v.stopped >= s.at THEN v.stopped END) AS stopped, count(*) - count(v.stopped) AS running
   FROM service v JOIN supply_period s ON s.access_point_id = v.p AND s.ended_at IS NULL GROUP BY v.p
 ), measured AS (
-  SELECT access_point_id AS p, at FROM reading
-  UNION SELECT access_point_id, at FROM volume
-  UNION SELECT access_point_id, coalesce(end_at, at) FROM series
+  SELECT access_point_id AS p, at FROM reading WHERE access_point_id IN ({{points}})
+  UNION SELECT access_point_id, at FROM volume WHERE access_point_id IN ({{points}})
+  UNION SELECT access_point_id, coalesce(end_at, at) FROM series WHERE access_point_id IN ({{points}})
 ), ranked AS (
   SELECT m.p, m.at, CASE WHEN e.stopped IS NULL OR m.at > e.stopped THEN m.at END AS since_stop,
     row_number() OVER (PARTITION BY m.p ORDER BY m.at DESC) AS n
@@ -38,15 +53,25 @@ WITH service AS (
   SELECT p, max(at) AS latest, min(since_stop) AS earliest, count(since_stop) AS number, min(at) AS first,
     count(*) AS all_of_them FROM ranked WHERE n <= {REMEMBERED} GROUP BY p
 )
-SELECT a.market, a.identifier, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running,
+SELECT a.id, a.market, s.at, known.latest, known.earliest, known.number, ended.stopped, ended.running,
   (SELECT d.reading_period FROM point_data d WHERE d.access_point_id = a.id AND d.reading_period > 0 AND d.at <= ?
    ORDER BY d.at DESC, d.id DESC LIMIT 1), known.first, known.all_of_them
 FROM supply_period s
 JOIN access_point a ON a.id = s.access_point_id
 LEFT JOIN known ON known.p = s.access_point_id
 LEFT JOIN ended ON ended.p = s.access_point_id
-WHERE s.ended_at IS NULL AND s.at <= ?
+WHERE s.ended_at IS NULL AND s.access_point_id IN ({{points}}) ORDER BY s.id
 """  # noqa: S608 - a constant of ours
+
+_CHANGES = """
+SELECT p, max(CASE WHEN at <= ? THEN at END), min(CASE WHEN at > ? THEN at END) FROM (
+  SELECT access_point_id AS p, at FROM supply_period WHERE access_point_id IN ({points}) AND ended_at IS NULL
+  UNION ALL SELECT access_point_id, at FROM point_data WHERE access_point_id IN ({points}) AND reading_period > 0
+  UNION ALL SELECT r.access_point_id, r.at FROM request r JOIN kernel_message k ON k.id = r.message_id
+  WHERE r.access_point_id IN ({points}) AND r.state = 'done' AND ({notices})
+) AS told GROUP BY p
+"""
+"""The instants between which a rhythm holds: the last before the present at which something was told, and the next."""
 
 
 class OverduePoint(Struct, frozen=True, kw_only=True):
@@ -110,36 +135,158 @@ def overdue_points(
       limit: how many at most.
     """
     present = micros(now)
-    pairs = [(code, kind) for code, kinds in (notices or {}).items() for kind in sorted(kinds)]
-    sql = _SQL.format(notices=" OR ".join(["(k.market = ? AND k.market_type = ?)"] * len(pairs)) or "1 = 0")
-    values: list[object] = [present, *(value for pair in pairs for value in pair), present, present]
-    if market is not None:
-        sql += " AND a.market = ?"
-        values.append(market)
+    refresh(engine, present, notices or {})
     with reading(engine) as connection:
-        points = [_point(row, present, usual) for row in driver_of(connection).rows(sql, tuple(values))]
-    found = [one for one in points if one.late > grace]
-    found.sort(key=lambda one: (-one.missing, one.market, one.access_point))
-    return found[:limit]
+        driver = driver_of(connection)
+        found = [
+            row
+            for running in (RUNNING, STOPPED)
+            for code, every in _rhythms(driver, running, market)
+            for row in _late(driver, running, code, every, (every or usual) + grace, present, limit)
+        ]
+        best = sorted(found, key=lambda row: row[0])[:limit]
+        named = driver.matching("SELECT id, identifier FROM access_point WHERE true", [row[1] for row in best], "id")
+    points = [_told(row, dict(named), present, usual) for row in best]
+    return sorted(points, key=lambda one: (-one.missing, one.market, one.access_point))
 
 
-def _point(row: Row, present: int, usual: int) -> OverduePoint:
-    """A supplied point with what it misses, however little that is."""
-    code, identifier, since, latest, earliest, number, stopped, running, months, *before = row
-    upto, until = present, max(since, latest or since, stopped or since)
-    if stopped is not None and not running and not number:
-        upto, until = stopped, max(since, latest or since)
+def _rhythms(driver: Driver, running: int, market: str | None) -> Iterator[tuple[str, int]]:
+    """The rhythms that there are, by market: a step of the index for each, whatever the number of points."""
+    # In two steps: SQLite would walk through a market's rows to come to the rhythm that follows one.
+    sql = "SELECT market, every FROM rhythm WHERE running = ? AND"
+    further = f"{sql} market = ? AND every > ? ORDER BY every LIMIT 1"
+    other = f"{sql} market {'=' if market else '>'} ? ORDER BY market, every LIMIT 1"
+    rows = driver.rows(other, (running, market or ""))
+    while rows:
+        yield (after := (rows[0][0], rows[0][1]))
+        rows = driver.rows(further, (running, *after))
+        if not rows and market is None:
+            rows = driver.rows(other, (running, after[0]))
+
+
+def _late(driver: Driver, running: int, market: str, every: int, days: int, present: int, limit: int) -> list[Row]:
+    """The points of a rhythm that miss more than some days, the longest first: (days with a minus, id, ...)."""
+    before = present - (days + 1) * DAY if running == RUNNING else -(days + 1)
+    sql = (
+        "SELECT place, access_point_id, market, since, latest, every, running FROM rhythm "
+        "WHERE running = ? AND market = ? AND every = ? AND place <= ? ORDER BY place LIMIT ?"
+    )
+    rows = driver.rows(sql, (running, market, every, before, limit))
+    return [(-((present - row[0]) // DAY) if running == RUNNING else row[0], *row[1:]) for row in rows]
+
+
+def _told(row: Row, names: Mapping[int, str], present: int, usual: int) -> OverduePoint:
+    less, point, market, since, latest, every, _ = row
+    return OverduePoint(
+        market=market,
+        access_point=names[point],
+        supplied_since=instant(since),
+        measured_until=None if latest is None else instant(latest),
+        every=every or None,
+        missing=-less,
+        late=-less - (every or usual),
+    )
+
+
+def stale(driver: Driver, points: Sequence[int]) -> None:
+    """Note that the rhythms of access points are to be worked out anew, in the transaction that changes them.
+
+    On PostgreSQL each transaction has notes of its own, so that none is taken away by somebody who does not see yet
+    what it is about.
+    """
+    if not points:
+        return
+    if not isinstance(driver, PostgresDriver):
+        sql = "INSERT OR IGNORE INTO rhythm_stale (access_point_id, writer) VALUES (?, 0)"
+        driver.many(sql, [(point,) for point in points])
+    else:
+        driver.run(
+            "INSERT INTO rhythm_stale (access_point_id, writer) "
+            "SELECT DISTINCT p, txid_current() FROM unnest(?::bigint[]) AS u(p) ON CONFLICT DO NOTHING",
+            (list(points),),
+        )
+
+
+def refresh(engine: Engine, present: int, notices: Mapping[str, Collection[str]]) -> None:
+    """Work out the rhythms that changed, and those that do not hold at an instant.
+
+    On SQLite this waits for nobody: while somebody else writes, the rhythms stay as they were told last.
+
+    Args:
+      engine: the store.
+      present: microseconds since the epoch.
+      notices: as for `overdue_points`.
+    """
+    known = " ".join(f"{code}:{','.join(sorted(kinds))}" for code, kinds in sorted(notices.items()))
+    values = (known, present, present)
+    with reading(engine) as connection:
+        if not driver_of(connection).rows(_WORK, values):
+            return
+    begin = writing_now if is_sqlite(engine) else writing
+    with contextlib.suppress(UserError):
+        while True:
+            with begin(engine) as connection:
+                driver = driver_of(connection)
+                # Whoever refreshes too waits for the row.
+                driver.run("UPDATE rhythm_head SET one = one")
+                if driver.run("UPDATE rhythm_head SET notices = ? WHERE notices <> ?", (known, known)):
+                    driver.run(_ALL)
+                if not _work_out(driver, present, notices):
+                    return
+
+
+_WORK = (
+    "SELECT 1 WHERE EXISTS (SELECT 1 FROM rhythm_stale) OR EXISTS (SELECT 1 FROM rhythm_head WHERE notices <> ?) "
+    "OR EXISTS (SELECT 1 FROM rhythm WHERE holds_until <= ?) OR EXISTS (SELECT 1 FROM rhythm WHERE holds_from > ?)"
+)
+_ALL = (
+    "INSERT INTO rhythm_stale (access_point_id, writer) "
+    "SELECT DISTINCT access_point_id, 0 FROM supply_period WHERE ended_at IS NULL AND access_point_id IS NOT NULL "
+    "ON CONFLICT DO NOTHING"
+)
+
+
+def _work_out(driver: Driver, present: int, notices: Mapping[str, Collection[str]]) -> int:
+    """Some of the rhythms that are to be worked out; how many points."""
+    ids = [row[0] for row in driver.rows("SELECT DISTINCT access_point_id FROM rhythm_stale LIMIT ?", (PIECE,))]
+    if not ids:
+        sql = "SELECT access_point_id FROM rhythm WHERE holds_until <= ? UNION SELECT access_point_id FROM rhythm "
+        ids = [row[0] for row in driver.rows(f"{sql} WHERE holds_from > ? LIMIT ?", (present, present, PIECE))]
+    if not ids:
+        return 0
+    some = ", ".join(f"{number:d}" for number in ids)
+    # First the notes go: what is noted later is about what may not be seen here.
+    for table in ("rhythm_stale", "rhythm"):
+        driver.run(f"DELETE FROM {table} WHERE access_point_id IN ({some})")  # noqa: S608 - numbers of ours
+    pairs = [(code, kind) for code, kinds in notices.items() for kind in sorted(kinds)]
+    noticed = " OR ".join(["(k.market = ? AND k.market_type = ?)"] * len(pairs)) or "1 = 0"
+    named = [value for pair in pairs for value in pair]
+    changes = driver.rows(_CHANGES.format(points=some, notices=noticed), (present, present, *named))
+    holds = {row[0]: (-ALWAYS if row[1] is None else row[1], row[2] or ALWAYS) for row in changes}
+    sql = _SQL.format(points=some, notices=noticed)
+    made: dict[int, dict[str, object]] = {}
+    for row in driver.rows(sql, (present, *named, present)):
+        made[row[0]] = {**_rhythm(row, present), **dict(zip(("holds_from", "holds_until"), holds[row[0]], strict=True))}
+    driver.insert(tables.rhythm, list(made.values()))
+    return len(ids)
+
+
+def _rhythm(row: Row, present: int) -> dict[str, object]:
+    """The rhythm of a supplied point: since when it misses measures, or how many days it missed for good."""
+    point, market, since, latest, earliest, number, stopped, going, months, *before = row
+    until, ended = max(since, latest or since, stopped or since), None
+    if stopped is not None and not going and not number:
+        ended, until = stopped, max(since, latest or since)
         earliest, number = before
     every = None if months is None else round(months * MONTH)
     if latest is not None and number >= (2 if every is None else REMEMBERED):
         every = max(round((latest - earliest) / (number - 1) / DAY), 1)
-    missing = (upto - until) // DAY
-    return OverduePoint(
-        market=code,
-        access_point=identifier,
-        supplied_since=instant(since),
-        measured_until=None if latest is None else instant(latest),
-        every=every,
-        missing=missing,
-        late=missing - (usual if every is None else every),
-    )
+    return {
+        "access_point_id": point,
+        "market": market,
+        "since": since,
+        "latest": latest,
+        "every": every or 0,
+        "running": NOT_YET if since > present else RUNNING if ended is None else STOPPED,
+        "place": until if ended is None else -((ended - until) // DAY),
+    }

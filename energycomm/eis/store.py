@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
 
-from energycomm.eis import nameindex, tables
+from energycomm.eis import nameindex, overdue, tables
 from energycomm.eis.bulk import Driver, NewColumns, NewRow, Row, driver_of
 from energycomm.eis.database import Conflict, is_sqlite, reading, reporting, writing
 from energycomm.eis.effects import drop_rows
@@ -259,7 +259,7 @@ class StoreTransaction(StoreReader):
             rows = [{"id": i, **row} for i, row in zip(self.reserve(table, len(rows)), rows, strict=True)]
         self.driver.insert(table, rows)
         if table is tables.customer:
-            nameindex.keep(self.driver, [(row["id"], row.get("name")) for row in rows])
+            nameindex.keep(self.driver, [(row["id"], row.get("name"), row.get("content")) for row in rows])
 
     def insert_columns(self, table: Table, columns: NewColumns) -> None:
         """Store rows that are given as columns, as `insert` does; their ids too, where the table has them."""
@@ -312,6 +312,7 @@ class StoreTransaction(StoreReader):
     def save_access_points(self, rows: Sequence[tuple[int, int, bytes, int]]) -> None:
         """Store states: rows of (id, last_at, state, messages)."""
         self.driver.update(tables.access_point, ("last_at", "state", "messages"), rows)
+        overdue.stale(self.driver, [row[0] for row in rows])
 
     def save_checkpoints(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Store checkpoints: rows of (access_point_id, upto, state); one at the same instant is replaced."""

@@ -160,6 +160,9 @@ OPEN = text(OPEN_STATES)
 WAITING = text("state IN ('archived', 'processing')")
 HELD = text("holder IS NOT NULL")
 
+ORDERED = text("request IS NOT NULL AND duplicate_of IS NULL")
+"""Envelopes that came for an order."""
+
 envelope = Table(
     "envelope",
     metadata,
@@ -191,6 +194,7 @@ envelope = Table(
     Index(None, "name", "id"),
     Index(None, "state", "name", "id"),
     Index(None, "received_at"),
+    Index("ix_envelope_ordered", "received_at", postgresql_where=ORDERED, sqlite_where=ORDERED),
 )
 
 member = Table(
@@ -1118,8 +1122,44 @@ customer_words = Table(
     "customer_words",
     metadata,
     Column("customer_id", Id, primary_key=True, autoincrement=False, comment="customer; triggers delete it with that."),
-    Column("words", Text, nullable=False, comment="Keyed hashes of words of the name, with spaces between."),
-    comment="The index of customers' names, which holds none (energycomm.eis.nameindex).",
+    Column("words", Text, nullable=False, comment="Keyed hashes of name and contacts, spaces between."),
+    comment="The index of customers' names and contacts, which holds none (energycomm.eis.nameindex).",
+)
+
+# --- when measures are to come ----------------------------------------------------------------------------------------
+
+rhythm = Table(
+    "rhythm",
+    metadata,
+    Column("access_point_id", Id, ForeignKey("access_point.id"), primary_key=True, autoincrement=False),
+    Column("market", String(2), nullable=False),
+    Column("since", BigInteger, nullable=False, comment="When its supply began."),
+    Column("latest", BigInteger, comment="The latest instant that measures tell of."),
+    Column("every", Integer, nullable=False, comment="Days between its measures; 0 while nothing tells."),
+    Column("running", SmallInteger, nullable=False, comment="1: measures are to come; 0: not any more; 2: not yet."),
+    Column("place", BigInteger, nullable=False, comment="From when it misses measures; 0: days missed, with a minus."),
+    Column("holds_from", BigInteger, nullable=False),
+    Column("holds_until", BigInteger, nullable=False, comment="It is to be worked out anew then."),
+    Index("ix_rhythm_place", "running", "market", "every", "place"),
+    Index("ix_rhythm_holds_from", "holds_from"),
+    Index("ix_rhythm_holds_until", "holds_until"),
+    comment="The rhythm of the measures of supplied access points (energycomm.eis.overdue).",
+)
+
+rhythm_stale = Table(
+    "rhythm_stale",
+    metadata,
+    Column("access_point_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("writer", BigInteger, primary_key=True, autoincrement=False, comment="The transaction; SQLite: 0."),
+    comment="Access points whose rhythm is to be worked out anew.",
+)
+
+rhythm_head = Table(
+    "rhythm_head",
+    metadata,
+    Column("one", SmallInteger, primary_key=True, autoincrement=False, comment="1: there is one row."),
+    Column("notices", Text, nullable=False, comment="Types of messages that tell which services stopped, by market."),
+    comment="What rhythms were worked out with; locked by whoever does so.",
 )
 
 # --- what models say beside the rules --------------------------------------------------------------------------------

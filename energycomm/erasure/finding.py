@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from energycomm.eis.erasures import FOREVER
 from energycomm.eis.store import Store, StoreReader
 from energycomm.erasure.persons import Stay, stays
-from energycomm.erasure.traces import SHORTEST, Traces
+from energycomm.erasure.traces import DIGITS, SHORTEST, Traces
 from energycomm.kernel.codec import decode
 from energycomm.kernel.messages import KernelMessage
 from energycomm.kernel.personal import ERASED, PersonalValue, personal_kinds, personal_values
@@ -31,7 +31,7 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     Args:
       store: the EIS.
       words: a name, or several words or parts of words of it; an e-mail address, a telephone number, a street; the
-        identifier of an access point, a contract's reference, a company's register number.
+        identifier of an access point, a contract's reference, a company's register number, or a part of one.
       market: only of this one.
 
     Returns:
@@ -42,10 +42,10 @@ def find(store: Store, words: str, market: str | None = None) -> list[Stay]:
     parts = [Traces([PersonalValue("", "contact", part)]) for part in (wanted, *wanted.split())]
     whole, single = parts[0], parts[1:]
 
-    begun = [folded(part) for part in wanted.split()]
+    begun, within = [folded(part) for part in wanted.split()], _within(wanted)
 
     def meant(text: str) -> bool:
-        if whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single)):
+        if whole.in_text(text) or (bool(single) and all(one.in_text(text) for one in single)) or within(text):
             return True
         plain = folded(text)
         return all(len(part) >= SHORTEST and part in plain for part in begun)
@@ -67,6 +67,17 @@ def folded(text: str) -> str:
     """A text in small letters without accents."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(sign for sign in apart if not unicodedata.combining(sign))
+
+
+def _within(wanted: str) -> Callable[[str], bool]:
+    """Whether a number of a text holds the digits that were typed; never, where letters or too few digits were."""
+    digits = "".join(sign for sign in wanted if sign.isdigit()).lstrip("0")
+    if len(digits) < DIGITS or any(sign.isalpha() for sign in wanted):
+        return lambda _: False
+    return lambda text: any(digits in re.sub(r"\D", "", number) for number in _NUMBERS.findall(text))
+
+
+_NUMBERS = re.compile(r"[0-9][0-9 ().\-/]*")
 
 
 def _told(reader: StoreReader, meant: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

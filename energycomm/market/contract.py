@@ -296,6 +296,11 @@ class Noticing(Protocol):
     state is done, at the instant at which it takes effect."""
 
 
+def notices_of(markets: Mapping[str, object]) -> dict[str, frozenset[str]]:
+    """Market -> its types of messages that tell which services run and stopped; of those that have some."""
+    return {code: one.notices for code, one in markets.items() if isinstance(one, Noticing)}
+
+
 @runtime_checkable
 class Carrying(Protocol):
     """An adapter that can say where in a document a Kernel field is read from (optional)."""

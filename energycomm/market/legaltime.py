@@ -32,8 +32,8 @@ class LegalTime:
         return self.zones.get(market or "", self.own)
 
     def when(self, at: datetime | None, market: str | None = None) -> str:
-        """An instant; empty where there is none. See `legal`."""
-        return "" if at is None else legal(at, self.zone(market))
+        """An instant to the second; empty where there is none. See `legal`."""
+        return "" if at is None else legal(at.replace(microsecond=0), self.zone(market))
 
     def to_the_minute(self, at: datetime | None, market: str | None = None) -> str:
         """An instant without its seconds, for lists."""

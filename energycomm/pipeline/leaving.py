@@ -21,6 +21,7 @@ from sqlalchemy import Table
 from energycomm.eis import changelog, tables
 from energycomm.eis.bulk import PostgresDriver, Row, column_names, quoted
 from energycomm.eis.database import is_sqlite, opened
+from energycomm.eis.overdue import stale
 from energycomm.eis.store import NEVER, Store, StoreReader, StoreTransaction
 from energycomm.kernel.family import KINDS
 from energycomm.pipeline.state import dump_state, load_state
@@ -201,6 +202,7 @@ def remove(tx: StoreTransaction, leaving: Portion, archive_id: int, piece: int) 
                 tx.driver.many(f"DELETE FROM {table.name} WHERE message_id = ?", [(number,) for number in ids])
     made = [(point, upto, state) for point, (upto, state) in leaving.floors.items() if state is not None]
     tx.save_checkpoints(made)
+    stale(tx.driver, list(leaving.floors))
     tx.driver.many(
         "INSERT INTO archived_point (access_point_id, archive_id, piece, upto) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (access_point_id, archive_id) DO UPDATE SET upto = excluded.upto, piece = excluded.piece",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +17,8 @@ from energycomm.webservice.audit import list_audit
 from energycomm.webservice.roles import Role
 from tests.console.conftest import until
 from tests.console.scene import CODE, FAILING, Visitor
-from tests.webservice.conftest import Site
+from tests.correction.tracker_servers import TOKEN, serving
+from tests.webservice.conftest import Site, configured
 
 
 def failing(site: Site) -> list[int]:
@@ -89,6 +92,40 @@ def test_chosen_messages_get_tickets_and_tickets_are_closed(lite: Site, anna: Vi
     assert tickets(lite.store)[0].state == "open"
     over(anna, anna.send(f"{tried.url.path}/do"))
     assert tickets(lite.store)[0].state == "closed"
+
+
+def test_chosen_tickets_go_to_the_tracker_once_and_a_dry_run_tells_nobody(
+    arrived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_TOKEN", TOKEN)
+    shutil.copy(arrived, tmp_path / "eis.db")
+    url = f"sqlite:///{tmp_path / 'eis.db'}"
+    with serving("webhook") as tracker:
+        hook = {"name": "desk", "kind": "webhook", "url": tracker.url, "token_env": "HOOK_TOKEN"}
+        here = Site(url, configured(url, trackers=[hook]))
+        anna = Visitor(here, Role.CONSULTANT)
+        tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "ticket", failing(here)[:1])))
+        over(anna, anna.send(f"{tried.url.path}/do", to="anna", due="3"))
+        (made,) = tickets(here.store)
+        tried = over(anna, anna.client.post("/tickets/selected", data=form(anna, "export", [made.id])))
+        assert "1 row would be changed" in words(tried)
+        assert tracker.asked == []
+        over(anna, anna.send(f"{tried.url.path}/do"))
+        assert len(tracker.issues) == 1
+        again = over(anna, anna.client.post("/tickets/selected", data=form(anna, "export", [made.id])))
+        told = over(anna, anna.send(f"{again.url.path}/do"))
+        assert "the tracker knows it as it is" in words(told)
+        assert len(tracker.issues) == 1
+        here.app.state.workbench.close()
+        here.app.state.services.close()
+
+
+def test_without_a_tracker_no_ticket_is_exported(lite: Site, anna: Visitor) -> None:
+    tried = over(anna, anna.client.post("/messages/selected", data=form(anna, "ticket", failing(lite)[:1])))
+    over(anna, anna.send(f"{tried.url.path}/do", to="anna", due="3"))
+    (made,) = tickets(lite.store)
+    tried = over(anna, anna.client.post("/tickets/selected", data=form(anna, "export", [made.id])))
+    assert "no tracker is configured" in words(tried)
 
 
 def test_chosen_rows_are_taken_away_in_the_order_that_was_chosen(lite: Site, anna: Visitor) -> None:

@@ -21,6 +21,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
     """A row of a table: the values given, and plain ones for the columns that need a value."""
     plain: dict[str, Any] = {"int": 0, "str": "x", "bool": True, "bytes": b""}
     needed = {column.name: plain[column.type.python_type.__name__] for column in table.columns if not column.nullable}
+    needed |= {"content": "{}"} if "content" in needed else {}
     return needed | dict.fromkeys(array_columns(table.name), NONE) | values
 
 

@@ -17,6 +17,7 @@ from tests.eis.rows import DAY, put, put_ch_messages, put_kernel_message, put_me
 
 PRM, OTHER = "30001234567890", "30009876543210"
 NAME = "Zoë Durand-Lefèvre"
+CONTENT = '{"phone":"06 12 34 56 78","email":"zoe.durand@Example.org","company_id":"73282932000074","surname":"Durand"}'
 
 
 def fill(store: Store) -> dict[str, int]:
@@ -27,7 +28,7 @@ def fill(store: Store) -> dict[str, int]:
         row: dict[str, Any] = {"access_point_id": points[PRM].id, "at": DAY, "message_id": message}
         put(tx, tables.contract, {**row, "reference": "GM-700000202"})
         put(tx, tables.DOMAIN["meter"], {**row, "serial": "02197600040404", "action": "installed"})
-        (customer,) = put(tx, tables.customer, {**row, "name": NAME, "content": "{}"})
+        (customer,) = put(tx, tables.customer, {**row, "name": NAME, "content": CONTENT})
         envelope, _ = put_member(tx, "ENEDIS_C15_0315_00007.zip")
         (ticket,) = put(tx, tables.ticket, {"title": "Wrong distributor in May", "state": "open"})
     return {"message": message, "customer": customer, "envelope": envelope, "ticket": ticket}
@@ -227,6 +228,79 @@ def test_one_wrong_letter_of_a_name_is_seen_through(engine: Engine, store: Store
     assert named(engine, "martin", mistyped=True) == []
 
 
+def reached(engine: Engine, typed: str, *, mistyped: bool = False) -> list[tuple[str, str, str]]:
+    with reading(engine) as connection:
+        rows = finding.customers_reached(connection, typed, mistyped=mistyped)
+    return sorted((row.column, row.key, row.how) for row in rows)
+
+
+REACHED = {
+    "0612345678": ("phone", "whole"),
+    "+33 6 12 34 56 78": ("phone", "whole"),
+    "0033612345678": ("phone", "whole"),
+    "06 12 34": ("phone", "beginning"),
+    "345678": ("phone", "part"),
+    "ZOE.DURAND@example.org": ("email", "whole"),
+    "zoe.d": ("email", "beginning"),
+    "@example.org": ("email", "part"),
+    "example.org": ("email", "part"),
+    "732 829 320 00074": ("company_id", "whole"),
+    "732 829 320": ("company_id", "beginning"),  # SIREN of a SIRET
+    "000074": None,  # the zeros before a number say nothing
+    "0687654321": None,
+    "zoe": None,
+}
+
+
+def test_a_customer_is_found_by_contacts(engine: Engine, store: Store) -> None:
+    """Before and after the index of SQLite has caught up."""
+    fill(store)
+    for _ in range(2):
+        for typed, wanted in REACHED.items():
+            told = reached(engine, typed)
+            assert told == ([] if wanted is None else [(wanted[0], PRM, wanted[1])]), typed
+        finding.refresh(engine)
+
+
+def test_one_wrong_sign_of_a_contact_is_seen_through(engine: Engine, store: Store) -> None:
+    fill(store)
+    for typed in ("0612345687", "0621345678", "061234568", "zoe.durnad@example.org", "zoe.durand@exampel.org"):
+        assert reached(engine, typed) == [], typed
+        assert [(key, how) for _, key, how in reached(engine, typed, mistyped=True)] == [(PRM, "similar")], typed
+    for typed in ("73282392000074", "73282932000047"):
+        assert ("company_id", PRM, "similar") in reached(engine, typed, mistyped=True)
+    assert reached(engine, "0699999999", mistyped=True) == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "typed"),
+    [
+        ("+32 2 123 45 67", "02 123 45 67"),  # Belgium: eight digits without the country
+        ("+31 (0)20 123 45 67", "+31201234567"),
+        ("BE 0403.170.701", "0403170701"),
+        ("0403170701", "BE0403.170.701"),
+        ("27312345", "KvK 27312345".removeprefix("KvK ")),
+    ],
+)
+def test_numbers_are_found_however_they_are_written(kept: str, typed: str) -> None:
+    assert finding.fit_of_contact(kept, typed, mistyped=False) == "whole"
+    secret = b"s" * 32
+    contacts = [nameindex.Contact("phone", kept)]
+    assert set(nameindex.kept("", secret, contacts).split()) & set(
+        nameindex.asked_contact(typed, secret, mistyped=False)
+    )
+
+
+def test_a_customer_whose_contact_changes_is_found_by_the_former_no_more(engine: Engine, store: Store) -> None:
+    fill(store)
+    finding.refresh(engine)
+    with writing(engine) as connection:
+        connection.execute(tables.customer.update().values(content='{"phone":"0699999999"}'))
+    assert reached(engine, "0612345678") == []
+    with reading(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM customer_words")).scalar() == 0
+
+
 def content(engine: Engine, tables_: Sequence[str]) -> str:
     """What tables hold, as text."""
     with reading(engine) as connection:
@@ -242,8 +316,8 @@ def test_the_index_holds_no_name(engine: Engine, store: Store) -> None:
     if is_sqlite(engine):
         held += ["find_customer_words", "find_customer_words_data", "find_customer_words_idx"]
     told = content(engine, held)
-    # names of five letters and more: three in a row are among keys by chance
-    assert not any(word in told for word in ("durand", "lefevre", "lefèvre"))
+    # of five letters and more: three in a row are among keys by chance
+    assert not any(word in told for word in ("durand", "lefevre", "lefèvre", "example"))
     assert named(engine, "durand") == [(PRM, "beginning")]
 
 
@@ -290,8 +364,9 @@ def test_a_store_of_before_is_filled_in_pieces(empty_url: str, monkeypatch: pyte
         connection.execute(text(sql))
         for number in range(1, 8):
             columns = "id, access_point_id, at, message_id, name, content"
-            sql = f"INSERT INTO customer ({columns}) VALUES (:n, 1, 0, 1, :name, '')"
-            connection.execute(text(sql), {"n": number, "name": f"Customer Number{'abcdefg'[number - 1] * 3}"})
+            sql = f"INSERT INTO customer ({columns}) VALUES (:n, 1, 0, 1, :name, :content)"
+            name = f"Customer Number{'abcdefg'[number - 1] * 3}"
+            connection.execute(text(sql), {"n": number, "name": name, "content": f'{{"phone":"061234567{number}"}}'})
     migrations.upgrade(engine)
     assert found(engine, PRM) == {("access_point", PRM, "whole")}
     monkeypatch.setattr(nameindex, "BATCH", 3)
@@ -310,4 +385,5 @@ def test_a_store_of_before_is_filled_in_pieces(empty_url: str, monkeypatch: pyte
     with reading(engine) as connection:
         assert nameindex.unfinished(connection) == 0
     assert (len(named(engine, "numberccc")), len(named(engine, "numberggg"))) == (1, 1)
+    assert reached(engine, "0612345677") == [("phone", PRM, "whole")]
     engine.dispose()

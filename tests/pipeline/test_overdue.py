@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pytest
 from msgspec import structs
+from sqlalchemy import text
 
+from energycomm.eis import overdue, tables
+from energycomm.eis.database import connect, is_sqlite, writing
 from energycomm.eis.overdue import overdue_points
+from energycomm.eis.store import Store
+from energycomm.kernel.instants import instant
 from energycomm.kernel.messages import AccessPointData, RequestStatus
 from energycomm.kernel.vocabulary import RequestState
 from energycomm.market.contract import Noticing, Transaction
 from energycomm.market.installed import installed_adapters
+from tests.eis.rows import DAY, put, put_kernel_message
+from tests.eis.watched import Watched
 from tests.pipeline.desk import Desk
 from tests.pipeline.story import day, end, head, reading, start, transaction
 
@@ -99,3 +107,65 @@ def test_what_was_missed_before_a_service_stopped_still_is(database_url: str) ->
     for now in (74, 76, 120):
         found = overdue_points(desk.store.engine, day(now), notices={"FR": ("NASS",)})
         assert [(one.every, one.missing) for one in found] == [(1, min(now, 75) - 60)]
+
+
+def test_what_is_kept_of_rhythms_is_what_the_whole_store_tells(database_url: str) -> None:
+    """Whatever came since, was corrected or taken back: worked out all anew, the answer is the same."""
+    desk = Desk(database_url)
+    engine = desk.store.engine
+    notices = {"FR": ("NASS",)}
+
+    def missed(number: int) -> list[overdue.OverduePoint]:
+        return overdue_points(engine, day(number), notices=notices, grace=0)
+
+    desk.deliver([start(MONTHLY, day(0)), start(SILENT, day(10))])
+    first = [missed(number) for number in (5, 50, 200)]
+    assert [len(some) for some in first] == [0, 2, 2]
+    rest = [
+        [reading(MONTHLY, day(n), 1_000_000 + 1000 * n) for n in (30, 60, 90)],
+        [start(LEFT, day(3))],
+        [reading(SILENT, day(40), 1_000_000), service(MONTHLY, "IDX", day(95))],
+        [end(LEFT, day(70)), reading(SILENT, day(41), 1_001_000)],
+        [end(SILENT, day(120))],
+    ]
+    answers = set()
+    for some in rest:
+        desk.deliver(some)
+        kept = [missed(number) for number in (69, 96, 119, 200, 5)]
+        with writing(engine) as connection:
+            connection.execute(text("DELETE FROM rhythm"))
+            connection.execute(text(overdue._ALL))
+        assert [missed(number) for number in (69, 96, 119, 200, 5)] == kept
+        answers.add(str(kept))
+    assert len(answers) == len(rest)
+
+
+def test_the_list_costs_the_same_in_a_store_of_ten_times_as_many_points(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A third of the points is read each day, a third each month, a third each half year; most are missed."""
+    engine = connect(database_url)
+    store = Store(engine)
+    touched = []
+    for some in (range(400), range(400, 4000)):
+        with store.transaction() as tx:
+            points = tx.access_points("FR", [f"{n:014d}" for n in some])
+            message = put_kernel_message(tx, next(iter(points.values())).id, DAY)
+            for number, point in zip(some, points.values(), strict=True):
+                row = {"access_point_id": point.id, "at": DAY, "message_id": message}
+                put(tx, tables.supply_period, {**row, "ended_at": None, "end_message_id": None})
+                every = (1, 30, 182)[number % 3] * DAY
+                measures = [{**row, "at": DAY + n * every, "status": "current"} for n in range(4)]
+                put(tx, tables.reading, *measures)
+            overdue.stale(tx.driver, [point.id for point in points.values()])
+        now = instant(DAY * 400)
+        assert len(overdue_points(engine, now)) == 50
+        if not is_sqlite(engine):
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.execute(text("VACUUM (ANALYZE)"))
+        with monkeypatch.context() as patched:
+            watched = Watched(engine, patched)
+            assert len(overdue_points(engine, now)) == 50
+        touched.append(watched.all)
+    assert touched[1] < 1.5 * touched[0]
+    engine.dispose()

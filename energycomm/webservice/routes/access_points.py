@@ -14,7 +14,7 @@ from energycomm.cells import write_csv
 from energycomm.eis.message_parts import Effect
 from energycomm.eis.overdue import HEAD, OverduePoint, cells, overdue_points
 from energycomm.eis.timeline import Timeline, timelines
-from energycomm.market.contract import Noticing
+from energycomm.market.contract import notices_of
 from energycomm.market.installed import installed_adapters
 from energycomm.market.legaltime import LegalTime
 from energycomm.pipeline.listsearch import OverdueSearch
@@ -58,7 +58,7 @@ def missed(shared: Services, wanted: OverdueSearch, limit: int) -> list[OverdueP
     return overdue_points(
         shared.store.engine,
         datetime.now(UTC),
-        notices={code: one.notices for code, one in markets.items() if isinstance(one, Noticing)},
+        notices=notices_of(markets),
         market=wanted.market,
         usual=wanted.usual,
         grace=wanted.grace,

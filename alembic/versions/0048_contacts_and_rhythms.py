@@ -9,7 +9,7 @@ from alembic import op
 from energycomm.eis import findable
 
 revision = "0048"
-down_revision = "0046"
+down_revision = "0047"
 branch_labels = None
 depends_on = None
 

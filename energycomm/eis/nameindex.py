@@ -286,16 +286,16 @@ def complete(engine: Engine, customer_ids: Sequence[int]) -> int:
         with writing(engine) as connection:
             driver = driver_of(connection)
             found = driver.matching(_NOT_KEPT, customer_ids[start : start + BATCH], "c.id")
-            keep(driver, [(row[0], row[1]) for row in found])
+            keep(driver, [(row[0], row[1], row[2]) for row in found])
             if is_sqlite(engine):
-                for number, _ in found:
+                for number, _, _ in found:
                     findable.take_in(connection, findable.NAMES, number, number)
             done += len(found)
     return done
 
 
 _NOT_KEPT = (
-    "SELECT c.id, c.name FROM customer c WHERE c.name IS NOT NULL "
+    "SELECT c.id, c.name, c.content FROM customer c WHERE c.name IS NOT NULL "
     "AND NOT EXISTS (SELECT 1 FROM customer_words w WHERE w.customer_id = c.id)"
 )
 

@@ -96,8 +96,8 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
         return f"{field}: {done}"
     value = partial(_value, language=language, folders=folders)
     for template in _templates(folders):
-        if (done := refilled(text, template, translate(template, language, folders), value)) is not None:
-            return done
+        if (filled := refilled(text, template, translate(template, language, folders), value)) is not None:
+            return filled
     if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
         return f"{done}."
     return _listed(text, language, folders)

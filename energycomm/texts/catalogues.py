@@ -96,8 +96,7 @@ def translate_sentence(text: str, language: str, folders: Folders = ()) -> str:
         return f"{field}: {done}"
     value = partial(_value, language=language, folders=folders)
     for template in _templates(folders):
-        filled = refilled(text, template, translate(template, language, folders), value)
-        if filled is not None:
+        if (filled := refilled(text, template, translate(template, language, folders), value)) is not None:
             return filled
     if text.endswith(".") and (done := told(text[:-1])) != text[:-1]:
         return f"{done}."

@@ -221,7 +221,7 @@ def test_a_reader_asks_and_reads_in_a_browser(address: str) -> None:
         page.wait_for_selector(".answer.abstained", timeout=20_000)
         page.reload()
         assert page.locator(".turn").count() == 2
-        page.click("#language")
+        page.click("#language a[hreflang=fr]")
         page.wait_for_selector("text=Nouvelle conversation")
         assert troubles == []
         browser.close()

@@ -76,8 +76,9 @@ def test_the_customer_goes_from_everywhere_and_the_neighbours_stay(desk: Desk) -
     assert looked.goes["kernel_message"] == 1
     number = carry_out(means(desk), mine(desk))
     wipe_files(desk.store, AFTER)
+    # Marks of the log of changes are drawn by chance, and may have any digits.
+    left = [one for one in in_values(desk.database, [*WORDS, "0311"]) if not one[0].endswith(".mark")]
     # The first name is the other customer's too.
-    left = in_values(desk.database, [*WORDS, "0311"])
     assert {place for place, word in left} <= {"kernel_message.xml", "customer.name", "customer.content"}
     assert {word for _, word in left} == {"aldegonde"}
     assert on_disk(desk.database, [word for word in WORDS if word != "aldegonde"]) == []

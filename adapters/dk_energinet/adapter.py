@@ -35,6 +35,7 @@ class Energinet(TableAdapter):
 
     builds: frozenset[str] = requests.KINDS
     answer_within: Mapping[str, timedelta] = dict.fromkeys(requests.KINDS, timedelta(days=1))
+    lists = frozenset(("AccountingPointCharacteristics",))
     personal = frozenset(
         (
             "firstCustomer_MarketParticipant.mRID",

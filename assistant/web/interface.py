@@ -34,6 +34,8 @@ WORDS: dict[str, dict[str, str]] = {
         "other": "Français",
         "other_code": "fr",
         "empty": "Type a question.",
+        "proof": "Proof",
+        "understood": "Understood as",
     },
     "fr": {
         "title": "Assistant EnergyComm",
@@ -66,5 +68,7 @@ WORDS: dict[str, dict[str, str]] = {
         "other": "English",
         "other_code": "en",
         "empty": "Écrivez une question.",
+        "proof": "Preuve",
+        "understood": "Compris comme",
     },
 }

@@ -15,8 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from assistant.chat.answer import Answer
+from assistant.chat.working import kept as without_points
 from assistant.config import AssistantConfig
-from assistant.knowledge.scrubbing import Scrubber
+from assistant.extras import installed
+from assistant.knowledge.scrubbing import PACKAGES, Scrubber
 from energycomm.errors import UserError
 from energycomm.private_files import BESIDE, private_file, private_folder
 
@@ -85,7 +87,9 @@ class Log:
         scrubber = Scrubber()
         question = scrubber.scrub(answer.question)
         kept = msgspec.structs.replace(
-            answer, question=question, understood=scrubber.scrub(answer.understood or "") or None
+            without_points(answer, scrubber.scrub),
+            question=question,
+            understood=scrubber.scrub(answer.understood or "") or None,
         )
         with self._lock, self._db:
             self._prune()
@@ -188,5 +192,6 @@ def _json(value: object) -> str:
 
 
 def open_log(config: AssistantConfig) -> Log:
-    """The log that the configuration names."""
-    return Log(config.folder / "log.db", enabled=config.log, retention_days=config.retention_days)
+    """The log that the configuration names; none is written without the packages that know personal data."""
+    enabled = config.log and installed(*PACKAGES)
+    return Log(config.folder / "log.db", enabled=enabled, retention_days=config.retention_days)

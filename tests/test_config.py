@@ -145,6 +145,7 @@ def test_config_show_names_the_installed_markets(write: Writer, capsys: pytest.C
     markets = json.loads(capsys.readouterr().out)["markets"]
     assert {code: found["zone"] for code, found in markets.items()} == {
         "BE": "Europe/Brussels",
+        "DK": "Europe/Copenhagen",
         "FR": "Europe/Paris",
         "NL": "Europe/Amsterdam",
     }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, count
 from typing import Any, cast
@@ -78,9 +79,25 @@ class Driver(ABC):
         """Store rows that are given as columns: `insert`, for many of them. Raises as that does."""
         self._store(table, self._sealed(table, completed(table, columns), column_names(table)))
 
+    @contextmanager
+    def logging_at_end(self) -> Iterator[None]:
+        """Log the rows that the block stores when it ends, where that saves statements. What fails undoes them."""
+        yield
+
     @abstractmethod
     def _store(self, table: Table, columns: Sequence[Values]) -> None:
         """Store rows: the values of all columns of a table, in their order."""
+
+    @abstractmethod
+    def put(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], conflict: str) -> None:
+        """Store rows where others may be in the way; they are neither checked nor sealed.
+
+        Args:
+          table: none whose changes are logged.
+          columns: the names of what is given of each row.
+          rows: their values.
+          conflict: what becomes of a row that meets another, as SQL behind ON CONFLICT; no two of the rows meet.
+        """
 
     @abstractmethod
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
@@ -190,6 +207,11 @@ class SqliteDriver(Driver):
                 self._connection.execute(statement, [*once, *chain.from_iterable(different[start : start + size])])
                 start, left = start + size, left - size
 
+    def put(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], conflict: str) -> None:
+        """Store rows where others may be in the way."""
+        names = f"{table.name} ({quoted(columns)})"
+        self.many(f"INSERT INTO {names} VALUES ({_marks(len(columns))}) ON CONFLICT {conflict}", rows)
+
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""
         if rows:
@@ -231,6 +253,7 @@ class PostgresDriver(Driver):
     def __init__(self, connection: psycopg.Connection[Any], vault: Vault = PLAIN) -> None:
         super().__init__(vault)
         self._cursor = connection.cursor(binary=True)
+        self._to_log: list[changelog.Stored] | None = None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""
@@ -245,14 +268,33 @@ class PostgresDriver(Driver):
         if rows:
             self._cursor.executemany(_percent(sql), rows)
 
+    @contextmanager
+    def logging_at_end(self) -> Iterator[None]:
+        """Log the rows of all tables that the block stores in one statement."""
+        stored: list[changelog.Stored] = []
+        self._to_log = stored
+        try:
+            yield
+        finally:
+            self._to_log = None
+        if stored:
+            changelog.log_stored(self, stored)
+
     def _store(self, table: Table, columns: Sequence[Values]) -> None:
         """Store rows; those of the tables that are logged are logged together."""
-        if table.name not in changelog.LOGGED or len(columns[0]) == 1:
+        gathered = self._to_log
+        if table.name not in changelog.LOGGED or (gathered is None and len(columns[0]) == 1):
             self._copy_rows(table, columns)
             return
         ids, messages = zip(*_picked(table, columns, "id", "message_id"), strict=True)
-        with changelog.logged_together(self, table.name, ids, messages):
-            self._copy_rows(table, columns)
+        if not gathered:
+            changelog.hold_still(self)
+        self._copy_rows(table, columns)
+        stored = table.name, list(ids), list(messages)
+        if gathered is None:
+            changelog.log_stored(self, [stored])
+        else:
+            gathered.append(stored)
 
     def _copy_rows(self, table: Table, columns: Sequence[Values]) -> None:
         statement, types = _copy(table)
@@ -261,6 +303,14 @@ class PostgresDriver(Driver):
             write = copy.write_row
             for row in zip(*columns, strict=True):
                 write(row)
+
+    def put(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row], conflict: str) -> None:
+        """Store rows where others may be in the way, all in one statement, in their order."""
+        if rows:
+            arrays = ", ".join(f"?::{_type_name(table, name)}[]" for name in columns)
+            names = f"{table.name} ({quoted(columns)})"
+            statement = f"INSERT INTO {names} SELECT * FROM unnest({arrays}) ON CONFLICT {conflict}"
+            self._cursor.execute(_percent(statement), [list(values) for values in zip(*rows, strict=True)])
 
     def update(self, table: Table, columns: tuple[str, ...], rows: Sequence[Row]) -> None:
         """Change columns of rows by id; each row is (id, value of the first column, ...)."""

@@ -23,7 +23,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from sqlalchemy import Connection, inspect, text
 
@@ -201,19 +201,28 @@ def together(driver: Writing) -> Iterator[bool]:
         yield before == 0
 
 
-@contextmanager
-def logged_together(driver: Writing, table: str, ids: Sequence[int], messages: Sequence[int]) -> Iterator[None]:
-    """Let the trigger of PostgreSQL that logs each new row be still, and log all rows that the block stores at once.
-    What fails undoes the setting too.
+Stored: TypeAlias = tuple[str, list[int], list[int]]
+"""Rows that were stored together: one of `LOGGED`, their ids, and their messages."""
+
+
+def hold_still(driver: Writing) -> None:
+    """Let the triggers of PostgreSQL that log each new row be still until `log_stored`. What fails undoes that too.
 
     Args:
       driver: PostgreSQL's, in a writing transaction.
-      table: one of `LOGGED`.
-      ids, messages: of the rows.
     """
     driver.rows("SELECT set_config('energycomm.together', 'on', true)")
-    yield
-    driver.rows("SELECT log_runs(?, ?::bigint[], ?::bigint[])", (table, list(ids), list(messages)))
+
+
+def log_stored(driver: Writing, stored: Sequence[Stored]) -> None:
+    """Log all rows that were stored while the triggers of PostgreSQL were still, which then log again.
+
+    Args:
+      driver: PostgreSQL's, in a writing transaction.
+      stored: all that was stored meanwhile in tables that are logged.
+    """
+    calls = ", ".join(["log_runs(?, ?::bigint[], ?::bigint[])"] * len(stored))
+    driver.rows(f"SELECT {calls}", [value for one in stored for value in one])
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import BigInteger, Boolean, Column, Integer, String, Text
 from sqlalchemy.types import TypeEngine
 
@@ -146,8 +146,8 @@ def _alone(part: Struct) -> str:
 
 def _own_fields(message: KernelMessage) -> str:
     """The fields of a message that are its own, not those of the head, as JSON."""
-    own = {name: getattr(message, name) for name in message.__struct_fields__[_HEAD:]}
-    return _json.encode({name: value for name, value in own.items() if value is not None}).decode()
+    own = zip(message.__struct_fields__[_HEAD:], structs.astuple(message)[_HEAD:], strict=True)
+    return _json.encode({name: value for name, value in own if value is not None}).decode()
 
 
 @cache

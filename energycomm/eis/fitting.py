@@ -100,11 +100,14 @@ def all_fit(table: Table, names: Sequence[str]) -> Callable[..., bool]:
     scope: dict[str, Any] = {"fits": fits}
     tests = []
     for number, name in enumerate(names):
-        kind, value = table.columns[name].type, f"v{number}"
-        scope[f"c{number}"] = table.columns[name]
-        plain = f"isinstance({value}, str) and {value}.isascii() and {value}.isprintable() and len({value})"
-        longest = kind.length if isinstance(kind, String) else None
-        tests.append(f"({plain} <= {longest} or fits(c{number}, {value}))" if longest else f"fits(c{number}, {value})")
+        column, value = table.columns[name], f"v{number}"
+        kind, scope[f"c{number}"] = column.type, column
+        tests.append(f"fits(c{number}, {value})")
+        if isinstance(kind, String) and kind.length:
+            plain = f"isinstance({value}, str) and {value}.isascii() and {value}.isprintable()"
+            tests[-1] = f"({plain} and len({value}) <= {kind.length} or {tests[-1]})"
+        if column.nullable:
+            tests[-1] = f"({value} is None or {tests[-1]})"
     given = ", ".join(f"v{number}" for number in range(len(names)))
     # The source is made of nothing but numbers of our own table definitions: no input reaches it.
     made: Callable[..., bool] = eval(f"lambda {given}: {' and '.join(tests)}", scope)  # noqa: S307 - as above

@@ -13,13 +13,13 @@ deletes a customer or changes its name.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
 import secrets
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Final, NamedTuple
 
 import msgspec
@@ -57,6 +57,9 @@ LONGEST_CONTACT: Final = 40
 MISTAKEN: Final = 14
 """Signs of a contact from which one may be missing."""
 
+_PAIRS: Final = tuple(map("".join, product("abcdefghijklmnopqrstuvwxyz234567", repeat=2)))
+"""Two signs of base 32 (RFC 4648, in small letters) for each number of ten bits."""
+
 _WORD: Final = re.compile(r"[^\W_]+")
 _NUMBER: Final = re.compile(r"[+(]?[0-9][0-9 ().\-/]*")
 _REGISTERED: Final = re.compile(r"(?:[a-z]{2} ?)?[0-9][0-9 .\-]*[0-9]")
@@ -82,8 +85,11 @@ class Contact(NamedTuple):
 
 def words_of(name: str) -> list[str]:
     """The words of a name, without accents and case: "Zoë Durand-Petit" -> zoe, durand, petit."""
-    bare = unicodedata.normalize("NFKD", name.casefold())
-    return _WORD.findall("".join(sign for sign in bare if not unicodedata.combining(sign)))
+    bare = name.casefold()
+    if not bare.isascii():
+        bare = unicodedata.normalize("NFKD", bare)
+        bare = "".join(sign for sign in bare if not unicodedata.combining(sign))
+    return _WORD.findall(bare)
 
 
 def near(word: str) -> set[str]:
@@ -159,16 +165,16 @@ def asked_contact(text: str, secret: bytes, *, mistyped: bool) -> list[str]:
 
 def kept(name: str, secret: bytes, contacts: Iterable[Contact] = ()) -> str:
     """What the index keeps of a name and of contacts: hashes with spaces between."""
-    found = {
-        hashed
-        for word in words_of(name)[:MOST_WORDS]
-        for hashed in (
-            *(hash_of("near", one, secret) for one in near(word)),
-            *(hash_of("first", word[:letters], secret) for letters in BEGINNINGS if len(word) >= letters),
-        )
-    }
-    found |= {hash_of(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)}
+    found = set[str]().union(*(_of_word(word, secret) for word in words_of(name)[:MOST_WORDS]))
+    found |= {_hashed(*part, secret) for one in contacts for read in readings(one.value) for part in _parts(read)}
     return " ".join(sorted(found))
+
+
+@lru_cache(maxsize=1 << 12)  # many people share a name
+def _of_word(word: str, secret: bytes) -> frozenset[str]:
+    """The hashes of a word: all of it and of its beginnings, and of what is left without one letter."""
+    beginnings = (hash_of("first", word[:letters], secret) for letters in BEGINNINGS if len(word) >= letters)
+    return frozenset((*(hash_of("near", one, secret) for one in near(word)), *beginnings))
 
 
 def beginning(word: str, secret: bytes) -> str:
@@ -185,8 +191,21 @@ def likely(word: str, secret: bytes) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def hash_of(what: str, word: str, secret: bytes) -> str:
     """A word under the store's key: 40 bits, as letters and digits that both databases take for one word."""
-    digest = hashlib.blake2b(f"{what} {word}".encode(), key=secret, digest_size=5).digest()
-    return base64.b32encode(digest).decode().lower()
+    return _hashed(what, word, secret)
+
+
+def _hashed(what: str, word: str, secret: bytes) -> str:
+    """`hash_of`, not remembered: hardly anybody shares a contact, of which the index keeps dozens of hashes."""
+    state = _keyed(secret).copy()
+    state.update(f"{what} {word}".encode())
+    number = int.from_bytes(state.digest(), "big")
+    return _PAIRS[number >> 30] + _PAIRS[number >> 20 & 1023] + _PAIRS[number >> 10 & 1023] + _PAIRS[number & 1023]
+
+
+@lru_cache(maxsize=8)
+def _keyed(secret: bytes) -> hashlib.blake2b:
+    """The hash that goes on from the store's key; left as it is."""
+    return hashlib.blake2b(key=secret, digest_size=5)
 
 
 def secret_of(driver: Driver, *, make: bool) -> bytes | None:

@@ -305,7 +305,7 @@ class StoreTransaction(StoreReader):
         if missing:
             ids = self.reserve(tables.access_point, len(missing))
             rows = [(i, market, identifier, NEVER, b"", 0) for i, identifier in zip(ids, missing, strict=True)]
-            self.driver.many(_NEW_ACCESS_POINT, rows)
+            self.driver.put(tables.access_point, _NEW_POINT, rows, "DO NOTHING")
         rows = self.driver.matching(_ACCESS_POINTS, wanted, "identifier", _LOCK if self._locks else "", (market,))
         return {row[1]: AccessPointRow._make(row) for row in rows}
 
@@ -316,7 +316,8 @@ class StoreTransaction(StoreReader):
 
     def save_checkpoints(self, rows: Sequence[tuple[int, int, bytes]]) -> None:
         """Store checkpoints: rows of (access_point_id, upto, state); one at the same instant is replaced."""
-        self.driver.many(_SAVE_CHECKPOINT, rows)
+        latest = {(point, upto): (point, upto, state) for point, upto, state in rows}
+        self.driver.put(tables.checkpoint, ("access_point_id", "upto", "state"), list(latest.values()), _REPLACED)
 
     def drop_checkpoints_after(self, points: Sequence[tuple[int, int]]) -> None:
         """Forget the checkpoints that messages make wrong: (access point, the effective instant) of each, upto > it."""
@@ -408,18 +409,12 @@ _KNOWN_POINTS = "SELECT identifier FROM access_point WHERE market = ?"
 _ACCESS_POINTS = "SELECT id, identifier, last_at, state, messages FROM access_point WHERE market = ?"
 # NO KEY: rows that refer to the access point may still be stored by others, but nobody else judges it.
 _LOCK = "ORDER BY identifier FOR NO KEY UPDATE"
-_NEW_ACCESS_POINT = (
-    "INSERT INTO access_point (id, market, identifier, last_at, state, messages) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT DO NOTHING"
-)
+_NEW_POINT = ("id", "market", "identifier", "last_at", "state", "messages")
 _CHECKPOINT = (
     "SELECT given.point, c.upto, c.state FROM given CROSS JOIN checkpoint c WHERE c.access_point_id = given.point AND "
     "c.upto = (SELECT max(b.upto) FROM checkpoint b WHERE b.access_point_id = given.point AND b.upto <= given.at)"
 )
-_SAVE_CHECKPOINT = (
-    "INSERT INTO checkpoint (access_point_id, upto, state) VALUES (?, ?, ?) "
-    "ON CONFLICT (access_point_id, upto) DO UPDATE SET state = excluded.state"
-)
+_REPLACED = "(access_point_id, upto) DO UPDATE SET state = excluded.state"
 _COLUMNS = (
     "k.id, c.identity, k.position, k.kind, k.effective, k.state, k.waits_for, k.waits_until, k.received_at, "
     "k.xml, k.version, k.corrects, k.ch_message_id, k.injected_by"

@@ -573,12 +573,13 @@ class _Work:
         messages = [(one[0].message_id, one[0].message) for one in self.entries]
         store_particulars(tx, messages)
         store_invoices(tx, messages)
-        self._save_points()
-        tx.insert(tables.state_change, changes)
-        tx.insert(tables.finding, self.findings)
-        tx.insert(tables.outbox, self.notifications)
-        for table, rows in self.rows.items():
-            tx.insert(table, rows)
+        with tx.driver.logging_at_end():
+            self._save_points()
+            tx.insert(tables.state_change, changes)
+            tx.insert(tables.finding, self.findings)
+            tx.insert(tables.outbox, self.notifications)
+            for table, rows in self.rows.items():
+                tx.insert(table, rows)
         tx.insert(tables.incident, sorting.incidents)
         insert_notes(tx, sorting.notes)
         sorting.repeats.settle()

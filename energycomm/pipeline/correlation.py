@@ -114,12 +114,7 @@ def _named(tx: StoreTransaction, told: Sequence[tuple[int, KernelMessage, Step]]
     """Those of the references that messages name which are of requests of ours, each with its market: most are not,
     and are asked about no further."""
     names = sorted(set().union(*(_names(message, step) for _, message, step in told)))
-    found: set[tuple[str, str]] = set()
-    for column in ("reference", "market_reference", "batch"):
-        # The column is one of the three above.
-        sql = f"SELECT market, {column} FROM outgoing WHERE {column} IS NOT NULL"  # noqa: S608 - our columns
-        found.update(tx.driver.matching(sql, names, column))
-    return found
+    return set(tx.driver.matching(_NAMED, names, "name"))
 
 
 def _near(tx: StoreTransaction, ids: Sequence[int]) -> set[int]:
@@ -252,6 +247,11 @@ def _move(tx: StoreTransaction, request_id: int, now: int) -> int:
     return int(state != before)
 
 
+_NAMED = (
+    "SELECT market, name FROM (SELECT market, reference AS name FROM outgoing WHERE reference IS NOT NULL "
+    "UNION ALL SELECT market, market_reference FROM outgoing WHERE market_reference IS NOT NULL "
+    "UNION ALL SELECT market, batch FROM outgoing WHERE batch IS NOT NULL) AS named WHERE true"
+)
 _ON_A_CALL = (
     "SELECT k.id FROM kernel_message k JOIN ch_message c ON c.id = k.ch_message_id "
     "JOIN envelope e ON e.id = c.envelope_id WHERE e.answers IS NOT NULL"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from energycomm.eis import tables
 from energycomm.eis.database import is_lost
-from energycomm.eis.fitting import expected, fits, storable
+from energycomm.eis.fitting import all_fit, expected, fits, storable
 from energycomm.kernel.verdicts import Refusal
 from energycomm.market.contract import MemberHead, Transaction
 from energycomm.pipeline.batch import Prepared
@@ -129,9 +129,16 @@ def batches(
     yield Batch(prepare(waiting), position, last=True)
 
 
+_OF_HEAD = ("type", "declared_version", "version", "sender", "receiver")
+"""What the store keeps of a header."""
+_head_fits = all_fit(tables.member, _OF_HEAD)
+
+
 def _unfit(head: MemberHead, path: str) -> Refusal | None:
     """Why a header cannot be kept, or None."""
-    for name in ("type", "declared_version", "version", "sender", "receiver"):
+    if _head_fits(head.type, head.declared_version, head.version, head.sender, head.receiver):
+        return None
+    for name in _OF_HEAD:
         column, value = tables.member.c[name], getattr(head, name)
         if value is not None and not fits(column, value):
             return refuse("HEAD_VALUE", f"{path}: {name}", storable(value, 120), expected(column))

@@ -30,12 +30,13 @@ def project_periods(tx: StoreTransaction, points: Sequence[tuple[int, AccessPoin
             period.written = period.end
             rows.append(_row(number, point_id, period))
         tx.insert(tables.supply_period, rows)
+    ends = []
     for _, state in points:
         for period in state.periods:
             if period.end != period.written:
-                end = (period.row, period.end, period.end_reason, period.end_message)
-                change_rows(tx, tables.supply_period, _END, [end], "the end of the supply period changed", now)
+                ends.append((period.row, period.end, period.end_reason, period.end_message))
                 period.written = period.end
+    change_rows(tx, tables.supply_period, _END, ends, "the end of the supply period changed", now)
 
 
 def _row(number: int, point_id: int, period: Period) -> NewRow:

@@ -59,7 +59,12 @@ def one_by_one(tx: StoreTransaction, n: int) -> None:
         tx.insert(tables.supply_period, [period(i)])
 
 
-@pytest.mark.parametrize("way", [together, one_by_one])
+def logged_at_the_end(tx: StoreTransaction, n: int) -> None:
+    with tx.driver.logging_at_end():
+        together(tx, n)
+
+
+@pytest.mark.parametrize("way", [together, one_by_one, logged_at_the_end])
 @pytest.mark.parametrize("n", [1, 5, SQLITE_ROWS, 2 * SQLITE_ROWS + 7])
 def test_every_row_counts_once(
     store: Store, engine: Engine, way: Callable[[StoreTransaction, int], None], n: int
@@ -71,6 +76,36 @@ def test_every_row_counts_once(
     expected += [(5, "rejected", rejected), (6, "accepted", 1)]
     assert counted(engine) == [row for row in expected if row[2]]
     assert logged(engine) == [("supply_period", i, "insert", i) for i in range(1, n + 1)]
+
+
+def periods(tx: StoreTransaction, *numbers: int) -> None:
+    tx.insert(tables.supply_period, [period(number) for number in numbers])
+
+
+def test_rows_after_those_that_are_logged_at_the_end_are_logged_as_ever(store: Store, engine: Engine) -> None:
+    with store.transaction() as tx:
+        tx.insert(tables.kernel_message, [message(i, "accepted") for i in range(1, 8)])
+        with tx.driver.logging_at_end():
+            periods(tx, 1, 2, 3)
+            periods(tx, 4)
+        periods(tx, 5)
+        periods(tx, 6, 7)
+    assert logged(engine) == [("supply_period", i, "insert", i) for i in range(1, 8)]
+
+
+def test_what_fails_before_it_is_logged_leaves_the_log_as_it_was(store: Store, engine: Engine) -> None:
+    def fails(tx: StoreTransaction) -> None:
+        with tx.attempt(), tx.driver.logging_at_end():
+            periods(tx, 7, 8)
+            periods(tx, 8, 9)
+
+    with store.transaction() as tx:
+        tx.insert(tables.kernel_message, [message(i, "accepted") for i in range(1, 10)])
+        with pytest.raises(Conflict):
+            fails(tx)
+        periods(tx, 1)
+        periods(tx, 2, 3)
+    assert logged(engine) == [("supply_period", i, "insert", i) for i in (1, 2, 3)]
 
 
 def test_a_cursor_from_before_rows_that_came_together_is_known(store: Store, engine: Engine) -> None:

@@ -1,0 +1,147 @@
+"""The days that a question names, in three languages: a day, a month, a year, this month; since, before, between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from msgspec import Struct
+
+from assistant.operations.catalogue import plain
+
+MONTHS = (
+    ("january", "janvier", "januari", "jan"), ("february", "fevrier", "februari", "feb"),
+    ("march", "mars", "maart", "mar"), ("april", "avril", "april", "apr"), ("may", "mai", "mei", "may"),
+    ("june", "juin", "juni", "jun"), ("july", "juillet", "juli", "jul"), ("august", "aout", "augustus", "aug"),
+    ("september", "septembre", "september", "sep"), ("october", "octobre", "oktober", "oct"),
+    ("november", "novembre", "november", "nov"), ("december", "decembre", "december", "dec"),
+)  # fmt: skip
+_MONTH = {name: number for number, names in enumerate(MONTHS, start=1) for name in names}
+_NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
+_DAYS = re.compile(
+    rf"\b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b"
+    rf"|\b(?P<d1>\d{{1,2}})[/.](?P<m1>\d{{1,2}})[/.](?P<y1>\d{{4}})\b"
+    rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th|er|e)?\s+(?:of\s+)?(?P<m2>{_NAMES})\.?,?\s+(?P<y2>\d{{4}})\b"
+    rf"|\b(?P<m3>{_NAMES})\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y3>\d{{4}})\b"
+    rf"|\b(?P<ym>(?:19|20)\d{{2}}-\d{{2}})\b"
+    rf"|\b(?P<m4>{_NAMES})\.?\s+(?P<y4>\d{{4}})\b"
+    rf"|(?<![\d.-])(?P<y5>(?:19|20)\d{{2}})(?![\d-])"
+)
+_SINCE = re.compile(
+    r"\b(since|from|as of|starting|after|depuis|a partir d\w*|apres|des|sinds|vanaf|na)\s*(?:the|le|de|l|het)?\s*$"
+)
+_AFTER = re.compile(r"\b(after|apres|na)\s*(?:the|le|de|l|het)?\s*$")
+_BEFORE = re.compile(r"\b(before|avant|voor|until|up to|jusqu\W?a\w*|jusqu\W?en|tot)\s*(?:the|le|de|l|het|au)?\s*$")
+
+
+class Days(Struct, frozen=True, kw_only=True):
+    """Days of a question.
+
+    Attributes:
+      since: the first; None where there is no beginning.
+      until: the first day after; None where there is no end.
+      day: one single day, where it names just one.
+      other: the day if month and day of the month are swapped, where both readings are possible.
+    """
+
+    since: date | None = None
+    until: date | None = None
+    day: date | None = None
+    other: date | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the question names days."""
+        return self.since is not None or self.until is not None
+
+
+class _Span(Struct, frozen=True):
+    at: int
+    first: date
+    end: date
+    other: date | None = None
+
+
+def days_of(text: str, period: str | None, today: date, *, day_first: bool = True) -> tuple[Days, str]:
+    """The days that a question names, and the question without them.
+
+    Args:
+      text: the question.
+      period: this month, last year, ...; a value of the slot `period`.
+      today: the day it is asked.
+      day_first: whether 3/4/2026 can only be the third of April; otherwise both readings are given.
+    """
+    flat = plain(text)
+    spans = list(_spans(flat, day_first=day_first))
+    without = _DAYS.sub(" ", flat) if spans else flat
+    if not spans:
+        return (_period(period, today) if period else Days()), without
+    first, last = spans[0], spans[-1]
+    if len(spans) > 1:
+        begin, end = min(first.first, last.first), max(first.end, last.end)
+        return Days(since=begin, until=end), without
+    single = first.first if first.end == first.first + timedelta(days=1) else None
+    before = flat[: first.at]
+    if _BEFORE.search(before):
+        return Days(until=first.first, day=single, other=first.other), without
+    if _AFTER.search(before):
+        return Days(since=first.end, day=single, other=first.other), without
+    if _SINCE.search(before):
+        return Days(since=first.first, day=single, other=first.other), without
+    return Days(since=first.first, until=first.end, day=single, other=first.other), without
+
+
+def _spans(flat: str, *, day_first: bool) -> Iterator[_Span]:
+    for found in _DAYS.finditer(flat):
+        parts = found.groupdict()
+        other = None
+        try:
+            if parts["iso"]:
+                first = date.fromisoformat(parts["iso"])
+                end = first + timedelta(days=1)
+            elif parts["y1"]:
+                day, month, year = int(parts["d1"]), int(parts["m1"]), int(parts["y1"])
+                if month > 12:
+                    day, month = month, day
+                elif not day_first and day <= 12 and day != month:
+                    other = date(year, day, month)
+                first = date(year, month, day)
+                end = first + timedelta(days=1)
+            elif parts["y2"] or parts["y3"]:
+                sign = "2" if parts["y2"] else "3"
+                first = date(int(parts[f"y{sign}"]), _MONTH[parts[f"m{sign}"]], int(parts[f"d{sign}"]))
+                end = first + timedelta(days=1)
+            elif parts["ym"] or parts["y4"]:
+                year, month = (
+                    map(int, parts["ym"].split("-")) if parts["ym"] else (int(parts["y4"]), _MONTH[parts["m4"]])
+                )
+                first, end = date(year, month, 1), _next_month(date(year, month, 1))
+            else:
+                first = date(int(parts["y5"]), 1, 1)
+                end = date(first.year + 1, 1, 1)
+        except (ValueError, OverflowError):
+            continue  # the 31st of February is no day
+        yield _Span(found.start(), first, end, other)
+
+
+def _next_month(first: date) -> date:
+    return date(first.year + first.month // 12, first.month % 12 + 1, 1)
+
+
+def _period(period: str, today: date) -> Days:
+    month, monday = today.replace(day=1), today - timedelta(days=today.weekday())
+    one, week = timedelta(days=1), timedelta(days=7)
+    last_month = (month - one).replace(day=1)
+    spans = {
+        "today": (today, today + one),
+        "yesterday": (today - one, today),
+        "week": (monday, monday + week),
+        "last_week": (monday - week, monday),
+        "month": (month, _next_month(month)),
+        "last_month": (last_month, month),
+        "year": (date(today.year, 1, 1), date(today.year + 1, 1, 1)),
+        "last_year": (date(today.year - 1, 1, 1), date(today.year, 1, 1)),
+    }
+    since, until = spans[period]
+    return Days(since=since, until=until, day=since if until - since == one else None)

@@ -1,0 +1,262 @@
+"""The operations: what may be asked of the house, as types. Whoever asks, the grammar or a model, is held to them.
+
+Every operation reads; none writes. A field that does not belong, a word that is none of those allowed and a number out
+of its bounds are refused before anything is read.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from energycomm.engine.rule import RuleSet
+from energycomm.errors import UserError
+from energycomm.kernel.verdicts import ErrorClass, Severity
+
+Text = Annotated[str, Meta(min_length=1, max_length=200)]
+Code = Annotated[str, Meta(min_length=1, max_length=120)]
+Market = Annotated[str, Meta(pattern=r"^([A-Z]{2}|common)$")]
+Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
+Limit = Annotated[int, Meta(ge=1, le=1000)]
+
+Field = Literal[
+    "title", "sentence", "condition", "kinds", "markets", "set", "severity", "class", "ebix", "market_code", "source",
+    "field", "comment", "repair", "validity", "file", "reads", "error_code", "asks",
+]  # fmt: skip
+FIELDS: tuple[Field, ...] = get_args(Field)
+
+Direction = Literal["in", "out"]
+Stage = Literal["validation", "qualification", "rejection"]
+Missing = Literal["ebix", "market_code", "repair"]
+RuleGroup = Literal["market", "severity", "class", "kind", "set", "ebix", "file"]
+
+Thing = Literal[
+    "message", "envelope", "request", "ticket", "notification", "incident", "access_point", "finding", "freed",
+    "acknowledgement", "rules_version",
+]  # fmt: skip
+THINGS: tuple[Thing, ...] = get_args(Thing)
+How = Literal["count", "list", "first", "last", "top"]
+StoreGroup = Literal[
+    "code", "market", "type", "kind", "state", "access_point", "class", "rule", "day", "month", "by", "channel",
+    "waits_for", "operator",
+]  # fmt: skip
+
+
+class Operation(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="do"):
+    """One question to the house."""
+
+    does: ClassVar[str] = ""
+
+
+class RuleFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which rules; what is not given does not restrict.
+
+    Attributes:
+      markets: rules of these markets' folders; `common` for those of all markets.
+      shared: with the common rules that judge the markets' messages too.
+      kinds: that judge one of these kinds.
+      flow: that name this message type of the market in their condition or source: C15.
+      set: of this rule set.
+      direction, stage: of the sets for what comes in or goes out; of validation, qualification or rejection.
+      severity, error_class: as their findings carry them.
+      ebix: with this ebIX reason.
+      missing: that lack this.
+      repair: with this correction script; empty text for any.
+      on: in force on this day.
+      changes: whose validity begins or ends; those that always hold are left out.
+      code: whose error code begins with this: FR-R.
+      words: whose title, sentence or comment has all of these words.
+      source: whose source has these words.
+      field: that point at or read this field.
+    """
+
+    markets: tuple[Market, ...] = ()
+    shared: bool = False
+    kinds: tuple[Text, ...] = ()
+    flow: Text | None = None
+    set: RuleSet | None = None
+    direction: Direction | None = None
+    stage: Stage | None = None
+    severity: Severity | None = None
+    error_class: ErrorClass | None = None
+    ebix: Text | None = None
+    missing: Missing | None = None
+    repair: Annotated[str, Meta(max_length=80)] | None = None
+    on: date | None = None
+    changes: bool = False
+    code: Text | None = None
+    words: tuple[Text, ...] = ()
+    source: Text | None = None
+    field: Text | None = None
+
+
+class Rules(Operation, tag="rules", frozen=True, kw_only=True):
+    """Rules of the catalogue: listed, counted, counted by a group, or whether there is one."""
+
+    where: RuleFilter = RuleFilter()
+    how: Literal["list", "count", "exists", "codes"] = "list"
+    by: RuleGroup | None = None
+
+
+class RuleField(Operation, tag="rule_field", frozen=True, kw_only=True):
+    """Fields of a rule, found by its code, error code, the market's code or ebIX reason; no fields: all of it."""
+
+    code: Code
+    fields: tuple[Field, ...] = ()
+    applies: Text | None = None
+    """Asks yes or no: whether it judges this kind, market or message type."""
+    on: date | None = None
+    """Asks yes or no: whether it is in force on this day."""
+
+
+class CompareRules(Operation, tag="compare_rules", frozen=True, kw_only=True):
+    """What two rules say, side by side."""
+
+    one: Code
+    other: Code
+
+
+class RuleChanges(Operation, tag="rule_changes", frozen=True, kw_only=True):
+    """What changed in the rules: between two days, by their validity; or between two versions of the store."""
+
+    since: date | None = None
+    until: date | None = None
+    old: Annotated[str, Meta(pattern=r"^[0-9a-f]{4,64}$")] | None = None
+    new: Annotated[str, Meta(pattern=r"^[0-9a-f]{4,64}$")] | None = None
+    markets: tuple[Market, ...] = ()
+
+
+class OnlyThere(Operation, tag="only_there", frozen=True, kw_only=True):
+    """What one market has and another has not: ebIX reasons of rules, judged kinds, code lists, codes of a list."""
+
+    what: Literal["rule", "ebix", "kind", "list", "code"]
+    here: Market
+    there: Market
+    list: Text | None = None
+    kind: Text | None = None
+
+
+class CodeLists(Operation, tag="code_lists", frozen=True, kw_only=True):
+    """Code lists: which there are, the codes of one, how many, what a code means, whether it is valid on a day."""
+
+    how: Literal["lists", "codes", "count", "meaning"] = "codes"
+    list: Text | None = None
+    code: Text | None = None
+    markets: tuple[Market, ...] = ()
+    on: date | None = None
+
+
+class Stored(Operation, tag="stored", frozen=True, kw_only=True):
+    """Things of the store: counted, listed, the first or last of them, or the most frequent of a group."""
+
+    thing: Thing
+    how: How = "count"
+    by: StoreGroup | None = None
+    states: tuple[Text, ...] = ()
+    market: Market | None = None
+    kind: Text | None = None
+    type: Text | None = None
+    code: Code | None = None
+    error_class: ErrorClass | None = None
+    access_point: Text | None = None
+    envelope: Number | None = None
+    since: date | None = None
+    until: date | None = None
+    late: bool = False
+    limit: Limit = 20
+
+
+class WhyMessage(Operation, tag="why_message", frozen=True, kw_only=True):
+    """Why a message was rejected or waits, what freed it, what it is: one message by its number."""
+
+    message: Number
+    about: Literal["why", "freed", "state", "codes", "point", "history"] = "why"
+
+
+class PointLife(Operation, tag="point_life", frozen=True, kw_only=True):
+    """What happened at an access point, between two days where they are given; `until` is the first day after."""
+
+    access_point: Text
+    since: date | None = None
+    until: date | None = None
+    market: Market | None = None
+
+
+class Manual(Operation, tag="manual", frozen=True, kw_only=True):
+    """The documentation's own structure: a setting, a command, a code of the gateway, a word of the glossary."""
+
+    what: Literal["setting", "command", "code", "word", "exit_code", "field"]
+    how: Literal["one", "list", "count", "default"] = "one"
+    name: Annotated[str, Meta(max_length=200)] = ""
+
+
+class Versions(Operation, tag="versions", frozen=True, kw_only=True):
+    """Versions: of the rules that the store was judged by, or of the documents that are indexed; what changed."""
+
+    what: Literal["rules", "documents"]
+    document: Text | None = None
+    old: Text | None = None
+    new: Text | None = None
+
+
+Plan = (
+    Rules
+    | RuleField
+    | CompareRules
+    | RuleChanges
+    | OnlyThere
+    | CodeLists
+    | Stored
+    | WhyMessage
+    | PointLife
+    | Manual
+    | Versions
+)
+OPERATIONS: tuple[type[Operation], ...] = get_args(Plan)
+
+
+def named(plan: Plan) -> str:
+    """The name of an operation, as a model calls it."""
+    return str(plan.__struct_config__.tag)
+
+
+def planned(given: Any) -> Plan:
+    """A plan from data: what a model called, or what a person wrote.
+
+    Raises:
+      UserError: it is none of the operations, or an argument of it is wrong.
+    """
+    try:
+        return msgspec.convert(given, Plan)
+    except msgspec.ValidationError as error:
+        raise UserError(f"This is no question to the house: {error}.", "docs/assistant.md lists them.") from None
+
+
+def tools() -> list[dict[str, Any]]:
+    """The operations as tools of a model: name, what it does, and the JSON schema of its arguments."""
+    found = []
+    for operation in OPERATIONS:
+        (schema,), parts = msgspec.json.schema_components([operation], ref_template="#/$defs/{name}")
+        shape = {**parts[operation.__name__]} if "$ref" in schema else dict(schema)
+        properties = {name: value for name, value in shape.get("properties", {}).items() if name != "do"}
+        needed = [name for name in shape.get("required", ()) if name != "do"]
+        rest = {name: part for name, part in parts.items() if name != operation.__name__}
+        parameters: dict[str, Any] = {
+            "type": "object", "properties": properties, "required": needed, "additionalProperties": False
+        }  # fmt: skip
+        if rest:
+            parameters["$defs"] = rest
+        found.append(
+            {
+                "type": "function",
+                "function": {
+                    "name": str(operation.__struct_config__.tag),
+                    "description": (operation.__doc__ or "").strip(),
+                    "parameters": parameters,
+                },
+            }
+        )
+    return found

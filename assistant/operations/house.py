@@ -1,0 +1,243 @@
+"""The house: its rules, its store and its documentation, asked by operations. It needs no model and no index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assistant.operations import catalogue as rules_
+from assistant.operations import family, grammar, manual
+from assistant.operations.family import Plan, named
+from assistant.operations.understanding import Lexicon, Understood, lexicon_of, said, understand
+from assistant.operations.wording import say
+from assistant.operations.worked import Proof, Reply, Table, Worked
+from energycomm.config import Config
+from energycomm.eis.store import Store
+from energycomm.engine.catalogue import Catalogue
+from energycomm.errors import UserError
+from energycomm.market.installed import installed_adapters
+from energycomm.pipeline.gateway import open_catalogue, open_store
+
+DocumentVersions = Callable[[], list[tuple[str, str, str, str]]]
+"""Gives the indexed documents that have a version: title, version, address, text."""
+
+
+class House:
+    """Understands questions and works out their answers. It never writes.
+
+    Args:
+      config: the gateway's configuration: its rules and its store.
+      docs: folder of the documentation; the one beside the rules by default.
+      store: an open store, where there is one; else it is opened for each question that needs it.
+      documents: gives the indexed documents with their versions, where an index is open.
+      now: gives the time.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        docs: Path | None = None,
+        store: Store | None = None,
+        documents: DocumentVersions | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.config = config
+        self.docs = docs or next(
+            (
+                one
+                for one in (config.rules_folder.parent / "docs", Path("docs"))
+                if (one / "configuration.md").is_file()
+            ),
+            None,
+        )
+        self._store = store
+        self._documents = documents
+        self._now = now
+        self._read: tuple[float, Catalogue, Lexicon] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The rules as their files are now."""
+        return self._rules()[0]
+
+    def _rules(self) -> tuple[Catalogue, Lexicon]:
+        folder = self.config.rules_folder
+        stamp = max((file.stat().st_mtime for file in folder.rglob("*") if file.is_file()), default=0.0)
+        with self._lock:
+            if self._read is None or self._read[0] != stamp:
+                catalogue = open_catalogue(folder)
+                types = {part for one in installed_adapters(self.config.mapping_files).values() for label in one.types
+                         for part in (label, *label.split("-"))}  # fmt: skip
+                settings = [one.name for one in manual.entries(self.docs, "setting")]
+                commands = [one.name for one in manual.entries(self.docs, "command")]
+                self._read = stamp, catalogue, lexicon_of(catalogue, types, settings, commands)
+            return self._read[1], self._read[2]
+
+    def understood(self, question: str) -> Understood | None:
+        """A question, taken apart; None where it is empty or too long."""
+        return understand(question, self._rules()[1], self._now().date())
+
+    def read(self, question: str) -> tuple[Understood | None, grammar.Read]:
+        """A question, taken apart, and its readings."""
+        asked = self.understood(question)
+        return asked, None if asked is None else grammar.plans(asked, self._now().date())
+
+    def reply(self, question: str) -> Reply | None:
+        """The answer to a question; None where it is none that can be worked out."""
+        asked, read = self.read(question)
+        if asked is None or read is None:
+            return None
+        language = asked.language
+        if isinstance(read, grammar.Asking):
+            return Reply(language=language, plans=(), asked=say(language, read.key), choices=read.choices)
+        answers = []
+        for plan in read:
+            try:
+                found = self.work_out(plan, language)
+            except UserError:
+                found = None  # what cannot be restricted or grouped so is no question to the house
+            if found is None or _empty_guess(plan, found):
+                return None
+            answers.append(found)
+        return Reply(language=language, plans=tuple(map(as_data, read)), answers=tuple(answers))
+
+    def plan(self, question: str) -> dict[str, Any]:
+        """What was understood of a question: what it names, and the operations."""
+        asked, read = self.read(question)
+        if asked is None:
+            return {"named": {}, "plans": [], "to": "passages"}
+        plans = [as_data(plan) for plan in read] if isinstance(read, tuple) else []
+        ask_back = say(asked.language, read.key) if isinstance(read, grammar.Asking) else None
+        to = "operation" if plans else "person" if ask_back else "passages"
+        return {"language": asked.language, "named": said(asked), "plans": plans, "asked": ask_back, "to": to}
+
+    def called(self, name: str, arguments: Any, language: str = "en") -> Worked | None:
+        """The answer of an operation that a model calls as a tool, held to its types.
+
+        Raises:
+          UserError: there is no such operation, an argument is wrong, or the store cannot be read.
+        """
+        given = arguments if isinstance(arguments, dict) else {}
+        return self.work_out(family.planned({**given, "do": name}), language)
+
+    def work_out(self, plan: Plan, language: str = "en") -> Worked | None:
+        """The answer of one operation; None where what it asks is not there: no documentation, no index.
+
+        Raises:
+          UserError: the things cannot be restricted or grouped so, or a version is not known.
+        """
+        catalogue = self.catalogue
+        if isinstance(plan, family.Rules):
+            return rules_.rules_answer(catalogue, plan, language)
+        if isinstance(plan, family.RuleField):
+            return rules_.field_answer(catalogue, plan, language)
+        if isinstance(plan, family.CompareRules):
+            return rules_.compare_answer(catalogue, plan, language)
+        if isinstance(plan, family.OnlyThere):
+            return rules_.only_answer(catalogue, plan, language)
+        if isinstance(plan, family.CodeLists):
+            return rules_.codes_answer(catalogue, plan, language)
+        if isinstance(plan, family.Manual):
+            return manual.manual_answer(self.docs, plan, language)
+        if isinstance(plan, family.RuleChanges) and plan.old is None:
+            return rules_.changes_answer(catalogue, plan, language)
+        if isinstance(plan, family.Versions) and plan.what == "documents":
+            return self._document_versions(plan, language)
+        return self._of_store(catalogue, plan, language)
+
+    def _of_store(self, catalogue: Catalogue, plan: Plan, language: str) -> Worked:
+        # The store's packages take long to import: only when it is asked.
+        from assistant.operations import stored
+        from energycomm.correction.impact import catalogue_named
+
+        with self._opened() as (store, trouble):
+            if store is None:
+                proof = Proof(text=f"{named(plan)}: no store", command="energycomm eis upgrade")
+                return Worked(sentence=say(language, "no_store", why=trouble), proofs=(proof,))
+            if isinstance(plan, family.Stored):
+                return stored.stored_answer(store.engine, catalogue, plan, language, self._now())
+            if isinstance(plan, family.WhyMessage):
+                return stored.message_answer(store.engine, catalogue, plan, language)
+            if isinstance(plan, family.PointLife):
+                return stored.life_answer(store.engine, plan, language)
+            if isinstance(plan, family.RuleChanges):
+                old = catalogue_named(store, str(plan.old))
+                new = catalogue_named(store, plan.new) if plan.new else catalogue
+                return rules_.changes_answer(catalogue, plan, language, (old, new))
+            listed = family.Stored(thing="rules_version", how="list")
+            found = stored.stored_answer(store.engine, catalogue, listed, language, self._now())
+        rows = found.table.rows if found.table else ()
+        sentence = say(language, "rules_versions", n=len(rows), version=catalogue.version)
+        return msgspec.structs.replace(found, sentence=sentence, values=tuple(row[2] for row in rows))
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Store | None, str]]:
+        if self._store is not None:
+            yield self._store, ""
+            return
+        try:
+            opened = open_store(self.config)
+            store = opened.__enter__()
+        except UserError as error:
+            yield None, str(error)
+            return
+        try:
+            yield store, ""
+        finally:
+            opened.__exit__(None, None, None)
+
+    def _document_versions(self, plan: family.Versions, language: str) -> Worked | None:
+        if self._documents is None:
+            return None
+        known = self._documents()
+        wanted = [one for one in known if plan.document is None or rules_.contains(one[0], plan.document.split())]
+        if not wanted:
+            return None
+        if plan.old and plan.new:
+            sides = [next((one for one in wanted if one[1] == version), None) for version in (plan.old, plan.new)]
+            if sides[0] is None or sides[1] is None:
+                return None
+            return _lines_apart(sides[0], sides[1], language)
+        rows = tuple(dict.fromkeys((title, version, address) for title, version, address, _ in wanted))
+        return Worked(
+            sentence=say(language, "documents", n=len(rows)),
+            table=Table(columns=("document", "version", "address"), rows=rows),
+            proofs=(Proof(text="index", command="energycomm assistant sources"),),
+            values=tuple(f"{title} {version}" for title, version, _ in rows),
+        )
+
+
+def _lines_apart(old: tuple[str, str, str, str], new: tuple[str, str, str, str], language: str) -> Worked:
+    import difflib
+
+    compared = difflib.unified_diff(old[3].splitlines(), new[3].splitlines(), lineterm="", n=0)
+    rows = tuple(
+        ("added" if line[0] == "+" else "removed", line[1:].strip())
+        for line in compared
+        if line[:1] in "+-" and not line.startswith(("+++", "---")) and line[1:].strip()
+    )
+    return Worked(
+        sentence=say(language, "document_changes", n=len(rows), old=old[1], new=new[1], document=new[0]),
+        table=Table(columns=("change", "line"), rows=rows) if rows else None,
+        proofs=(Proof(text=f"{old[2]} ({old[1]})"), Proof(text=f"{new[2]} ({new[1]})")),
+        values=(len(rows),),
+    )
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """A plan as data: its operation and what it restricts."""
+    built: dict[str, Any] = msgspec.to_builtins(plan)
+    return built
+
+
+def _empty_guess(plan: Plan, found: Worked) -> bool:
+    """Whether rules were looked for by words and none has them: perhaps a passage has."""
+    return isinstance(plan, family.Rules) and bool(plan.where.words) and found.table is None

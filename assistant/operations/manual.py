@@ -1,0 +1,156 @@
+"""The documentation's own structure: settings, commands, codes and words, read from the pages that name them."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from assistant.operations.catalogue import plain
+from assistant.operations.family import Manual
+from assistant.operations.wording import say, thing_name
+from assistant.operations.worked import Proof, Table, Worked
+
+PAGES = {
+    "setting": ("configuration.md", "setting"),
+    "command": ("cli.md", ""),
+    "code": ("codes.md", "code"),
+    "word": ("glossary.md", "word"),
+    "exit_code": ("cli.md", "code"),
+    "field": ("fields.md", "field"),
+}
+"""What -> the page that lists them, and the head of the first column of its tables."""
+
+_SPLIT = re.compile(r"(?<!\\)\|")
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One thing that a page names: a row of a table, or a section of its own.
+
+    Attributes:
+      name: as it is written, without quotes.
+      cells: head of a column -> what stands there.
+      section: heading above.
+      file, line: where.
+    """
+
+    name: str
+    cells: tuple[tuple[str, str], ...]
+    section: str
+    file: str
+    line: int
+
+    @property
+    def about(self) -> str:
+        """What is said of it."""
+        return "; ".join(f"{value}" for _, value in self.cells if value)
+
+    def cell(self, head: str) -> str:
+        """What stands in a column; empty where there is none."""
+        return dict(self.cells).get(head, "")
+
+
+@lru_cache(maxsize=32)
+def _entries(folder: Path, what: str, stamp: float) -> tuple[Entry, ...]:
+    page, head = PAGES[what]
+    text = (folder / page).read_text("utf-8")
+    lines = text.splitlines()
+    return tuple(_sections(lines, page) if what == "command" else _rows(lines, page, head))
+
+
+def entries(folder: Path | None, what: str) -> tuple[Entry, ...]:
+    """What a page of the documentation lists; nothing where there is no such page."""
+    if folder is None or not (folder / PAGES[what][0]).is_file():
+        return ()
+    return _entries(folder, what, (folder / PAGES[what][0]).stat().st_mtime)
+
+
+def _rows(lines: list[str], page: str, head: str) -> list[Entry]:
+    found: list[Entry] = []
+    columns: list[str] = []
+    section = ""
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            section, columns = line.lstrip("# ").strip(), []
+        elif not line.startswith("|"):
+            columns = []
+        else:
+            cells = [cell.strip().replace("\\|", "|") for cell in _SPLIT.split(line)[1:-1]]
+            if not columns:
+                columns = cells
+            elif columns[0] == head and set(cells[0]) - set("-: "):
+                name = cells[0].removesuffix("*").strip().strip("`")
+                pairs = tuple(zip(columns[1:], cells[1:], strict=False))
+                found.append(Entry(name=name, cells=pairs, section=section, file=page, line=number))
+    return found
+
+
+def _sections(lines: list[str], page: str) -> list[Entry]:
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("### energycomm "):
+            told = []
+            for below in lines[number:]:
+                if below.startswith(("#", "```", "|")):
+                    break
+                told.append(below.strip())
+            first = " ".join(part for part in told if part)
+            name = line.removeprefix("### energycomm ").strip()
+            found.append(Entry(name=name, cells=(("about", first),), section="Commands", file=page, line=number))
+    return found
+
+
+def manual_answer(folder: Path | None, plan: Manual, language: str) -> Worked | None:
+    """One entry of the documentation, or all of a kind; None where the documentation is not there.
+
+    Args:
+      folder: of the documentation.
+      plan: what is asked.
+      language: of the answer.
+    """
+    known = entries(folder, plan.what)
+    if not known:
+        return None
+    what = thing_name(plan.what, language)
+    page = PAGES[plan.what][0]
+    if plan.how in ("list", "count"):
+        wanted = plain(plan.name).split()
+        found = [one for one in known if all(word in plain(f"{one.name} {one.section}") for word in wanted)]
+        rows = tuple((one.name, one.about, f"docs/{one.file}:{one.line}") for one in found)
+        return Worked(
+            sentence=say(language, "entries", n=len(found), what=what),
+            table=Table(columns=("name", "about", "file"), rows=rows),
+            proofs=(Proof(text=f"docs/{page}", command="energycomm --help" if plan.what == "command" else ""),),
+            values=(len(found),) if plan.how == "count" else tuple(one.name for one in found),
+        )
+    found = named_entries(known, plan.name)
+    if not found:
+        names = get_close_matches(plan.name, [one.name for one in known], n=3)
+        like = say(language, "like", names=", ".join(names)) if names else ""
+        text = say(language, "no_entry", what=what, name=plan.name, like=like)
+        return Worked(sentence=text, proofs=(Proof(text=f"docs/{page}"),))
+    proofs = tuple(Proof(text=f"docs/{one.file}:{one.line}") for one in found[:5])
+    if plan.how == "default" and plan.what == "setting":
+        value = found[0].cell("default").strip("`")
+        text = say(language, "default", name=found[0].name, value=value)
+        return Worked(sentence=f"{text} {found[0].cell('meaning')}".strip(), proofs=proofs, values=(value,))
+    one = found[0]
+    return Worked(
+        sentence=say(language, "entry", name=one.name, about=one.about),
+        table=Table(columns=("", ""), rows=one.cells) if len(one.cells) > 1 else None,
+        proofs=proofs,
+        values=(one.about,),
+    )
+
+
+def named_entries(known: tuple[Entry, ...], name: str) -> list[Entry]:
+    """The entries of a name, in any case of letters; `_`, `-` and a blank are one."""
+
+    def form(text: str) -> str:
+        return re.sub(r"[\s_-]+", " ", plain(text)).strip()
+
+    wanted = form(name)
+    return [one for one in known if wanted and wanted in (form(one.name), *map(form, one.name.split(",")))]

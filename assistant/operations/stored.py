@@ -1,0 +1,494 @@
+"""Operations on the store: how many, which, since when, most frequent; one message; the life of an access point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Engine, Select, Table, and_, func, select
+
+from assistant.operations.catalogue import rule_proof
+from assistant.operations.family import PointLife, Stored, StoreGroup, WhyMessage
+from assistant.operations.wording import say, thing_name
+from assistant.operations.worked import MOST_ROWS, Proof, Worked
+from assistant.operations.worked import Table as Shown
+from energycomm.eis import states, tables
+from energycomm.eis.browsing import MessageFilter, number_of
+from energycomm.eis.database import reading
+from energycomm.eis.messages import MessageDetail, show_message
+from energycomm.eis.states import APPLIED, STUCK
+from energycomm.eis.timeline import timelines
+from energycomm.engine.catalogue import Catalogue
+from energycomm.errors import UserError
+from energycomm.kernel.instants import instant, micros
+from energycomm.pipeline.listsearch import EnvelopeSearch, ListSearch, NotificationSearch, RequestSearch, TicketSearch
+from energycomm.pipeline.messagesearch import MessageSearch
+
+MICROS_OF_DAY = 86_400 * 10**6
+
+
+class Source(Struct, frozen=True):
+    """Where the things of a name are kept, and by what they can be restricted and counted.
+
+    Attributes:
+      table: the table that counts.
+      joins: tables with the condition that joins each.
+      at: when it arrived or came to be.
+      columns: name of a restriction or group -> its column.
+      shown: columns of a list.
+      states: the words of its states.
+      number: what is counted, when not its rows.
+      always: what always restricts.
+      page: path of the console's list.
+      command: the list on the command line.
+    """
+
+    table: Table
+    at: ColumnElement[Any] | None
+    columns: dict[str, ColumnElement[Any]]
+    shown: tuple[str, ...]
+    states: tuple[str, ...] = ()
+    joins: tuple[tuple[Table, ColumnElement[bool]], ...] = ()
+    number: ColumnElement[Any] | None = None
+    always: tuple[ColumnElement[bool], ...] = ()
+    page: str = ""
+    command: str = ""
+
+
+def _sources() -> dict[str, Source]:
+    k, f, e, o, t, i = (
+        tables.kernel_message, tables.finding, tables.envelope, tables.outgoing, tables.ticket, tables.incident,
+    )  # fmt: skip
+    point, c, b, a, v = (
+        tables.access_point, tables.state_change, tables.outbox, tables.acknowledgement, tables.rules_version
+    )  # fmt: skip
+    message: dict[str, ColumnElement[Any]] = {
+        "market": k.c.market, "type": k.c.market_type, "kind": k.c.kind, "state": k.c.state,
+        "waits_for": k.c.waits_for,
+    }  # fmt: skip
+    of_message = (k, f.c.message_id == k.c.id)
+    return {
+        "message": Source(
+            k, k.c.received_at, {"id": k.c.id, **message}, ("id", "market", "type", "kind", "state", "waits_for"),
+            states.MESSAGE_STATES, page="/messages", command="energycomm message list",
+        ),
+        "finding": Source(
+            f, k.c.received_at,
+            {"id": f.c.message_id, **message, "code": f.c.error_code, "rule": f.c.rule, "class": f.c.error_class,
+             "severity": f.c.severity, "comment": f.c.comment},
+            ("id", "market", "type", "code", "rule", "comment"), states.MESSAGE_STATES, (of_message,),
+            func.count(f.c.message_id.distinct()), (f.c.current,), "/messages", "energycomm message list",
+        ),
+        "freed": Source(
+            c, c.c.at,
+            {"id": c.c.message_id, **message, "by": c.c.by, "why": c.c.why, "before": c.c.before, "after": c.c.after},
+            ("id", "market", "type", "before", "after", "by", "why"), states.MESSAGE_STATES,
+            ((k, c.c.message_id == k.c.id),), func.count(c.c.message_id.distinct()),
+            (c.c.before.in_(STUCK), c.c.after.in_(sorted(APPLIED))),
+        ),
+        "envelope": Source(
+            e, e.c.received_at,
+            {"id": e.c.id, "name": e.c.name, "market": e.c.market, "state": e.c.state, "channel": e.c.channel},
+            ("id", "name", "market", "state", "channel"), states.ENVELOPE_STATES,
+            page="/envelopes", command="energycomm envelope list",
+        ),
+        "request": Source(
+            o, o.c.created_at,
+            {"id": o.c.id, "market": o.c.market, "kind": o.c.kind, "type": o.c.type, "state": o.c.state,
+             "channel": o.c.channel, "by": o.c.submitted_by, "reference": o.c.reference},
+            ("id", "market", "type", "state", "reference"), states.REQUEST_STATES,
+            page="/requests", command="energycomm request list",
+        ),
+        "ticket": Source(
+            t, t.c.created_at,
+            {"id": t.c.id, "market": t.c.market, "state": t.c.state, "class": t.c.error_class,
+             "operator": t.c.grid_operator, "by": t.c.owner, "title": t.c.title},
+            ("id", "title", "market", "state", "class"), states.TICKET_STATES,
+            page="/tickets", command="energycomm correct tickets",
+        ),
+        "notification": Source(
+            b, b.c.at, {"id": b.c.id, "type": b.c.event, "state": b.c.state}, ("id", "type", "state"),
+            states.NOTIFICATION_STATES, command="energycomm outbox list",
+        ),
+        "acknowledgement": Source(
+            a, a.c.created_at, {"market": a.c.market, "type": a.c.type, "state": a.c.state, "channel": a.c.channel},
+            ("market", "type", "state"), states.ACKNOWLEDGEMENT_STATES, command="energycomm acknowledgement list",
+        ),
+        "incident": Source(
+            i, i.c.at, {"id": i.c.id, "code": i.c.code, "severity": i.c.severity, "expected": i.c.expected},
+            ("id", "code", "severity", "expected"),
+        ),
+        "access_point": Source(
+            point, point.c.last_at, {"id": point.c.id, "market": point.c.market, "identifier": point.c.identifier},
+            ("market", "identifier"), page="/access-points",
+        ),
+        "rules_version": Source(
+            v, v.c.first_used_at, {"id": v.c.id, "version": v.c.hash, "engine": v.c.engine}, ("id", "version", "engine")
+        ),
+    }  # fmt: skip
+
+
+_SOURCES = _sources()
+
+
+def stored_answer(engine: Engine, catalogue: Catalogue, plan: Stored, language: str, now: datetime) -> Worked:
+    """Things of the store.
+
+    Raises:
+      UserError: they cannot be restricted or grouped so.
+    """
+    plan = _about_findings(plan)
+    source = _SOURCES[plan.thing]
+    conditions, joined = _conditions(source, plan, catalogue, now)
+    where = _in_words(plan)
+    thing = thing_name("message" if plan.thing == "finding" else plan.thing, language)
+    proofs = (_proof(plan, source, where), *_code_proofs(catalogue, plan.code))
+    with reading(engine) as connection:
+        total = _tallied(connection, plan)
+        if total is None:
+            total = int(connection.execute(_from(select(_number(source)), source, joined, conditions)).scalar_one())
+        if plan.how in ("first", "last"):
+            query, name = _edge(source, plan, joined, conditions)
+            row = connection.execute(query).first()
+            if row is None:
+                return Worked(sentence=say(language, "nothing", where=where), proofs=proofs)
+            at = f"{instant(row[0]):%Y-%m-%d %H:%M} UTC"
+            what = f"{thing} {row[1]}" if len(row) > 1 else thing
+            return Worked(
+                sentence=say(language, plan.how, at=at, what=what, where=where)
+                + f" ({say(language, 'stored', n=total, thing=thing, where=where).rstrip('.')})",
+                proofs=proofs,
+                values=(f"{instant(row[0]):%Y-%m-%d}", *row[1:]),
+            )
+        if plan.by is not None or plan.how == "top":
+            by: StoreGroup = plan.by or "code"
+            rows = [
+                (str(name), str(number)) for name, number in _counts(connection, source, plan, by, joined, conditions)
+            ]
+            if not rows:
+                return Worked(sentence=say(language, "nothing", where=where), proofs=proofs, values=(0,))
+            best = [name for name, number in rows if number == rows[0][1]]
+            top = plan.how == "top"
+            sentence = (
+                say(language, "top", name=", ".join(best), n=rows[0][1], thing=thing, where=where)
+                if top
+                else say(language, "stored", n=total, thing=thing, where=where)
+            )
+            return Worked(
+                sentence=sentence,
+                table=Shown(columns=(by, thing), rows=tuple(rows[:MOST_ROWS])),
+                proofs=(*proofs, *(_code_proofs(catalogue, best[0]) if by == "code" else ())),
+                values=(*best, int(rows[0][1])) if top else tuple((name, int(number)) for name, number in rows),
+            )
+        if plan.how == "count":
+            return Worked(
+                sentence=say(language, "stored", n=total, thing=thing, where=where), proofs=proofs, values=(total,)
+            )
+        shown = [source.columns[name] for name in source.shown]
+        query = _from(select(*([source.at] if source.at is not None else []), *shown), source, joined, conditions)
+        if source.at is not None:
+            query = query.order_by(source.at.desc())
+        found = connection.execute(query.distinct().limit(plan.limit)).all()
+    dated = source.at is not None
+    rows_ = tuple(
+        (
+            *((f"{instant(row[0]):%Y-%m-%d %H:%M}",) if dated else ()),
+            *(str(cell) if cell is not None else "" for cell in row[dated:]),
+        )
+        for row in found
+    )
+    first = source.shown.index("id") + dated if "id" in source.shown else dated
+    return Worked(
+        sentence=say(language, "stored", n=total, thing=thing, where=where),
+        table=Shown(columns=(*(("at",) if dated else ()), *source.shown), rows=rows_) if rows_ else None,
+        proofs=proofs,
+        values=tuple(row[first] for row in found),
+    )
+
+
+def _about_findings(plan: Stored) -> Stored:
+    """Codes, rules and classes of messages stand in their findings."""
+    from msgspec.structs import replace
+
+    if plan.thing == "message" and (plan.code or plan.error_class or plan.by in ("code", "rule", "class")):
+        return replace(plan, thing="finding")
+    return plan
+
+
+def _tallied(connection: Any, plan: Stored) -> int | None:
+    """The number from the tallies, where they have it: it takes as long with a million messages as with ten."""
+    if (
+        plan.thing != "message"
+        or len(plan.states) > 1
+        or plan.since
+        or plan.until
+        or plan.access_point
+        or plan.envelope
+    ):
+        return None
+    wanted = MessageFilter(
+        state=plan.states[0] if plan.states else None, kind=plan.kind, type=plan.type, market=plan.market
+    )
+    return number_of(connection, wanted)
+
+
+def _conditions(
+    source: Source, plan: Stored, catalogue: Catalogue, now: datetime
+) -> tuple[list[ColumnElement[bool]], bool]:
+    """What restricts, and whether access points are joined."""
+    found = list(source.always)
+    given: list[tuple[str, Any]] = [("market", plan.market), ("kind", plan.kind), ("type", plan.type)]
+    for name, value in given:
+        if value is not None:
+            found.append(_column(source, plan, name) == value)
+    if plan.error_class is not None:
+        found.append(_column(source, plan, "class") == plan.error_class)
+    if plan.states:
+        wrong = [state for state in plan.states if source.states and state not in source.states]
+        if wrong:
+            raise UserError(
+                f"{wrong[0]!r} is no state of a {plan.thing}.", f"Its states: {', '.join(source.states) or 'none'}."
+            )
+        found.append(_column(source, plan, "state").in_(plan.states))
+    if plan.code is not None:
+        codes = catalogue.error_codes(plan.code) or (plan.code.upper(),)
+        found.append(_column(source, plan, "code").in_(codes))
+    if plan.envelope is not None:
+        ch, k = tables.ch_message.c, tables.kernel_message.c
+        _column(source, plan, "kind")
+        found.append(k.ch_message_id.in_(select(ch.id).where(ch.envelope_id == plan.envelope)))
+    if plan.late:
+        if plan.thing != "request":
+            raise UserError(f"A {plan.thing} is never late.", "Ask for requests.")
+        o = tables.outgoing.c
+        found.append(and_(o.answer_by < micros(now), o.state.in_(("built", "sent", "acknowledged", "in-course"))))
+    at = source.at
+    if at is not None and plan.since is not None:
+        found.append(at >= _micros(plan.since))
+    if at is not None and plan.until is not None:
+        found.append(at < _micros(plan.until))
+    joined = plan.access_point is not None or plan.by == "access_point"
+    if plan.access_point is not None:
+        found.append(tables.access_point.c.identifier == plan.access_point)
+    return found, joined and plan.thing != "access_point"
+
+
+def _column(source: Source, plan: Stored, name: str) -> ColumnElement[Any]:
+    if name not in source.columns:
+        raise UserError(f"A {plan.thing} has no {name}.", f"It has {', '.join(source.columns)}.")
+    return source.columns[name]
+
+
+def _micros(day: date) -> int:
+    return micros(datetime(day.year, day.month, day.day, tzinfo=UTC))
+
+
+def _number(source: Source) -> ColumnElement[Any]:
+    return source.number if source.number is not None else func.count()
+
+
+def _from(query: Select[Any], source: Source, points: bool, conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
+    chain: Any = source.table
+    for table, condition in source.joins:
+        chain = chain.join(table, condition)
+    if points:
+        owner = tables.outgoing if source.table is tables.outgoing else tables.kernel_message
+        chain = chain.join(tables.access_point, owner.c.access_point_id == tables.access_point.c.id)
+    return query.select_from(chain).where(*conditions)
+
+
+def _counts(
+    connection: Any,
+    source: Source,
+    plan: Stored,
+    by: StoreGroup,
+    joined: bool,
+    conditions: Sequence[ColumnElement[bool]],
+) -> list[tuple[Any, int]]:
+    number = _number(source)
+    if by in ("day", "month"):
+        if source.at is None:
+            raise UserError(f"A {plan.thing} has no day.", "Group it otherwise.")
+        day = source.at // MICROS_OF_DAY
+        rows = connection.execute(_from(select(day, number), source, joined, conditions).group_by(day)).all()
+        counts: dict[str, int] = {}
+        for value, count in rows:
+            name = str(date(1970, 1, 1) + timedelta(days=int(value)))[: 7 if by == "month" else 10]
+            counts[name] = counts.get(name, 0) + int(count)
+        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    column = tables.access_point.c.identifier if by == "access_point" else _column(source, plan, by)
+    query = _from(select(column, number), source, joined, conditions).group_by(column)
+    rows = connection.execute(query.order_by(number.desc(), column).limit(MOST_ROWS)).all()
+    return [(row[0], int(row[1])) for row in rows if row[0] is not None]
+
+
+def _edge(
+    source: Source, plan: Stored, joined: bool, conditions: Sequence[ColumnElement[bool]]
+) -> tuple[Select[Any], str]:
+    if source.at is None:
+        raise UserError(f"A {plan.thing} has no day.", "Ask how many there are.")
+    name = next((one for one in ("id", "identifier", "reference") if one in source.columns), "")
+    columns = [source.at, *([source.columns[name]] if name else [])]
+    query = _from(select(*columns), source, joined, conditions)
+    order = [column.asc() if plan.how == "first" else column.desc() for column in columns]
+    return query.order_by(*order).limit(1), name
+
+
+def _in_words(plan: Stored) -> str:
+    pairs: list[tuple[str, Any]] = [
+        ("state", " or ".join(plan.states) if len(plan.states) < 7 else "stuck"),
+        ("market", plan.market), ("kind", plan.kind), ("type", plan.type), ("code", plan.code),
+        ("class", plan.error_class), ("access point", plan.access_point), ("envelope", plan.envelope),
+        ("since", plan.since), ("before", plan.until), ("late", "yes" if plan.late else None),
+    ]  # fmt: skip
+    return "; ".join(f"{name} {value}" for name, value in pairs if value) or "all"
+
+
+def _search(plan: Stored) -> ListSearch | None:
+    """The filters of the list in the console and on the command line; None where the list has none of these."""
+    state = plan.states[0] if len(plan.states) == 1 else None
+    if plan.thing in ("message", "finding"):
+        return MessageSearch(
+            access_point=plan.access_point, code=plan.code, state=state, kind=plan.kind, type=plan.type,
+            market=plan.market, envelope=plan.envelope, since=_start(plan.since), until=_start(plan.until),
+        )  # fmt: skip
+    makers: dict[str, Callable[[], ListSearch]] = {
+        "envelope": lambda: EnvelopeSearch(state=state),
+        "request": lambda: RequestSearch(state=state, market=plan.market, access_point=plan.access_point),
+        "ticket": lambda: TicketSearch(state=state),
+        "notification": lambda: NotificationSearch(state=state),
+    }
+    return makers[plan.thing]() if plan.thing in makers else None
+
+
+def _start(day: date | None) -> datetime | None:
+    return datetime(day.year, day.month, day.day) if day else None  # noqa: DTZ001 - the lists read days in their zone
+
+
+def _proof(plan: Stored, source: Source, where: str) -> Proof:
+    search = _search(plan)
+    link, command = source.page, source.command
+    if search is not None:
+        chosen = {
+            name: f"{value:%Y-%m-%d}" if isinstance(value, datetime) else value
+            for name, value in search.model_dump(exclude_none=True, exclude_defaults=True).items()
+        }
+        link = link and link + (f"?{urlencode(chosen)}" if chosen else "")
+        options = (f"--{name.replace('_', '-')} {str(value).lower() if name == 'market' else value}"
+                   for name, value in chosen.items())  # fmt: skip
+        command = command and " ".join((command, *options))
+    return Proof(text=f"{plan.thing}: {where}", link=link, command=command)
+
+
+def _code_proofs(catalogue: Catalogue, code: str | None) -> tuple[Proof, ...]:
+    return tuple(rule_proof(rule) for rule in catalogue.find(code)[:2]) if code else ()
+
+
+def message_answer(engine: Engine, catalogue: Catalogue, plan: WhyMessage, language: str) -> Worked:
+    """One message: why it is as it is, what freed it, whose it is."""
+    found = show_message(engine, plan.message)
+    proof = Proof(
+        text=f"message {plan.message}", link=f"/messages/{plan.message}",
+        command=f"energycomm message show {plan.message}",
+    )  # fmt: skip
+    if found is None:
+        list_ = Proof(text="message: all", link="/messages", command="energycomm message list")
+        return Worked(sentence=say(language, "no_message", id=plan.message), proofs=(list_,))
+    told = found.summary
+    facts = {"id": plan.message, "kind": told.kind, "type": told.type, "state": told.state}
+    if plan.about == "point":
+        key = "point_of" if told.access_point else "no_point"
+        text = say(language, key, point=told.access_point, market=told.market, **facts)
+        return Worked(sentence=text, proofs=(proof,), values=(told.access_point,))
+    if plan.about == "freed":
+        return _freed(found, language, facts, proof)
+    current = [one for one in found.findings if one.current]
+    codes = tuple(dict.fromkeys(one.error_code for one in current))
+    proofs = (
+        Proof(
+            text=f"message {plan.message}, its findings", link=f"/messages/{plan.message}/explanation",
+            command=f"energycomm message explain {plan.message}",
+        ),
+        *(proof for code in codes for proof in _code_proofs(catalogue, code)[:1]),
+    )  # fmt: skip
+    waits = told.waits_for if told.state == "quarantined" else None
+    if waits:
+        until = f"{found.waits_until:%Y-%m-%d}" if found.waits_until else "-"
+        sentence, values = say(language, "waits", what=waits, until=until, **facts), (waits,)
+    else:
+        listed = ", ".join(codes) or say(language, "no_error")
+        sentence, values = say(language, "why", codes=listed, **facts), codes or (told.state,)
+    if plan.about == "state":
+        values = (told.state,)
+    rows = tuple(
+        (one.error_code, one.rule, one.field, one.value or "", one.comment_fr if language == "fr" else one.comment)
+        for one in current
+    )
+    history = tuple(
+        (f"{change.at:%Y-%m-%d %H:%M}", change.before or "", change.after, change.by, change.why or "")
+        for change in found.changes
+    )
+    if plan.about == "history":
+        table = Shown(columns=("at", "before", "after", "by", "why"), rows=history)
+    else:
+        table = Shown(columns=("code", "rule", "field", "value", "comment"), rows=rows)
+    return Worked(sentence=sentence, table=table if table.rows else None, proofs=proofs, values=values)
+
+
+def _freed(found: MessageDetail, language: str, facts: dict[str, Any], proof: Proof) -> Worked:
+    freed = [one for one in found.changes if one.before in STUCK and one.after not in STUCK]
+    if not freed:
+        key = "not_freed" if facts["state"] in STUCK else "never_stuck"
+        return Worked(sentence=say(language, key, **facts), proofs=(proof,), values=(facts["state"],))
+    last = freed[-1]
+    sentence = say(
+        language, "freed", id=facts["id"], at=f"{last.at:%Y-%m-%d}", by=last.by, before=last.before, after=last.after,
+        why=f" ({last.why})" if last.why else "",
+    )  # fmt: skip
+    return Worked(sentence=sentence, proofs=(proof,), values=(last.by, last.why))
+
+
+def life_answer(engine: Engine, plan: PointLife, language: str) -> Worked:
+    """What happened at an access point."""
+    since, until = (None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+                    for day in (plan.since, plan.until))  # fmt: skip
+    found = timelines(engine, plan.access_point, market=plan.market, since=since, until=until)
+    command = f"energycomm access-point show {plan.access_point}"
+    if not found:
+        proof = Proof(text=f"access point {plan.access_point}", link="/access-points", command=command)
+        return Worked(sentence=say(language, "no_life", point=plan.access_point), proofs=(proof,), values=())
+    rows = [
+        (
+            f"{entry.at:%Y-%m-%d}" if entry.at else "", entry.what, str(entry.message_id or ""),
+            "; ".join(f"{name} {_cell(value)}" for name, value in entry.content.items() if value not in (None, "", [], ())),
+        )
+        for line in found
+        for entry in line.entries
+    ]  # fmt: skip
+    when = ""
+    if plan.since or plan.until:
+        when = " " + say(language, "between", since=plan.since or "…", until=plan.until or "…")
+    proofs = tuple(
+        Proof(
+            text=f"access point {line.market} {line.identifier}{when}",
+            link=f"/access-points/{line.market}/{quote(line.identifier)}", command=command,
+        )
+        for line in found
+    )  # fmt: skip
+    return Worked(
+        sentence=say(language, "life", n=len(rows), point=plan.access_point, when=when),
+        table=Shown(columns=("day", "what", "message", "content"), rows=tuple(rows[-MOST_ROWS:])) if rows else None,
+        proofs=proofs,
+        values=(len(rows),),
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d}"
+    if isinstance(value, list | tuple):
+        return " ".join(str(one) for one in value)
+    return str(value)

@@ -1,0 +1,263 @@
+"""What answers that were worked out say around their facts, in English, French and Dutch."""
+
+from __future__ import annotations
+
+WORDS: dict[str, tuple[str, str, str]] = {
+    # key: English, French, Dutch
+    "rules": ("{n} rule(s) match: {where}.", "{n} règle(s) correspondent : {where}.", "{n} regel(s) voldoen: {where}."),
+    "codes": ("{n} error code(s): {where}.", "{n} code(s) d'erreur : {where}.", "{n} foutcode(s): {where}."),
+    "yes_rules": ("Yes: {n} rule(s): {where}.", "Oui : {n} règle(s) : {where}.", "Ja: {n} regel(s): {where}."),
+    "no_rules": ("No: no rule matches: {where}.", "Non : aucune règle : {where}.", "Nee: geen regel: {where}."),
+    "by": ("{n} rule(s), by {by}: {where}.", "{n} règle(s), par {by} : {where}.", "{n} regel(s), per {by}: {where}."),
+    "shared": (
+        "Counted are the rules of the market's own folder; {n} common rules judge its messages too.",
+        "Sont comptées les règles du dossier propre au marché ; {n} règles communes jugent aussi ses messages.",
+        "Geteld zijn de regels in de eigen map van de markt; {n} gemeenschappelijke regels beoordelen haar berichten ook.",
+    ),
+    "with_shared": (
+        "Rules of the markets' own folders: {own}; common rules that judge their messages too: {n}.",
+        "Règles du dossier propre : {own} ; règles communes qui jugent aussi ces messages : {n}.",
+        "Regels in de eigen map: {own}; gemeenschappelijke regels die deze berichten ook beoordelen: {n}.",
+    ),
+    "field": ("{code}, {field}: {value}.", "{code}, {field} : {value}.", "{code}, {field}: {value}."),
+    "rule": ("{code}: {title}. {sentence}", "{code} : {title}. {sentence}", "{code}: {title}. {sentence}"),
+    "several": (
+        "{n} rules have the code {code}.",
+        "{n} règles ont le code {code}.",
+        "{n} regels hebben de code {code}.",
+    ),
+    "none": ("none", "aucun", "geen"),
+    "applies": (
+        "Yes: {code} judges {what}.",
+        "Oui : {code} juge {what}.",
+        "Ja: {code} beoordeelt {what}.",
+    ),
+    "applies_not": (
+        "No: {code} does not judge {what}; it judges {kinds}.",
+        "Non : {code} ne juge pas {what} ; elle juge {kinds}.",
+        "Nee: {code} beoordeelt {what} niet; wel {kinds}.",
+    ),
+    "in_force": (
+        "Yes: {code} is in force on {on} ({validity}).",
+        "Oui : {code} est en vigueur le {on} ({validity}).",
+        "Ja: {code} is van kracht op {on} ({validity}).",
+    ),
+    "in_force_not": (
+        "No: {code} is not in force on {on} ({validity}).",
+        "Non : {code} n'est pas en vigueur le {on} ({validity}).",
+        "Nee: {code} is niet van kracht op {on} ({validity}).",
+    ),
+    "compared": (
+        "{one} and {other} differ in: {fields}.",
+        "{one} et {other} diffèrent par : {fields}.",
+        "{one} en {other} verschillen in: {fields}.",
+    ),
+    "compared_same": (
+        "{one} and {other} say the same.",
+        "{one} et {other} disent la même chose.",
+        "{one} en {other} zeggen hetzelfde.",
+    ),
+    "changes": (
+        "{n} change(s) of the rules and code lists {when}.",
+        "{n} changement(s) des règles et listes de codes {when}.",
+        "{n} wijziging(en) van de regels en codelijsten {when}.",
+    ),
+    "between": ("from {since} to {until}", "du {since} au {until}", "van {since} tot {until}"),
+    "only": (
+        "{n} {what} of {here} that {there} does not have.",
+        "{n} {what} de {here} que {there} n'a pas.",
+        "{n} {what} van {here} die {there} niet heeft.",
+    ),
+    "counterpart": (
+        "A counterpart is a rule of the other market with the same ebIX reason and a kind in common; rules without an "
+        "ebIX reason ({n}) are left out.",
+        "Un équivalent est une règle de l'autre marché de même motif ebIX et d'au moins une même sorte ; les règles "
+        "sans motif ebIX ({n}) sont laissées de côté.",
+        "Een tegenhanger is een regel van de andere markt met dezelfde ebIX-reden en een soort gemeen; regels zonder "
+        "ebIX-reden ({n}) zijn weggelaten.",
+    ),
+    "what_rule": ("rule(s)", "règle(s)", "regel(s)"),
+    "what_ebix": ("ebIX reason(s)", "motif(s) ebIX", "ebIX-reden(en)"),
+    "what_kind": ("kind(s) of message", "sorte(s) de message", "soort(en) bericht"),
+    "what_list": ("code list(s)", "liste(s) de codes", "codelijst(en)"),
+    "what_code": ("code(s)", "code(s)", "code(s)"),
+    "lists": ("{n} code list(s){of}.", "{n} liste(s) de codes{of}.", "{n} codelijst(en){of}."),
+    "list": (
+        "The list {list}{of} has {n} code(s).",
+        "La liste {list}{of} compte {n} code(s).",
+        "De lijst {list}{of} heeft {n} code(s).",
+    ),
+    "meaning": (
+        "{code}: {label} (list {list}, {market}).",
+        "{code} : {label} (liste {list}, {market}).",
+        "{code}: {label} (lijst {list}, {market}).",
+    ),
+    "meanings": (
+        "{code} stands in {n} lists.",
+        "{code} figure dans {n} listes.",
+        "{code} staat in {n} lijsten.",
+    ),
+    "of": (" of {market}", " de {market}", " van {market}"),
+    "stored": ("{n} {thing}: {where}.", "{n} {thing} : {where}.", "{n} {thing}: {where}."),
+    "first": (
+        "The first: {at} ({what}); {where}.",
+        "Le premier : {at} ({what}) ; {where}.",
+        "De eerste: {at} ({what}); {where}.",
+    ),
+    "last": (
+        "The latest: {at} ({what}); {where}.",
+        "Le dernier : {at} ({what}) ; {where}.",
+        "De laatste: {at} ({what}); {where}.",
+    ),
+    "top": ("{name}: {n} {thing}; {where}.", "{name} : {n} {thing} ; {where}.", "{name}: {n} {thing}; {where}."),
+    "nothing": ("None: {where}.", "Aucun : {where}.", "Geen: {where}."),
+    "why": (
+        "Message {id} ({kind}, {type}) is {state}: {codes}.",
+        "Le message {id} ({kind}, {type}) est {state} : {codes}.",
+        "Bericht {id} ({kind}, {type}) is {state}: {codes}.",
+    ),
+    "no_error": ("no error holds for it", "aucune erreur ne vaut pour lui", "er geldt geen fout voor"),
+    "waits": (
+        "Message {id} ({kind}, {type}) waits for {what}, until {until}.",
+        "Le message {id} ({kind}, {type}) attend {what}, jusqu'au {until}.",
+        "Bericht {id} ({kind}, {type}) wacht op {what}, tot {until}.",
+    ),
+    "freed": (
+        "Message {id} was freed on {at} by {by}: {before} to {after}{why}.",
+        "Le message {id} a été libéré le {at} par {by} : de {before} à {after}{why}.",
+        "Bericht {id} is op {at} vrijgemaakt door {by}: van {before} naar {after}{why}.",
+    ),
+    "not_freed": (
+        "Message {id} was never freed; it is {state}.",
+        "Le message {id} n'a jamais été libéré ; il est {state}.",
+        "Bericht {id} is nooit vrijgemaakt; het is {state}.",
+    ),
+    "never_stuck": (
+        "Message {id} was never stuck; it is {state}.",
+        "Le message {id} n'a jamais été bloqué ; il est {state}.",
+        "Bericht {id} heeft nooit vastgezeten; het is {state}.",
+    ),
+    "no_message": (
+        "There is no message {id} in the store.",
+        "Il n'y a pas de message {id} dans la base.",
+        "Er is geen bericht {id} in de opslag.",
+    ),
+    "point_of": (
+        "Message {id} is about the access point {point} ({market}).",
+        "Le message {id} concerne le point {point} ({market}).",
+        "Bericht {id} gaat over de aansluiting {point} ({market}).",
+    ),
+    "no_point": (
+        "Message {id} is about no access point.",
+        "Le message {id} ne concerne aucun point.",
+        "Bericht {id} gaat over geen aansluiting.",
+    ),
+    "life": (
+        "{n} event(s) at the access point {point}{when}.",
+        "{n} événement(s) au point {point}{when}.",
+        "{n} gebeurtenis(sen) bij de aansluiting {point}{when}.",
+    ),
+    "no_life": (
+        "The store does not know the access point {point}.",
+        "La base ne connaît pas le point {point}.",
+        "De opslag kent de aansluiting {point} niet.",
+    ),
+    "entry": ("{name}: {about}", "{name} : {about}", "{name}: {about}"),
+    "default": ("{name} is {value} by default.", "{name} vaut {value} par défaut.", "{name} is standaard {value}."),
+    "entries": ("{n} {what}.", "{n} {what}.", "{n} {what}."),
+    "no_entry": (
+        "The documentation has no {what} {name}.{like}",
+        "La documentation n'a pas de {what} {name}.{like}",
+        "De documentatie heeft geen {what} {name}.{like}",
+    ),
+    "like": (" Like it: {names}.", " Proches : {names}.", " Lijkt erop: {names}."),
+    "no_code": (
+        "No rule has the code {code}.{like}",
+        "Aucune règle n'a le code {code}.{like}",
+        "Geen regel heeft de code {code}.{like}",
+    ),
+    "rules_versions": (
+        "The store was judged by {n} version(s) of the rules; today's is {version}.",
+        "La base a été jugée par {n} version(s) des règles ; celle d'aujourd'hui est {version}.",
+        "De opslag is beoordeeld met {n} versie(s) van de regels; die van vandaag is {version}.",
+    ),
+    "documents": (
+        "{n} document(s) with a version.",
+        "{n} document(s) avec une version.",
+        "{n} document(en) met versie.",
+    ),
+    "document_changes": (
+        "{n} line(s) differ between version {old} and version {new} of {document}.",
+        "{n} ligne(s) diffèrent entre la version {old} et la version {new} de {document}.",
+        "{n} regel(s) verschillen tussen versie {old} en versie {new} van {document}.",
+    ),
+    "ask_market": (
+        "Of which market?",
+        "De quel marché ?",
+        "Van welke markt?",
+    ),
+    "ask_meant": (
+        "Several things may be meant: which one?",
+        "Plusieurs choses sont possibles : laquelle ?",
+        "Er kan van alles bedoeld zijn: wat?",
+    ),
+    "no_store": (
+        "The store cannot be read: {why}",
+        "La base ne peut pas être lue : {why}",
+        "De opslag kan niet worden gelezen: {why}",
+    ),
+    "proof": ("Proof", "Preuve", "Bewijs"),
+    "understood": ("Understood as", "Compris comme", "Begrepen als"),
+    "read_by": (
+        "Codes and words of the rules are as their files have them.",
+        "Les codes et les mots des règles sont ceux de leurs fichiers.",
+        "Codes en woorden van de regels zijn die van hun bestanden.",
+    ),
+}
+
+LANGUAGES = ("en", "fr", "nl")
+
+MARKETS: dict[str, tuple[str, str, str]] = {
+    "FR": ("France", "la France", "Frankrijk"),
+    "NL": ("the Netherlands", "les Pays-Bas", "Nederland"),
+    "BE": ("Belgium", "la Belgique", "België"),
+    "common": ("common rules", "règles communes", "gemeenschappelijke regels"),
+}
+THINGS: dict[str, tuple[str, str, str]] = {
+    "message": ("message(s)", "message(s)", "bericht(en)"),
+    "envelope": ("envelope(s)", "enveloppe(s)", "envelop(pen)"),
+    "request": ("request(s)", "demande(s)", "verzoek(en)"),
+    "ticket": ("ticket(s)", "ticket(s)", "ticket(s)"),
+    "notification": ("notification(s)", "notification(s)", "kennisgeving(en)"),
+    "incident": ("incident(s)", "incident(s)", "incident(en)"),
+    "access_point": ("access point(s)", "point(s)", "aansluiting(en)"),
+    "finding": ("finding(s)", "constat(s)", "bevinding(en)"),
+    "freed": ("message(s) freed", "message(s) libéré(s)", "bericht(en) vrijgemaakt"),
+    "acknowledgement": ("acknowledgement(s)", "accusé(s) de réception", "ontvangstbevestiging(en)"),
+    "rules_version": ("version(s) of the rules", "version(s) des règles", "versie(s) van de regels"),
+    "setting": ("setting(s)", "paramètre(s)", "instelling(en)"),
+    "command": ("command(s)", "commande(s)", "commando('s)"),
+    "code": ("code(s)", "code(s)", "code(s)"),
+    "word": ("word(s)", "mot(s)", "woord(en)"),
+    "exit_code": ("exit code(s)", "code(s) de sortie", "afsluitcode(s)"),
+    "field": ("field(s)", "champ(s)", "veld(en)"),
+}
+
+
+def say(language: str, key: str, /, **values: object) -> str:
+    """Words of an answer in a language; English where it is none of the three."""
+    return _of(WORDS[key], language).format(**values)
+
+
+def market_name(market: str, language: str) -> str:
+    """The name of a market in a language; its letters where it has none here."""
+    return _of(MARKETS[market], language) if market in MARKETS else market
+
+
+def thing_name(thing: str, language: str) -> str:
+    """What a thing of the store or the documentation is called in a language."""
+    return _of(THINGS[thing], language)
+
+
+def _of(words: tuple[str, str, str], language: str) -> str:
+    return words[LANGUAGES.index(language) if language in LANGUAGES else 0]
